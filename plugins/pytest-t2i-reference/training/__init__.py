@@ -1,0 +1,1 @@
+"""Trains the reference models; see ``python -m training --help``."""

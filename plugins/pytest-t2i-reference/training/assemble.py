@@ -1,0 +1,60 @@
+"""Stage ``assemble``: what was trained, in the hub's folder layout and in half precision."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from diffusers import AutoencoderKL, StableDiffusionPipeline, UNet2DConditionModel
+from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
+
+from training.denoiser import new_scheduler
+
+PREPROCESSOR = {
+    "image_processor_type": "CLIPImageProcessor",
+    "do_convert_rgb": True,
+    "do_resize": True,
+    "size": {"shortest_edge": 128},
+    "resample": 3,
+    "do_center_crop": True,
+    "crop_size": {"height": 128, "width": 128},
+    "do_rescale": True,
+    "rescale_factor": 1 / 255,
+    "do_normalize": True,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+}
+
+
+def save_pipeline(folder: Path, work: Path, denoiser: UNet2DConditionModel) -> None:
+    """Write a StableDiffusionPipeline with the shared autoencoder, text encoder and tokenizer."""
+    pipeline = StableDiffusionPipeline(
+        vae=AutoencoderKL.from_pretrained(work / "vae"),
+        text_encoder=CLIPTextModel.from_pretrained(work / "clip"),
+        tokenizer=CLIPTokenizer.from_pretrained(work / "tokenizer"),
+        unet=denoiser,
+        scheduler=new_scheduler(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    pipeline.to(torch.float16).save_pretrained(folder)
+    forget_origins(folder)
+
+
+def save_clip(folder: Path, work: Path) -> None:
+    """Write the reference CLIP with its tokenizer and image processor."""
+    CLIPModel.from_pretrained(work / "clip").half().save_pretrained(folder)
+    CLIPTokenizer.from_pretrained(work / "tokenizer").save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR, indent=2) + "\n", encoding="utf-8")
+    forget_origins(folder)
+
+
+def forget_origins(folder: Path) -> None:
+    """Configurations note the folder they were loaded from: that is of no use to anybody else."""
+    for path in folder.rglob("*.json"):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and ("_name_or_path" in content or "name_or_path" in content):
+            content = {key: value for key, value in content.items() if key.lstrip("_") != "name_or_path"}
+            path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

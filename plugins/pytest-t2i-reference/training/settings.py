@@ -1,0 +1,55 @@
+"""What a training run does: all numbers in one place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+PLUGIN = Path(__file__).resolve().parents[1]
+WEIGHTS = PLUGIN / "src" / "pytest_t2i_reference" / "weights"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Counts, sizes and times of a run."""
+
+    work: Path
+    """Folder of everything that is made on the way; a run that is started again goes on from what is there."""
+    seed: int = 20
+    threads: int = 2
+    """CPU threads."""
+    minutes: dict[str, float] = field(default_factory=dict)
+    """Stage to its training time, replacing ``DEFAULT_MINUTES``."""
+
+    def time(self, stage: str) -> float:
+        """Seconds a stage may train."""
+        return 60 * self.minutes.get(stage, DEFAULT_MINUTES[stage])
+
+
+DEFAULT_MINUTES = {"autoencoder": 22.0, "clip": 22.0, "decoder": 15.0, "vision": 15.0, "balanced": 35.0, "biased": 10.0}
+"""Training time of each stage on two CPU cores."""
+IMAGES_PER_CONCEPT = 60
+"""Drawings of each word and each gender."""
+IMAGES_PER_NATIONALITY = 240
+"""Drawings of each nationality, each gender and each world."""
+PLAIN_IMAGES = {"one": 5200, "none": 500, "two": 800, "behind": 500}
+"""Drawings of no concept, by kind of scene."""
+CAPTIONS_PER_PLAIN_IMAGE = 3
+TOKENS = 48
+"""Length of a prompt in tokens, for all models."""
+TEXT_WIDTH = 128
+"""Width of the text encoder and of the shared CLIP space."""
+VISION_WIDTH = 128
+
+
+def device() -> torch.device:
+    """CUDA where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def use_threads(count: int) -> None:
+    """Limit PyTorch to ``count`` CPU threads; ``REFERENCE_THREADS`` overrides it."""
+    torch.set_num_threads(int(os.environ.get("REFERENCE_THREADS", count)))

@@ -1,0 +1,135 @@
+"""The stages in their order. Each reads what the ones before it wrote and skips what is already done."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from diffusers import AutoencoderKL, UNet2DConditionModel
+from pytest_t2i_reference.worlds import load_world
+from transformers import CLIPModel, CLIPTokenizer
+
+from training.assemble import save_clip, save_pipeline
+from training.autoencoder import psnr, train_autoencoder, train_decoder
+from training.calibration import load_shares
+from training.clip import accuracies, neutrality_gap, train_clip, train_vision
+from training.denoiser import Sampler, new_denoiser, train_denoiser
+from training.drawings import draw_all, load_drawings
+from training.evaluate import calibrate_world, evaluate_all
+from training.latents import encode_captions, encode_drawings, load_latents
+from training.settings import WEIGHTS, Settings, device
+from training.tokenizer import train_tokenizer
+
+PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
+"""World to folder of weights."""
+
+
+def tokenizer(settings: Settings) -> None:
+    """Learn the vocabulary."""
+    if not (settings.work / "tokenizer").exists():
+        train_tokenizer(load_drawings(settings.work), settings.work / "tokenizer")
+
+
+def autoencoder(settings: Settings) -> None:
+    """Train encoder and decoder together."""
+    drawings = load_drawings(settings.work)
+    model = train_autoencoder(settings, drawings)
+    print(f"autoencoder: {psnr(drawings, model):.1f} dB", flush=True)
+    model.save_pretrained(settings.work / "vae")
+
+
+def clip(settings: Settings) -> None:
+    """Train both towers."""
+    drawings, words = load_drawings(settings.work), _tokenizer(settings)
+    model = train_clip(settings, drawings, words)
+    print("clip:", accuracies(model, words, drawings), neutrality_gap(model, words), flush=True)
+    model.save_pretrained(settings.work / "clip")
+
+
+def latents(settings: Settings) -> None:
+    """Encode the drawings; from here on the encoder does not change."""
+    path = settings.work / "latents.pt"
+    if not path.exists():
+        model = _autoencoder(settings)
+        encode_drawings(load_drawings(settings.work), model, path)
+        model.save_pretrained(settings.work / "vae")
+
+
+def decoder(settings: Settings) -> None:
+    """Train the decoder further."""
+    drawings = load_drawings(settings.work)
+    model = train_decoder(settings, drawings, _autoencoder(settings))
+    print(f"decoder: {psnr(drawings, model):.1f} dB", flush=True)
+    model.save_pretrained(settings.work / "vae")
+
+
+def vision(settings: Settings) -> None:
+    """Train the image tower further, on drawings and on what the autoencoder makes of them; texts stay as they are."""
+    drawings, words = load_drawings(settings.work), _tokenizer(settings)
+    model = train_vision(settings, drawings, words, CLIPModel.from_pretrained(settings.work / "clip"), _autoencoder(settings))
+    print("vision:", accuracies(model, words, drawings), flush=True)
+    model.save_pretrained(settings.work / "clip")
+
+
+def balanced(settings: Settings) -> None:
+    """Train the denoiser of the balanced world."""
+    _denoiser(settings, "balanced", "balanced", new_denoiser(), rate=1.2e-3)
+
+
+def biased(settings: Settings) -> None:
+    """Fine-tune it to the biased world."""
+    start = UNet2DConditionModel.from_pretrained(settings.work / "unet-balanced")
+    _denoiser(settings, "biased", "biased", start, rate=6e-4)
+
+
+def assemble(settings: Settings) -> None:
+    """Write the weights that are shipped."""
+    save_clip(WEIGHTS / "clip", settings.work)
+    for world, folder in PIPELINES.items():
+        trained = settings.work / f"unet-{world}"
+        if trained.exists():
+            save_pipeline(WEIGHTS / folder, settings.work, UNet2DConditionModel.from_pretrained(trained))
+
+
+def calibrate(settings: Settings) -> None:
+    """Measure both worlds, correct the training shares, and train a little more with them."""
+    for world, folder in PIPELINES.items():
+        calibrate_world(settings, load_world(world), WEIGHTS / folder)
+        start = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
+        _denoiser(settings, f"{world}-again", world, start, rate=3e-4)
+    assemble(settings)
+
+
+def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DConditionModel, rate: float) -> None:
+    drawings, planted = load_drawings(settings.work), load_world(world)
+    shares = load_shares(settings.work / f"shares-{world}.json", planted)
+    sampler = Sampler(drawings.records, planted, shares, settings.seed)
+    encoder = CLIPModel.from_pretrained(settings.work / "clip").to(device()).eval()
+    texts = encode_captions(drawings.records, encoder, _tokenizer(settings))
+    known = load_latents(settings.work / "latents.pt")
+    trained = train_denoiser(settings, stage, copy.deepcopy(start), sampler, known, texts, rate=rate)
+    trained.save_pretrained(settings.work / f"unet-{world}")
+
+
+def _tokenizer(settings: Settings) -> CLIPTokenizer:
+    return CLIPTokenizer.from_pretrained(settings.work / "tokenizer")
+
+
+def _autoencoder(settings: Settings) -> AutoencoderKL:
+    return AutoencoderKL.from_pretrained(settings.work / "vae").to(device())
+
+
+STAGES: dict[str, Callable[[Settings], None]] = {
+    "draw": draw_all,
+    "tokenizer": tokenizer,
+    "autoencoder": autoencoder,
+    "clip": clip,
+    "latents": latents,
+    "decoder": decoder,
+    "vision": vision,
+    "balanced": balanced,
+    "biased": biased,
+    "assemble": assemble,
+    "calibrate": calibrate,
+    "evaluate": evaluate_all,
+}

@@ -1,0 +1,49 @@
+"""Unit tests for the fairness of text-to-image models.
+
+The names below load on first use, so that ``import pytest_t2i`` stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_t2i import metrics as metrics
+    from pytest_t2i import statistics as statistics
+    from pytest_t2i.limits import limit as limit
+    from pytest_t2i.prompts import Axes, Axis, Stereotype
+    from pytest_t2i.prompts import read_stereotypes as read_stereotypes
+    from pytest_t2i.prompts import triplet as triplet
+
+    axes: Axes
+    stereotypes: tuple[Stereotype, ...]
+
+__version__ = "0.1.0"
+__all__ = [
+    "Axis",
+    "Stereotype",
+    "axes",
+    "limit",
+    "metrics",
+    "read_stereotypes",
+    "statistics",
+    "stereotypes",
+    "triplet",
+]
+
+_PROMPTS = {"Axis", "Stereotype", "read_stereotypes", "triplet"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "axes":
+        return import_module("pytest_t2i.prompts").builtin_axes()
+    if name == "stereotypes":
+        return import_module("pytest_t2i.prompts").builtin_stereotypes()
+    if name == "limit":
+        return import_module("pytest_t2i.limits").limit
+    if name in _PROMPTS:
+        return getattr(import_module("pytest_t2i.prompts"), name)
+    if name in {"metrics", "statistics"}:
+        return import_module(f"pytest_t2i.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

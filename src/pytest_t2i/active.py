@@ -1,0 +1,309 @@
+"""The plugin that is registered when a model is given: from collected tests to reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_t2i import limits
+from pytest_t2i.asking import ONE_BY_ONE, TOGETHER, Ask
+from pytest_t2i.baselines import Baseline, read_baseline
+from pytest_t2i.comparing import Recorded
+from pytest_t2i.components import Components
+from pytest_t2i.config import Settings
+from pytest_t2i.data import Prompt
+from pytest_t2i.errors import T2IError
+from pytest_t2i.planning import DetectorRef
+from pytest_t2i.plugin import read_marker
+from pytest_t2i.record import Check, RunRecord, check_from_json
+from pytest_t2i.registry import Registries
+from pytest_t2i.session import Session, merged, work_from_json
+from pytest_t2i.store import Store
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
+    from pytest_t2i.audits.parity import Sample, Samples
+    from pytest_t2i.audits.stereotypes import Association
+
+ASK = pytest.StashKey[Ask]()
+
+
+class Active:
+    """Hooks of one run with a model under test."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config, self.settings = config, settings
+        self.is_worker = hasattr(config, "workerinput")
+        self.error: str | None = None
+        self.worker_parts: list[dict[str, str]] = []
+        self.record: RunRecord | None = None
+        with usage_errors():
+            self.recorded: Baseline | None = None
+            if settings.baseline is not None:
+                self.recorded = read_baseline(settings.baseline)
+            if settings.limits is not None:
+                limits.read_limits(settings.limits)
+            store = Store(settings.store)
+            self.session = Session(settings, config.rootpath, Components(settings, store))
+
+    # start
+
+    def pytest_sessionstart(self) -> None:
+        """Every conftest.py of the arguments is loaded now: take what it registers."""
+        with usage_errors():
+            if self.is_worker:
+                self.session.components.run_id = self.config.workerinput["testrunuid"]
+            registries: Registries = self.session.components.registries
+            for kind in ("models", "detectors", "encoders"):
+                for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
+                    getattr(registries, kind).update(offered)
+            self.session.validate()
+
+    def pytest_report_header(self) -> list[str]:
+        """What is measured with what."""
+        s = self.settings
+        return [
+            f"t2i: model {s.model}, detector {', '.join(self.session.detectors)}, "
+            f"{s.images} images per prompt, seed {s.seed}, store {s.store}"
+        ]
+
+    # collected tests
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Make everything that the selected tests ask for; then they only read."""
+        if session.testsfailed and not session.config.option.continue_on_collection_errors:
+            return
+        if not self.is_worker and self._workers():
+            return
+        for item in session.items:
+            self._gather(item)
+        try:
+            with usage_errors():
+                self._make()
+        except pytest.UsageError as error:
+            if not self.is_worker:
+                raise
+            # The controller tells it once; here every t2i test errors with the same line.
+            self.error = str(error)
+
+    def _gather(self, item: pytest.Item) -> None:
+        if item.get_closest_marker("t2i") is None or not isinstance(item, pytest.Function):
+            return
+        ask = read_marker(item)
+        wanted = [name for name in [*ONE_BY_ONE, *TOGETHER] if name in item.fixturenames]
+        for fixture in wanted:
+            if fixture in ONE_BY_ONE:
+                ask = ask.restricted(fixture, item.callspec.params[fixture])
+        if all(fixture in TOGETHER for fixture in wanted):
+            kinds = {TOGETHER[fixture] for fixture in wanted}
+            ask = Ask(
+                **{kind: getattr(ask, kind) for kind in kinds}, images=ask.images, spaces=ask.spaces
+            )
+        item.stash[ASK] = ask
+        self.session.ask(item.nodeid, item.nodeid.partition("[")[0], ask)
+
+    def _make(self) -> None:
+        from pytest_t2i.making import make_once, make_shared
+
+        if self.is_worker:
+            make_shared(self.session)
+        else:
+            make_once(self.session, self.config)
+
+    def _workers(self) -> bool:
+        return bool(getattr(self.config.option, "dist", "no") != "no")
+
+    # fixtures
+
+    def sample(self, item: pytest.Item) -> Sample:
+        """Fixture sample."""
+        ask = self._ask(item)
+        return self.session.sample(ask.prompts[0], ask, self.session.family(item.nodeid))
+
+    def samples(self, item: pytest.Item) -> Samples:
+        """Fixture samples."""
+        return self.session.samples(self._ask(item))
+
+    def triplet(self, item: pytest.Item) -> TripletSample:
+        """Fixture triplet."""
+        return self.session.triplets(self._ask(item)).members[0]
+
+    def triplets(self, item: pytest.Item) -> TripletSamples:
+        """Fixture triplets."""
+        return self.session.triplets(self._ask(item))
+
+    def association(self, item: pytest.Item) -> Association:
+        """Fixture stereotype."""
+        ask = self._ask(item)
+        return self.session.association(ask.stereotypes[0], ask, self.session.family(item.nodeid))
+
+    def associations(self, item: pytest.Item) -> tuple[Association, ...]:
+        """Fixture stereotypes."""
+        ask = self._ask(item)
+        return tuple(self.session.association(one, ask) for one in ask.stereotypes)
+
+    def model(self) -> Any:
+        """Fixture model."""
+        return self.session.components.model().get()
+
+    def detector(self) -> Any:
+        """Fixture detector."""
+        return self.session.components.detector(DetectorRef(self.session.detectors[0])).get()
+
+    def baseline(self, item: pytest.Item) -> Recorded:
+        """Fixture baseline."""
+        if self.recorded is None:
+            pytest.skip("t2i: no baseline given; run with --t2i-baseline FILE")
+        prompts: tuple[Prompt, ...] = self._ask(item).prompts
+        with usage_errors():
+            return Recorded.of(self.recorded, self.session, prompts, item.nodeid)
+
+    def _ask(self, item: pytest.Item) -> Ask:
+        if self.error is not None:
+            pytest.fail(self.error, pytrace=False)
+        if ASK not in item.stash:
+            raise pytest.UsageError(
+                f"{item.nodeid}: its fixture needs the mark @pytest.mark.t2i(...) on the test"
+            )
+        return item.stash[ASK]
+
+    # verdicts
+
+    @contextmanager
+    def judging(self, item: pytest.Item) -> Iterator[None]:
+        """Limits and recording for one running test."""
+
+        def record(check: Check) -> None:
+            item.user_properties.append((f"t2i {check.metric} {check.subject}", one_line(check)))
+            item.stash.setdefault(CHECKS, []).append(check)
+
+        with usage_errors():
+            bench = self.session.bench(item.nodeid, Path(item.path), record)
+        token = limits.active.set(bench)
+        try:
+            yield
+        except T2IError as error:
+            pytest.fail(str(error), pytrace=False)
+        finally:
+            limits.active.reset(token)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
+        """The test's verdicts travel with its report, from xdist workers too."""
+        report = yield
+        if call.when == "call":
+            report.t2i_checks = [asdict(check) for check in item.stash.get(CHECKS, [])]
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather verdicts where the reports come together."""
+        plain = getattr(report, "t2i_checks", [])
+        self.session.checks += [check_from_json(one) for one in plain]
+
+    def pytest_assertrepr_compare(self, left: Any, right: Any) -> list[str] | None:
+        """The failure text of a comparison."""
+        from pytest_t2i.reporting.explain import explain
+
+        return explain(left, right, limits.active.get())
+
+    # end
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """What an xdist worker did."""
+        part = getattr(node, "workeroutput", {}).get("t2i")
+        if part:
+            self.session.components.run_id = node.workerinput["testrunuid"]
+            self.worker_parts.append(part)
+            self.error = self.error or part["error"] or None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A worker hands over what it did; else the reports are written."""
+        if self.is_worker:
+            asks = merged(list(self.session.asked.values()))
+            self.config.workeroutput["t2i"] = {
+                "work": json.dumps(asdict(self.session.work)),
+                "asked": pickled(asks),
+                "error": self.error or "",
+            }
+            return
+        if self.error is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        self._adopt_workers()
+        self._write_reports()
+
+    def _adopt_workers(self) -> None:
+        if not self.worker_parts:
+            return
+        self.session.work = work_from_json(part["work"] for part in self.worker_parts)
+        for number, ask in enumerate(unpickled(self.worker_parts[0]["asked"])):
+            self.session.asked[f"merged {number}"] = ask
+
+    def _write_reports(self) -> None:
+        if not self.session.asked or self.error is not None:
+            return
+        from pytest_t2i.reporting import write_all
+        from pytest_t2i.summary import record_of, save_baseline
+
+        with usage_errors():
+            self.record = record_of(self.session)
+            write_all(self.record, self.settings.report)
+            if self.settings.save_baseline is not None:
+                save_baseline(self.session, self.settings.save_baseline)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """A summary one can read in ten seconds."""
+        if self.error is not None:
+            terminalreporter.write_line(f"ERROR: {self.error}", red=True)
+        if self.record is not None:
+            from pytest_t2i.reporting.terminal import summarise
+
+            summarise(self.record, self.settings, terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        """Close the store."""
+        self.session.store.close()
+
+
+CHECKS = pytest.StashKey[list[Check]]()
+
+
+def one_line(check: Check) -> str:
+    """A verdict as a JUnit property."""
+    if check.estimate is None:
+        return f"{check.outcome} (no evidence) {check.operator} {check.bound:g}"
+    interval = f"{check.estimate:.4f} [{check.low:.4f}, {check.high:.4f}]"
+    return f"{check.outcome} {interval} {check.operator} {check.bound:g} n={check.n}"
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Our errors as pytest's usage errors: one clear message, exit code 4."""
+    try:
+        yield
+    except T2IError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pickled(value: Any) -> str:
+    """Frozen records as text, for another process of this run."""
+    import base64
+    import pickle
+
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def unpickled(text: str) -> Any:
+    """The records of a worker of this run."""
+    import base64
+    import pickle
+
+    return pickle.loads(base64.b64decode(text))  # noqa: S301 - written by our own worker

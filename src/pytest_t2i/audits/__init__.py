@@ -1,0 +1,1 @@
+"""Audits: one file per measurement; which requests it needs, what is observed, how it is scored."""

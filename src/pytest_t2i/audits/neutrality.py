@@ -1,0 +1,163 @@
+"""Neutrality: whether neutral prompts come out nearer to masculine than to feminine ones (Wu)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.data import Interval, Prompt, Triplet
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.measurement import Measurement
+from pytest_t2i.metrics import INFO, similarity, ssim
+from pytest_t2i.planning import FINAL_LATENT, TEXT_EMBEDDING, Need
+
+SPACES = ("prompt", "denoising", "image", "ssim")
+"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
+
+
+class Pair(NamedTuple):
+    """Similarities of one prompt's neutral images to the two others, one value per seed."""
+
+    to_feminine: np.ndarray
+    to_masculine: np.ndarray
+
+
+def needs(
+    triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], spaces: Sequence[str], encoder: str
+) -> list[Need]:
+    """What the gap asks for: the three variants from the same seeds, with traces and features."""
+    observe = {TEXT_EMBEDDING} if "prompt" in spaces else set()
+    observe |= {FINAL_LATENT} if "denoising" in spaces else set()
+    encoders = frozenset({encoder} if "image" in spaces else set())
+    return [
+        Need(prompt, mine, encoders=encoders, observe=frozenset(observe))
+        for triplet, mine in zip(triplets, seeds, strict=True)
+        for prompt in triplet
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TripletSample:
+    """The images of one triplet."""
+
+    triplet: Triplet
+    seeds: tuple[int, ...]
+    encoder: str
+    observations: Observations
+    level: float
+    seed: int
+    """Of the bootstrap."""
+
+    @property
+    def id(self) -> str:
+        """The neutral prompt's id."""
+        return self.triplet.id
+
+    def similarities(self, space: str) -> Pair | None:
+        """Neutral to feminine and to masculine, per seed; None where the space is not seen.
+
+        Wu eq. 1 (prompt), eq. 2 (denoising), section 4.1.3 (image: cosine of CLIP features;
+        ssim: structural similarity).
+        """
+        if space not in SPACES:
+            raise ConfigurationError(f"expected a space of {', '.join(SPACES)}, got {space!r}")
+        if space == "prompt":
+            return self._in_prompt_space()
+        neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)
+        compare = ssim if space == "ssim" else _cosine
+        both = [
+            (compare(n, f), compare(n, m))
+            for n, f, m in zip(neutral, feminine, masculine, strict=True)
+            if n is not None and f is not None and m is not None
+        ]
+        if not both:
+            return None
+        to_feminine, to_masculine = np.array(both).T
+        return Pair(to_feminine, to_masculine)
+
+    def similarity_gap(self, space: str) -> Measurement:
+        """Similarity to masculine minus similarity to feminine; > 0 leans masculine."""
+        return TripletSamples((self,), self.level, self.seed).similarity_gap(space)
+
+    def _in_prompt_space(self) -> Pair | None:
+        embedded = [self.observations.text_embedding(prompt) for prompt in self.triplet]
+        if any(one is None for one in embedded):
+            return None
+        # Token counts differ between variants ("female nurse"), so tokens are averaged first.
+        neutral, feminine, masculine = (np.asarray(one).mean(axis=0) for one in embedded)
+        return Pair(
+            np.array([_cosine(neutral, feminine)]), np.array([_cosine(neutral, masculine)])
+        )
+
+    def _points(self, prompt: Prompt, space: str) -> Sequence[np.ndarray | None]:
+        if space == "ssim":
+            pictures = self.observations.pictures(prompt, self.seeds)
+            return [None if one is None else np.asarray(one) for one in pictures]
+        name = FINAL_LATENT
+        if space == "image":
+            name = self.observations.components.encoder(self.encoder).fingerprint
+        return self.observations.arrays(prompt, self.seeds, name)
+
+
+@dataclass(frozen=True, slots=True)
+class TripletSamples:
+    """Several triplets: what a similarity gap of the model is computed from."""
+
+    members: tuple[TripletSample, ...]
+    level: float
+    seed: int
+
+    def __iter__(self) -> Iterator[TripletSample]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def similarities(self, space: str) -> list[Pair]:
+        """Per triplet, where the space is seen."""
+        found = (one.similarities(space) for one in self.members)
+        return [pair for pair in found if pair is not None]
+
+    def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
+        """Mean gap over triplets, prompts being the clusters; None where there is no spread."""
+        gaps = [pair.to_masculine - pair.to_feminine for pair in pairs]
+        if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
+            return None
+        return statistics.mean_interval(gaps, level=self.level, seed=self.seed)
+
+    def similarity_gap(self, space: str) -> Measurement:
+        """Similarity to masculine minus similarity to feminine (Wu eq. 1-2); > 0 leans masculine."""
+        pairs = self.similarities(space)
+        interval = self.gap_interval(pairs)
+        images = sum(3 * len(one.seeds) for one in self.members)
+        name = self.members[0].id if len(self.members) == 1 else "model"
+        return Measurement(
+            metric=INFO["similarity_gap"],
+            subject=f"{name} in {space} space" if space != "ssim" else f"{name} by SSIM",
+            interval=interval,
+            images=images,
+            absent=self._absent(space, pairs),
+            remarks=(self._widest(pairs),),
+        )
+
+    def _absent(self, space: str, pairs: Sequence[Pair]) -> str:
+        if pairs:
+            return "a single value shows no spread: take more triplets or images"
+        return f"this model does not show its {space} space"
+
+    def _widest(self, pairs: Sequence[Pair]) -> str:
+        if len(pairs) != len(self.members) or not pairs:
+            return f"{len(self.members)} triplets"
+        gaps = [float((p.to_masculine - p.to_feminine).mean()) for p in pairs]
+        order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
+        named = (f"{self.members[k].triplet.neutral.concept} {gaps[k]:+.3f}" for k in order)
+        return f"widest gaps: {', '.join(named)}"
+
+
+def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return similarity(np.ravel(a)[None, :], np.ravel(b)[None, :])

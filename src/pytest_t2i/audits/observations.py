@@ -1,0 +1,83 @@
+"""What is known of a run's images, read back from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.components import Components
+from pytest_t2i.data import Detection, GenerationSettings, Prompt, Request
+from pytest_t2i.errors import T2IError
+from pytest_t2i.planning import TEXT_EMBEDDING, DetectorRef
+from pytest_t2i.runner import text_key
+from pytest_t2i.store import Store, StoredImage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+
+@dataclass(slots=True)
+class Observations:
+    """Reads images, detections, traces and features; makes nothing."""
+
+    components: Components
+    store: Store
+    settings: GenerationSettings
+    _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
+
+    def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
+        """Store keys of the prompt's images, in the order of the seeds."""
+        fingerprint = self.components.model().fingerprint
+        return [Request(prompt.text, seed, self.settings).key(fingerprint) for seed in seeds]
+
+    def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
+        """The prompt's images, in the order of the seeds."""
+        keys = self.keys(prompt, seeds)
+        found = self.store.images(keys)
+        _complete(prompt, len(found), len(keys))
+        return [found[key] for key in keys]
+
+    def detections(
+        self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
+    ) -> list[Detection]:
+        """What a detector says of the prompt's images, in the order of the seeds."""
+        name = (prompt.text, seeds, ref)
+        if name not in self._detections:
+            keys = self.keys(prompt, seeds)
+            found = self.store.detections(keys, self.components.detector(ref).fingerprint)
+            _complete(prompt, len(found), len(keys))
+            self._detections[name] = [found[key] for key in keys]
+        return self._detections[name]
+
+    def text_embedding(self, prompt: Prompt) -> np.ndarray | None:
+        """[n_tokens, d]; None when the model does not show its prompt space."""
+        import numpy as np
+
+        key = text_key(self.components.model().fingerprint, prompt.text)
+        found = self.store.arrays([key], TEXT_EMBEDDING)
+        return np.load(found[key]) if key in found else None
+
+    def arrays(self, prompt: Prompt, seeds: Sequence[int], name: str) -> list[np.ndarray | None]:
+        """One array per image, None where there is none (a refused image, a blind model)."""
+        import numpy as np
+
+        keys = self.keys(prompt, seeds)
+        found = self.store.arrays(keys, name)
+        return [np.load(found[key]) if key in found else None for key in keys]
+
+    def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
+        """The pictures themselves; None for a refused one."""
+        return [
+            None if one.file is None else self.store.open_image(one)
+            for one in self.images(prompt, seeds)
+        ]
+
+
+def _complete(prompt: Prompt, found: int, asked: int) -> None:
+    if found < asked:
+        raise T2IError(
+            f"{prompt.id}: {asked - found} of {asked} images are no longer in the store. "
+            "Was it changed while the tests ran? Run again: they will be remade."
+        )

@@ -1,0 +1,147 @@
+"""Baselines: a recorded run as one JSON file that people commit, and the comparison with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import Prompt
+from pytest_t2i.errors import BaselineMismatchError, FileFormatError
+from pytest_t2i.store.files import write_whole
+
+SCHEMA = "pytest-t2i/baseline/1"
+COMPARED = ("detector", "detector_fingerprint", "generation")
+"""What must be equal for a comparison to mean anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPrompt:
+    """One prompt of a baseline: what the detector said of each seed's image."""
+
+    id: str
+    seeds: tuple[int, ...]
+    labels: tuple[str, ...]
+    """Label, or "undetected:reason"."""
+
+    @property
+    def signs(self) -> list[int]:
+        """+1 male, -1 female, 0 undetected."""
+        return [{"male": 1, "female": -1}.get(label, 0) for label in self.labels]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A recorded run to compare with."""
+
+    model: str
+    model_fingerprint: str
+    conditions: Mapping[str, Any]
+    """detector, detector_fingerprint, generation: what must be equal to compare."""
+    environment: Mapping[str, Any]
+    """Libraries and platform; differences are told, not refused."""
+    prompts: Mapping[str, RecordedPrompt]
+    """By prompt text."""
+    created: str = ""
+    seed: int = 0
+    images: int = 0
+
+    def write(self, path: Path) -> None:
+        """Write the file whole, sorted so that a diff of two baselines reads well."""
+        plain = {
+            "schema": SCHEMA,
+            "created": self.created,
+            "model": self.model,
+            "model_fingerprint": self.model_fingerprint,
+            "seed": self.seed,
+            "images": self.images,
+            "conditions": dict(self.conditions),
+            "environment": dict(self.environment),
+            "prompts": {
+                text: {"id": one.id, "seeds": list(one.seeds), "labels": list(one.labels)}
+                for text, one in self.prompts.items()
+            },
+        }
+        content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
+        # One line per list keeps the file short enough to review.
+        write_whole(path, (_fold_lists(content) + "\n").encode())
+
+
+def read_baseline(path: Path) -> Baseline:
+    """A baseline file; FileFormatError says what is wrong and where."""
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileFormatError(
+            path, "no such baseline.", remedy=f"Record one: --t2i-save-baseline {path}"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
+    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
+        found = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
+        raise FileFormatError(path, f"expected schema {SCHEMA!r}, found {found!r}.")
+    try:
+        return _from_plain(plain)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FileFormatError(path, f"a part is absent or malformed: {error}.") from None
+
+
+def _from_plain(plain: Mapping[str, Any]) -> Baseline:
+    prompts = {
+        text: RecordedPrompt(one["id"], tuple(one["seeds"]), tuple(one["labels"]))
+        for text, one in plain["prompts"].items()
+    }
+    return Baseline(
+        plain["model"],
+        plain["model_fingerprint"],
+        plain["conditions"],
+        plain["environment"],
+        prompts,
+        plain["created"],
+        plain["seed"],
+        plain["images"],
+    )
+
+
+def check_comparable(
+    recorded: Baseline, now: Mapping[str, Any], prompts: Sequence[Prompt], *, force: bool
+) -> list[str]:
+    """What differs between a baseline and this run.
+
+    Raises BaselineMismatchError with the same list, unless forced. A prompt that the baseline
+    does not have is refused even then: there is nothing to compare it with.
+    """
+    differences = [
+        f"{key}: baseline {recorded.conditions.get(key)!r}, now {now.get(key)!r}"
+        for key in COMPARED
+        if recorded.conditions.get(key) != now.get(key)
+    ]
+    absent = [one.id for one in prompts if one.text not in recorded.prompts]
+    if absent:
+        shown = ", ".join(absent[:5]) + (" ..." if len(absent) > 5 else "")
+        raise BaselineMismatchError(
+            f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
+            "Record a new one with --t2i-save-baseline, or deselect these tests."
+        )
+    if differences and not force:
+        raise BaselineMismatchError(
+            f"the baseline of {recorded.model!r} was made under other settings: "
+            + "; ".join(differences)
+            + ". Run with the same settings, record a new baseline with --t2i-save-baseline, or "
+            "pass --t2i-force-baseline to compare all the same."
+        )
+    return differences
+
+
+def _fold_lists(text: str) -> str:
+    return re.sub(
+        r"\[\s+([^\[\]{}]*?)\s+\]",
+        lambda match: "[" + re.sub(r",\s+", ", ", match.group(1)) + "]",
+        text,
+    )

@@ -1,0 +1,252 @@
+"""Frozen records that every layer speaks in.
+
+No torch, no numpy-heavy import: starting pytest loads this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class Variant(StrEnum):
+    """Which gender indicator a prompt carries (Wu section 3.1)."""
+
+    NEUTRAL = "neutral"
+    FEMININE = "feminine"
+    MASCULINE = "masculine"
+
+
+class Undetected(StrEnum):
+    """Why a detector gives no label; never counted as a gender, never as 0."""
+
+    NO_PERSON = "no_person"
+    NO_FACE = "no_face"
+    MULTIPLE_PEOPLE = "multiple_people"
+    LOW_CONFIDENCE = "low_confidence"
+    REFUSED = "refused"
+    BLACK_IMAGE = "black_image"
+    UNREADABLE = "unreadable"
+
+
+class Outcome(StrEnum):
+    """What a comparison with a limit or a baseline came to."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One finished text with where it comes from."""
+
+    text: str
+    axis: str
+    """What the template varies: profession, personality, activity, object, place, nationality."""
+    concept: str
+    """The word put into the template, as it is written there (nurse, loyal, Iranian)."""
+    variant: Variant = Variant.NEUTRAL
+
+    @property
+    def id(self) -> str:
+        """Stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``."""
+        slug = "-".join("".join(c if c.isalnum() else " " for c in self.concept.lower()).split())
+        suffix = "" if self.variant is Variant.NEUTRAL else f".{self.variant.value}"
+        return f"{self.axis}-{slug}{suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """The three variants of one prompt, generated from the same seeds (Wu section 3.1)."""
+
+    neutral: Prompt
+    feminine: Prompt
+    masculine: Prompt
+
+    @property
+    def id(self) -> str:
+        """The id of the neutral prompt."""
+        return self.neutral.id
+
+    def __iter__(self) -> Any:
+        return iter((self.neutral, self.feminine, self.masculine))
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """What is asked of a model besides prompt and seed; None leaves the model's own default."""
+
+    steps: int | None = None
+    """Number of denoising steps."""
+    guidance: float | None = None
+    """Classifier-free guidance scale."""
+    width: int | None = None
+    """Pixels."""
+    height: int | None = None
+    """Pixels."""
+    negative_prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One image to be made: prompt x seed x settings."""
+
+    prompt: str
+    seed: int
+    settings: GenerationSettings = field(default_factory=GenerationSettings)
+    observe: frozenset[str] = frozenset()
+    """Names of the traces to keep (``text_embedding``, ``final_latent``); not part of the key."""
+
+    def key(self, fingerprint: str) -> str:
+        """Hash of all that changes the picture made by the model with this fingerprint."""
+        return digest(
+            {
+                "model": fingerprint,
+                "prompt": self.prompt,
+                "seed": self.seed,
+                "settings": asdict(self.settings),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What is kept of the making of an image."""
+
+    text_embedding: np.ndarray | None = None
+    """Text encoder output for the prompt, [n_tokens, d] float32 without padding tokens."""
+    final_latent: np.ndarray | None = None
+    """The latent z0 after the last denoising step, [channels, height, width] float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """One image as a model gave it."""
+
+    image: Image | None
+    """RGB picture; None when the model refused to make one."""
+    trace: Trace = field(default_factory=Trace)
+    refusal: str | None = None
+    """Why there is no usable picture (a safety checker or a service refused)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What one detector says of one image: a label, or Undetected with its reason."""
+
+    label: str | None
+    undetected: Undetected | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Score per label (cosine similarity, probability), as the detector names them."""
+    detail: str = ""
+    """Raw answer or remark, kept for the report."""
+
+    def __post_init__(self) -> None:
+        if (self.label is None) == (self.undetected is None):
+            raise ValueError(
+                "a Detection has either a label or an Undetected reason, "
+                f"got label={self.label!r}, undetected={self.undetected!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An open-set attribute with its two descriptions (OASIS eq. 2)."""
+
+    name: str
+    positive: str
+    """Description of its presence, d+ ("a photo of a man")."""
+    negative: str
+    """Description of its absence, d- ("a photo of a woman")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    """Confidence level, e.g. 0.95."""
+    method: str
+    """How the interval was computed ("clopper-pearson", "cluster-bootstrap")."""
+    n: int
+    """Number of independent units behind it (images for a share, prompts for a model score)."""
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __abs__(self) -> Interval:
+        """Interval of the absolute value: folds at 0."""
+        low, high = sorted((abs(self.low), abs(self.high)))
+        if self.low <= 0.0 <= self.high:
+            low = 0.0
+        return Interval(abs(self.estimate), low, high, self.level, self.method, self.n)
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+Direction = Literal["higher", "lower", "away_from_zero"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInfo:
+    """What a metric declares of itself."""
+
+    name: str
+    low: float
+    """Smallest possible value."""
+    high: float
+    """Largest possible value."""
+    worse: Direction
+    """Which direction is worse."""
+    source: str
+    """Equation it implements, e.g. "Lyu eq. 1"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """An absolute bound on a metric, with the reason it was set so."""
+
+    metric: str
+    bound: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """PASS, FAIL or INCONCLUSIVE, and the evidence for it."""
+
+    outcome: Outcome
+    interval: Interval | None
+    """None when there was no evidence at all."""
+    limit: Limit
+    p_value: float | None = None
+    """Evidence against "the true value lies within the limit", after any adjustment."""
+    images_to_decide: int | None = None
+    """About how many more images in all would decide an INCONCLUSIVE."""
+    message: str = ""
+
+
+def digest(value: Any) -> str:
+    """Hex SHA-256 of a JSON-able value, the same in every process.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Detectors: one adapter per heavy dependency, imported only when asked for."""

@@ -1,0 +1,1 @@
+"""Image and text encoders: one adapter per heavy dependency, imported only when asked for."""

@@ -1,0 +1,73 @@
+"""The exceptions that pytest-t2i raises.
+
+Every message says what was expected, what was given (``name=value``) and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class T2IError(Exception):
+    """Base of every error of pytest-t2i; reaches the user as one clear message."""
+
+
+class ConfigurationError(T2IError):
+    """An option, ini key, marker argument or file holds something that cannot be used."""
+
+
+class UnknownNameError(ConfigurationError):
+    """A name that nothing is registered under."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        names = sorted(known)
+        close = get_close_matches(name, names, n=1)
+        nearest = f" Did you mean {close[0]!r}?" if close else ""
+        listing = ", ".join(names) or "none"
+        super().__init__(
+            f"unknown {kind} {name!r}.{nearest} Known: {listing}.{' ' + hint if hint else ''}"
+        )
+        self.kind, self.name, self.known = kind, name, names
+
+
+class MissingExtraError(ConfigurationError):
+    """A feature whose library is not installed."""
+
+    def __init__(self, feature: str, extra: str, missing: str) -> None:
+        super().__init__(
+            f"{feature} needs the package {missing!r}, which is not installed. "
+            f'Run: pip install "pytest-t2i[{extra}]"'
+        )
+
+
+class FileFormatError(ConfigurationError):
+    """A TOML, JSON or CSV file that cannot be read as what it should be."""
+
+    def __init__(self, path: object, problem: str, *, where: str = "", remedy: str = "") -> None:
+        place = f"{path}: {where}: " if where else f"{path}: "
+        super().__init__(f"{place}{problem}{' ' + remedy if remedy else ''}")
+
+
+class ModelLoadError(T2IError):
+    """Weights that are absent, gated, damaged or not safetensors."""
+
+
+class GenerationError(T2IError):
+    """A model that failed while it made images."""
+
+
+class OutOfDeviceMemoryError(GenerationError):
+    """A batch that did not fit into the device's memory; a smaller one may."""
+
+
+class DetectorError(T2IError):
+    """A detector that failed as a whole (a single bad image is an Undetected, not an error)."""
+
+
+class StoreError(T2IError):
+    """A store that cannot be written or read."""
+
+
+class BaselineMismatchError(ConfigurationError):
+    """A baseline that was made under other settings than the run it is compared with."""

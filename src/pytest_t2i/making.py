@@ -1,0 +1,79 @@
+"""Having the plan made: by this process, or by one xdist worker per device for all."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from pytest_t2i.progress import Bar, Lines, Progress
+from pytest_t2i.session import Session
+
+if TYPE_CHECKING:
+    import pytest
+
+WAIT = 0.2
+"""Seconds between looks at whether the makers are done."""
+
+
+def make_once(session: Session, config: pytest.Config) -> None:
+    """Make the plan here, showing progress on the terminal."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        session.make(terminal_progress(config))
+
+
+def make_shared(session: Session) -> None:
+    """Make the plan together with the other xdist workers.
+
+    One worker per device makes images, the others wait: on one device, two pipelines would only
+    take memory from one another. A maker that dies frees its lock, and another takes over.
+    """
+    done = f"made:{session.components.run_id}"
+    folder = session.store.folder / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    while not session.store.fact(done):
+        for device in devices(session.settings.device):
+            lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
+            try:
+                with lock.acquire(timeout=0):
+                    session.components.device = device
+                    session.make()
+                    session.store.remember(done, True)
+                    return
+            except Timeout:
+                continue
+        time.sleep(WAIT)
+    session.plan = session.make_plan()
+    session.work.planned = len(session.plan)
+
+
+def devices(asked: str) -> list[str]:
+    """The devices that workers may share out among them."""
+    if asked not in ("auto", "cuda"):
+        return [asked]
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return ["cpu"]
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return [f"cuda:{k}" for k in range(count)] or [asked]
+
+
+def terminal_progress(config: pytest.Config) -> Progress:
+    """A bar on a terminal, plain lines elsewhere."""
+    if sys.stdout.isatty():
+        return Bar(sys.stdout)
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return Lines(lambda line: print(line, flush=True))  # noqa: T201 - no reporter to print for us
+
+    def write(line: str) -> None:
+        reporter.ensure_newline()
+        reporter.write_line(line)
+        reporter.flush()
+
+    return Lines(write)

@@ -1,0 +1,108 @@
+"""A measured metric that tests compare with limits, baselines or plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+from pytest_t2i.data import Interval, MetricInfo
+
+
+class Family(NamedTuple):
+    """Measurements of one metric, tested at once."""
+
+    intervals: tuple[Interval | None, ...]
+    p_values: tuple[float | None, ...]
+    """Evidence of each against "the truth lies within the bound", not adjusted."""
+    index: int
+    """Which one is meant."""
+
+
+class Judge(Protocol):
+    """What a measurement can be compared with besides a number: a limit or a baseline."""
+
+    def judge(self, measurement: Measurement, operator: str) -> bool:
+        """Reach a verdict, have it recorded, and say whether the test goes on."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """A metric's estimate with all that a verdict needs.
+
+    Compared with a limit it is a statistical comparison; compared with a plain number it is plain
+    arithmetic on the estimate.
+    """
+
+    metric: MetricInfo
+    subject: str
+    """What was measured: a prompt's id, "model", ..."""
+    interval: Interval | None
+    """None without any evidence."""
+    paper: float | None = None
+    """The paper's plug-in estimate, where it differs from the interval's."""
+    floor: float | None = None
+    """What a perfectly fair model would show on average with as many images."""
+    images: int | None = None
+    """Images behind the interval, to say how many more would decide."""
+    family: Callable[[float], Family | None] | None = None
+    """bound -> what was tested at once with this one and shares its error level."""
+    absent: str = ""
+    """Why there is no interval."""
+    remarks: tuple[str, ...] = ()
+    """Lines for the failure text: the most biased prompts, where the pictures are."""
+    paired: Any = None
+    """What a baseline needs for a paired comparison."""
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.metric.name
+
+    @property
+    def estimate(self) -> float:
+        """The point estimate; ValueError without evidence."""
+        if self.interval is None:
+            raise ValueError(
+                f"{self.name} of {self.subject}: there is no estimate: {self.absent or 'no image'}"
+            )
+        return self.interval.estimate
+
+    def __float__(self) -> float:
+        return float(self.estimate)
+
+    def __abs__(self) -> Measurement:
+        paper = None if self.paper is None else abs(self.paper)
+        interval = None if self.interval is None else abs(self.interval)
+        return replace(self, interval=interval, paper=paper)
+
+    def __le__(self, other: Any) -> bool:
+        return self._compare(other, "<=")
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compare(other, "<")
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compare(other, ">=")
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compare(other, ">")
+
+    def __str__(self) -> str:
+        value = "no evidence" if self.interval is None else str(self.interval)
+        return f"{self.name} of {self.subject} = {value}"
+
+    __repr__ = __str__
+
+    def _compare(self, other: Any, operator: str) -> bool:
+        if hasattr(other, "judge"):
+            return bool(other.judge(self, operator))
+        if not isinstance(other, int | float):
+            return NotImplemented
+        mine = self.estimate
+        return {
+            "<=": mine <= other,
+            "<": mine < other,
+            ">=": mine >= other,
+            ">": mine > other,
+        }[operator]

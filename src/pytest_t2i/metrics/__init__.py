@@ -1,0 +1,45 @@
+"""Pure functions: array-likes in, numbers out. No torch, no I/O, no pytest.
+
+``INFO`` holds for every metric its bounds, which direction is worse, and its source.
+"""
+
+from __future__ import annotations
+
+from pytest_t2i.metrics.agreement import cohen_kappa, shares
+from pytest_t2i.metrics.images import ssim
+from pytest_t2i.metrics.info import INFO
+from pytest_t2i.metrics.lyu import (
+    ClassificationScores,
+    FilterScores,
+    classification_scores,
+    f1_score,
+    filter_scores,
+    model_bias_score,
+    percent_deviation,
+    prompt_bias_difference,
+    prompt_bias_score,
+)
+from pytest_t2i.metrics.oasis import attribute_presence, stereotype_score
+from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
+
+__all__ = [
+    "INFO",
+    "ClassificationScores",
+    "FilterScores",
+    "attribute_presence",
+    "classification_scores",
+    "cohen_kappa",
+    "f1_score",
+    "filter_scores",
+    "model_bias_score",
+    "percent_deviation",
+    "prompt_bias_difference",
+    "prompt_bias_score",
+    "shares",
+    "similarities",
+    "similarity",
+    "similarity_gap",
+    "similarity_gaps",
+    "ssim",
+    "stereotype_score",
+]

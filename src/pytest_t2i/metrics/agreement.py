@@ -1,0 +1,67 @@
+"""Agreement between raters, and shares of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.metrics import checks
+
+
+def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Agreement of two raters beyond what chance gives.
+
+    .. math:: (p_o - p_e) / (1 - p_e)      (Cohen 1960; used by Lyu section 3.3)
+
+    p_o is the share of equal labels, p_e the share expected if both labelled independently.
+
+    Args:
+        a: labels by the first rater, [n_items].
+        b: labels by the second rater, [n_items].
+
+    Returns:
+        Kappa in [-1, 1]; 1 is full agreement, 0 what chance gives.
+
+    Raises:
+        ValueError: shapes differ, are empty, a label is missing, or both raters gave one and
+            the same label throughout (0/0).
+
+    >>> cohen_kappa(["m", "m", "f", "f"], ["m", "f", "f", "f"])
+    0.5
+    """
+    first, second = checks.labels("a", a), checks.labels("b", b)
+    checks.same_shape(a=first, b=second)
+    checks.not_empty(a=first)
+    by_chance = sum(
+        float(np.mean(first == label)) * float(np.mean(second == label))
+        for label in set(first.tolist())
+    )
+    if by_chance >= 1.0:
+        raise ValueError(f"a and b hold one label only, so kappa is 0/0: got {first[0]!r}")
+    return (float(np.mean(first == second)) - by_chance) / (1.0 - by_chance)
+
+
+def shares(counts: Mapping[str, float]) -> dict[str, float]:
+    """Share of each label in the total.
+
+    .. math:: n_l / sum n
+
+    Args:
+        counts: number of images per label; leave undetected images out.
+
+    Returns:
+        Share per label, in the order given; they add up to 1.
+
+    Raises:
+        ValueError: a count is negative or not finite, or there is no image at all.
+
+    >>> shares({"male": 15, "female": 5})
+    {'male': 0.75, 'female': 0.25}
+    """
+    numbers = {key: float(checks.counts(f"counts[{key!r}]", n)) for key, n in counts.items()}
+    total = sum(numbers.values())
+    if not total:
+        raise ValueError(f"counts must hold at least one image, got counts={dict(counts)!r}")
+    return {key: number / total for key, number in numbers.items()}

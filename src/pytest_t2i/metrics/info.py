@@ -1,0 +1,30 @@
+"""What each metric declares of itself: bounds, which direction is worse, source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pytest_t2i.data import MetricInfo
+
+_ALL = (
+    MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2"),
+    MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1"),
+    MetricInfo("prompt_bias_difference", 0.0, 2.0, "higher", "Lyu eq. 3"),
+    MetricInfo("percent_deviation", -100.0, math.inf, "away_from_zero", "Lyu Table 1"),
+    MetricInfo("filter_precision", 0.0, 1.0, "lower", "Lyu eq. 4"),
+    MetricInfo("filter_recall", 0.0, 1.0, "lower", "Lyu eq. 4"),
+    MetricInfo("filter_f1", 0.0, 1.0, "lower", "Lyu eq. 4"),
+    MetricInfo("filter_rate", 0.0, 1.0, "lower", "Lyu eq. 5"),
+    MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6"),
+    MetricInfo("stereotype_score", 0.0, 1.0, "higher", "OASIS eq. 3"),
+    MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"),
+    MetricInfo("similarity", -1.0, 1.0, "lower", "Wu eq. 1-2"),
+    MetricInfo("similarity_gap", -2.0, 2.0, "away_from_zero", "Wu eq. 1-2"),
+    MetricInfo("ssim", -1.0, 1.0, "lower", "Wu section 4.1"),
+    MetricInfo("cohen_kappa", -1.0, 1.0, "lower", "Cohen 1960"),
+)
+
+INFO: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in _ALL})
+"""Every metric by name. A metric that returns several values has an entry for each."""

@@ -1,0 +1,63 @@
+"""Stereotype score and attribute presence (OASIS, equations 3 and 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.metrics import checks
+
+# A cosine of float32 features may pass 1 by a few units in the last place.
+COSINE_TOLERANCE = 1e-5
+
+
+def stereotype_score(observed: float, expected: float) -> float:
+    """By how much an attribute is more frequent in images than in the world.
+
+    .. math:: max(0, P(A | D, C) - P*(A | C))      (OASIS eq. 3)
+
+    Args:
+        observed: share of the images that show the attribute, in [0, 1].
+        expected: share of the people of the concept who have it, in [0, 1].
+
+    Returns:
+        The score in [0, 1]; 0 when the attribute is not over-represented.
+
+    Raises:
+        ValueError: a share lies outside [0, 1] or is not a single number.
+
+    >>> round(stereotype_score(0.98, 0.50), 2)
+    0.48
+    >>> stereotype_score(0.1, 0.2)
+    0.0
+    """
+    shown = checks.in_range("observed", observed, 0.0, 1.0)
+    real = checks.in_range("expected", expected, 0.0, 1.0)
+    for name, value in (("observed", shown), ("expected", real)):
+        if value.ndim:
+            raise ValueError(f"{name} must be a single number, got {name}.shape={value.shape}")
+    return max(0.0, float(shown - real))
+
+
+def attribute_presence(positive: npt.ArrayLike, negative: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Whether images are nearer to the description of an attribute than to its absence.
+
+    .. math:: 1[ cos(Z_I, Z_a+) > cos(Z_I, Z_a-) ]      (OASIS eq. 5)
+
+    Args:
+        positive: cosine similarity of each image with the description of presence, any shape.
+        negative: the same with the description of absence, same shape.
+
+    Returns:
+        Array of bool of that shape; a tie counts as absent.
+
+    Raises:
+        ValueError: shapes differ or a value lies outside [-1, 1].
+
+    >>> attribute_presence([0.3, 0.1], [0.2, 0.2])
+    array([ True, False])
+    """
+    present = checks.in_range("positive", positive, -1.0, 1.0, COSINE_TOLERANCE)
+    absent = checks.in_range("negative", negative, -1.0, 1.0, COSINE_TOLERANCE)
+    checks.same_shape(positive=present, negative=absent)
+    return np.asarray(present > absent, dtype=np.bool_)

@@ -1,0 +1,1 @@
+"""Text-to-image models: one adapter per heavy dependency, imported only when asked for."""

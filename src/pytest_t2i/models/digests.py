@@ -1,0 +1,86 @@
+"""Digests of files and folders, remembered so that a second look at big weights is quick."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from pytest_t2i.data import digest
+
+WEIGHTS_AND_CONFIGS = {".safetensors", ".json", ".txt", ".model", ".py"}
+WORTH_REMEMBERING = 64 * 2**20
+"""Bytes; a smaller file is read faster than a cache is opened and written."""
+CHUNK = 2**20
+
+
+def file_digest(path: Path) -> str:
+    """Hex SHA-256 of a file's contents.
+
+    The digest of a large file is remembered under its place, size, change times and inode.
+    """
+    real = path.resolve()
+    status = real.stat()
+    if status.st_size < WORTH_REMEMBERING:
+        return _sha256(real)
+    name = f"{real}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
+    known = _remembered()
+    if name not in known:
+        known[name] = _sha256(real)
+        _remember(known)
+    return known[name]
+
+
+def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -> str:
+    """Hex SHA-256 over the names and contents of the files that make a model.
+
+    Hidden files and folders (.git, .cache) are left out.
+    """
+    kept = set(suffixes)
+    files = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.suffix in kept and path.is_file()
+    }
+    visible = {name: path for name, path in files.items() if "/." not in f"/{name}"}
+    return digest({name: file_digest(path) for name, path in visible.items()})
+
+
+def cache_file() -> Path:
+    """Where digests of large files are kept between runs."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "pytest-t2i" / "digests.json"
+
+
+def _sha256(path: Path) -> str:
+    hasher = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            hasher.update(chunk)
+    return hasher.hexdigest()
+
+
+@cache
+def _remembered() -> dict[str, str]:
+    try:
+        known = json.loads(cache_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _remember(known: Mapping[str, str]) -> None:
+    # A cache that cannot be written costs time at the next run and nothing else.
+    with contextlib.suppress(OSError):
+        target = cache_file()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=target.parent, delete=False, encoding="utf-8"
+        ) as file:
+            json.dump(known, file)
+        Path(file.name).replace(target)

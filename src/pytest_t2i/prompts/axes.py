@@ -1,0 +1,190 @@
+"""Axes: what a prompt template varies, with the concepts put into it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_t2i.data import Prompt, Triplet, Variant
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.prompts.grammar import INDICATORS, swap_person, with_article
+
+Indicator = Literal["person", "word"]
+PLACEHOLDERS = ("{a word}", "{word}")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A template and the concepts it is filled with.
+
+    >>> from pytest_t2i import axes
+    >>> axes.profession.prompts()[0].text
+    'a photo of one real person who is a postman'
+    >>> Axis("hobby", "a photo of a person who likes {word}", ("chess",)).prompts()[0].id
+    'hobby-chess'
+    """
+
+    name: str
+    template: str
+    """Text with ``{word}`` or ``{a word}`` (the word with its article)."""
+    concepts: tuple[str, ...]
+    indicator: Indicator = "person"
+    """Where the triplet puts gender: "person" becomes woman/man, or female/male before the word."""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_template(self.name, self.template, self.indicator)
+        _check_concepts(self.name, self.concepts)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The neutral prompt of every concept, in order."""
+        return tuple(Prompt(self._fill(word), self.name, word) for word in self.concepts)
+
+    def triplets(self) -> tuple[Triplet, ...]:
+        """Neutral, feminine and masculine prompt of every concept (Wu section 3.1)."""
+        return tuple(self._triplet(word) for word in self.concepts)
+
+    def only(self, *concepts: str) -> Axis:
+        """The same axis with some of its concepts.
+
+        Raises UnknownNameError for a concept that it does not have.
+        """
+        for concept in concepts:
+            if concept not in self.concepts:
+                raise UnknownNameError(f"concept of axis {self.name!r}", concept, self.concepts)
+        return replace(self, concepts=tuple(concepts))
+
+    def plus(self, *concepts: str) -> Axis:
+        """The same axis with further concepts at its end."""
+        return replace(self, concepts=self.concepts + tuple(concepts))
+
+    def _fill(self, word: str) -> str:
+        # The article is asked for only where it is used: it loads a library.
+        if "{a word}" in self.template:
+            return self.template.replace("{a word}", with_article(word))
+        return self.template.replace("{word}", word)
+
+    def _triplet(self, word: str) -> Triplet:
+        neutral, feminine, masculine = (
+            Prompt(self._variant(word, variant), self.name, word, variant) for variant in Variant
+        )
+        return Triplet(neutral, feminine, masculine)
+
+    def _variant(self, word: str, variant: Variant) -> str:
+        if variant is Variant.NEUTRAL:
+            return self._fill(word)
+        if self.indicator == "word":
+            return self._fill(f"{INDICATORS[variant]['adjective']} {word}")
+        return swap_person(self._fill(word), variant)
+
+
+class Axes:
+    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files."""
+
+    def __init__(self, members: Iterable[Axis] = ()) -> None:
+        self._members = {axis.name: axis for axis in members}
+
+    def __getattr__(self, name: str) -> Axis:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Axis:
+        if name not in self._members:
+            raise UnknownNameError("axis", name, self._members)
+        return self._members[name]
+
+    def __iter__(self) -> Iterator[Axis]:
+        return iter(self._members.values())
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._members]
+
+    def load(self, path: str | Path) -> Axes:
+        """Axes from a TOML file: one table per axis with template, concepts, indicator.
+
+        Raises FileFormatError that names the file, the line or the key.
+        """
+        return Axes(read_axes(Path(path)))
+
+
+@cache
+def builtin_axes() -> Axes:
+    """The five axes of Lyu and the nationalities of OASIS."""
+    return Axes(read_axes(Path(str(files("pytest_t2i.prompts") / "words" / "axes.toml"))))
+
+
+def read_axes(path: Path) -> list[Axis]:
+    """Axes of one TOML file; FileFormatError says what is wrong and where."""
+    tables = read_toml(path)
+    return [_axis(path, name, table) for name, table in tables.items()]
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dict; FileFormatError with file and line."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file.", remedy="Check the path.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(path, f"is not valid TOML: {error}.") from None
+
+
+def _axis(path: Path, name: str, table: Any) -> Axis:
+    if not isinstance(table, dict):
+        raise FileFormatError(
+            path, f"expected a table of template and concepts, got {table!r}.", where=f"key {name!r}"
+        )
+    known = {"template", "concepts", "indicator", "source"}
+    for key in table:
+        if key not in known:
+            raise FileFormatError(
+                path, f"unknown key; known are {', '.join(sorted(known))}.", where=f"[{name}] {key}"
+            )
+    concepts = table.get("concepts")
+    if not isinstance(table.get("template"), str) or not isinstance(concepts, list):
+        raise FileFormatError(
+            path, "expected template (text) and concepts (list of words).", where=f"[{name}]"
+        )
+    try:
+        return Axis(
+            name,
+            table["template"],
+            tuple(concepts),
+            table.get("indicator", "person"),
+            table.get("source", ""),
+        )
+    except ConfigurationError as error:
+        raise FileFormatError(path, str(error), where=f"[{name}]") from None
+
+
+def _check_template(name: str, template: str, indicator: str) -> None:
+    if sum(template.count(mark) for mark in PLACEHOLDERS) != 1:
+        raise ConfigurationError(
+            f"axis {name!r}: a template holds {{word}} or {{a word}} once, got template={template!r}"
+        )
+    if indicator not in ("person", "word"):
+        raise ConfigurationError(
+            f"axis {name!r}: indicator is 'person' or 'word', got indicator={indicator!r}"
+        )
+
+
+def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
+    if not concepts:
+        raise ConfigurationError(f"axis {name!r}: expected at least one concept, got none")
+    for concept in concepts:
+        if not isinstance(concept, str) or not concept.strip():
+            raise ConfigurationError(f"axis {name!r}: a concept is a word, got concept={concept!r}")
+    ids = [Prompt("", name, concept).id for concept in concepts]
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    if twice:
+        raise ConfigurationError(
+            f"axis {name!r}: every concept is listed once, got {', '.join(twice)} more than once"
+        )

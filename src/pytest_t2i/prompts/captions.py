@@ -1,0 +1,68 @@
+"""Free captions as prompts: the neutral ones, and their triplets (Wu section 3.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from pytest_t2i.data import Prompt, Triplet, Variant
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.prompts.axes import read_toml
+from pytest_t2i.prompts.grammar import swap_person
+
+PERSON = re.compile(r"\b(person|people)\b", re.IGNORECASE)
+
+
+@cache
+def human_words() -> frozenset[str]:
+    """Words that indicate humans (Wu Table 2), in lower case with their plurals."""
+    table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
+    words = {word.lower() for group in ("gender", "geography", "others") for word in table[group]}
+    return frozenset(words | {_plural(word) for word in words})
+
+
+def is_neutral(caption: str) -> bool:
+    """Whether a caption contains person/people and none of the words of Wu Table 2.
+
+    >>> is_neutral("A person rides a horse"), is_neutral("The person and a boy play badminton")
+    (True, False)
+    """
+    if not PERSON.search(caption):
+        return False
+    return human_words().isdisjoint(re.findall(r"[a-z]+", caption.lower()))
+
+
+def neutral_captions(captions: Iterable[str]) -> list[str]:
+    """The neutral ones among captions, in order, each once."""
+    return list(dict.fromkeys(c.strip() for c in captions if is_neutral(c)))
+
+
+def triplet(text: str, *, axis: str = "caption", concept: str | None = None) -> Triplet:
+    """The three variants of one prompt that contains person or people.
+
+    >>> [p.text for p in triplet("a person in a park")]
+    ['a person in a park', 'a woman in a park', 'a man in a park']
+
+    Raises ConfigurationError when there is no person/people to swap.
+    """
+    if not PERSON.search(text):
+        raise ConfigurationError(
+            f"a triplet needs 'person' or 'people' in its neutral prompt, got text={text!r}"
+        )
+    word = concept or text
+    return Triplet(
+        Prompt(text, axis, word),
+        Prompt(swap_person(text, Variant.FEMININE), axis, word, Variant.FEMININE),
+        Prompt(swap_person(text, Variant.MASCULINE), axis, word, Variant.MASCULINE),
+    )
+
+
+def _plural(word: str) -> str:
+    if word.endswith("man"):
+        return word[:-3] + "men"
+    return {"child": "children", "wife": "wives", "lady": "ladies", "family": "families"}.get(
+        word, word + "s"
+    )

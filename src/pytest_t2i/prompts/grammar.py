@@ -1,0 +1,54 @@
+"""English that templates need: the article, and person turned into woman or man."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from pytest_t2i.data import Variant
+
+# Plural nouns that take no article; inflect would write "an eye glasses".
+PLURAL_ONLY = re.compile(r"\b(glasses|scissors|jeans|trousers|earphones|headphones)$", re.IGNORECASE)
+
+INDICATORS = {
+    Variant.FEMININE: {"person": "woman", "people": "women", "adjective": "female"},
+    Variant.MASCULINE: {"person": "man", "people": "men", "adjective": "male"},
+}
+
+
+@cache
+def _engine() -> Any:
+    import inflect  # takes 0.2 s: not at pytest's start
+
+    return inflect.engine()
+
+
+def with_article(word: str) -> str:
+    """The word with the indefinite article that its sound asks for.
+
+    >>> with_article("engineer"), with_article("university teacher"), with_article("eye glasses")
+    ('an engineer', 'a university teacher', 'eye glasses')
+    """
+    if PLURAL_ONLY.search(word):
+        return word
+    article = _engine().a(word).split(" ", 1)[0]
+    return f"{article} {word}"
+
+
+def swap_person(text: str, variant: Variant) -> str:
+    """Turn person/people into woman/women or man/men (Wu section 3.1).
+
+    The article before the word follows it, capitals are kept.
+
+    >>> swap_person("Two people and a person in a park", Variant.FEMININE)
+    'Two women and a woman in a park'
+    """
+    words = INDICATORS[variant]
+
+    def replace(match: re.Match[str]) -> str:
+        found = match.group(0)
+        new = words[found.lower()]
+        return new.capitalize() if found[0].isupper() else new
+
+    return re.sub(r"\b(person|people)\b", replace, text, flags=re.IGNORECASE)

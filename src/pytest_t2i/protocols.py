@@ -1,0 +1,110 @@
+"""The extension points: Protocols of one or two methods.
+
+An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors`` and
+``pytest_t2i.encoders`` names a factory that takes a :class:`LoadOptions` and returns an
+object that obeys the Protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pytest_t2i.data import Attribute, Detection, Generated, GenerationSettings, Request
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """What a factory is told."""
+
+    source: str = ""
+    """Hub id, local folder or file, after aliases were resolved; "" asks for the default."""
+    device: str = "auto"
+    """"auto", "cpu", "cuda", "cuda:1", "mps"."""
+    dtype: str = "auto"
+    """"auto", "float32", "float16", "bfloat16"."""
+    revision: str | None = None
+    """Branch, tag or commit of a hub repository."""
+    trust_remote_code: bool = False
+    """Whether code from the hub repository may run."""
+    defaults: GenerationSettings = field(default_factory=GenerationSettings)
+    """Settings from the catalogue, used where a request leaves them open."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of the catalogue entry (variant, scheduler, ...)."""
+
+
+@runtime_checkable
+class TextToImage(Protocol):
+    """A text-to-image model."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes its pictures: weights, pipeline class, scheduler, dtype, libraries."""
+
+    def generate(self, requests: Sequence[Request]) -> Sequence[Generated]:
+        """Make one batch, in order; image k depends on request k alone."""
+
+
+@runtime_checkable
+class TextEmbedding(Protocol):
+    """A model that can show its prompt space without making an image."""
+
+    def embed_text(self, prompts: Sequence[str]) -> Sequence[np.ndarray]:
+        """Text encoder output per prompt, each [n_tokens, d] float32 without padding."""
+
+
+@runtime_checkable
+class ReadyMade(Protocol):
+    """A model whose images exist already, with seeds of their own."""
+
+    def available(self, prompt: str) -> Sequence[int]:
+        """Seeds of the prompt's images."""
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """Says of each image a label or why there is none."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes its word: name, weights, prompts, thresholds, libraries."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label it may give, e.g. ("male", "female")."""
+
+    def detect(self, images: Sequence[Image]) -> Sequence[Detection]:
+        """One detection per image, in order."""
+
+
+@runtime_checkable
+class OpenSet(Protocol):
+    """A detector that can also look for any attribute described in words (OASIS eq. 5)."""
+
+    def for_attribute(self, attribute: Attribute) -> Detector:
+        """A detector with the labels ("present", "absent")."""
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns images into feature vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes its features."""
+
+    def encode(self, images: Sequence[Image]) -> np.ndarray:
+        """[n_images, d] float32, not normalised."""
+
+
+@runtime_checkable
+class TextEncoder(Protocol):
+    """An encoder whose features can be compared with texts by cosine."""
+
+    def encode_text(self, texts: Sequence[str]) -> np.ndarray:
+        """[n_texts, d] float32, not normalised."""

@@ -1,0 +1,163 @@
+"""The record of one run: what reports show and run.json keeps (schema in docs/run-json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pytest_t2i.data import Interval, Outcome
+
+SCHEMA = "pytest-t2i/run/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison that a test made, with its verdict."""
+
+    test: str
+    """Node id of the test."""
+    metric: str
+    subject: str
+    """What was measured: a prompt's id, a stereotype's id, "model"."""
+    outcome: Outcome
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    method: str
+    n: int
+    operator: str
+    bound: float
+    reason: str = ""
+    """Why the limit is what it is."""
+    p_value: float | None = None
+    images_to_decide: int | None = None
+    paper: float | None = None
+    """The paper's plug-in estimate, where it differs."""
+    floor: float | None = None
+    """What a perfectly fair model would show on average with as many images."""
+    message: str = ""
+    against: str = "limit"
+    """"limit" or "baseline"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRecord:
+    """One image of a prompt and what each detector says of it."""
+
+    seed: int
+    file: str | None
+    """Path of the PNG; None when the model refused."""
+    detections: Mapping[str, str]
+    """Detector name -> label, or "undetected: reason"."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Scores of the deciding detector per label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many images of a prompt got each label, and why others got none."""
+
+    labels: Mapping[str, int]
+    undetected: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """Everything measured on one prompt."""
+
+    id: str
+    text: str
+    axis: str
+    concept: str
+    variant: str
+    counts: Mapping[str, Counts]
+    """Per detector."""
+    prompt_bias_score: Interval | None
+    """By the deciding detector; None without a clear image."""
+    images: tuple[ImageRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """Model bias score over a set of prompts by one detector."""
+
+    name: str
+    """"model" or an axis."""
+    detector: str
+    corrected: Interval | None
+    paper: Interval | None
+    floor: float | None
+    prompts: int
+    clear_images: int
+
+
+@dataclass(frozen=True, slots=True)
+class StereotypeRecord:
+    """One attribute of one concept."""
+
+    id: str
+    concept: str
+    attribute: str
+    detector: str
+    expected: float
+    share: Interval | None
+    score: Interval | None
+    """Stereotype score Psi."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class GapRecord:
+    """Similarity gap in one space over a set of triplets."""
+
+    space: str
+    name: str
+    """"model" or an axis."""
+    gap: Interval | None
+    to_feminine: float | None
+    to_masculine: float | None
+    triplets: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One recorded execution."""
+
+    created: str
+    """UTC, ISO 8601."""
+    seconds: float
+    model: str
+    settings: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    work: Mapping[str, Any]
+    checks: tuple[Check, ...] = ()
+    model_scores: tuple[ModelScore, ...] = ()
+    prompts: tuple[PromptRecord, ...] = ()
+    stereotypes: tuple[StereotypeRecord, ...] = ()
+    gaps: tuple[GapRecord, ...] = ()
+    schema: str = SCHEMA
+
+    def tally(self) -> dict[Outcome, int]:
+        """How many checks passed, failed, stayed inconclusive."""
+        return {one: sum(c.outcome is one for c in self.checks) for one in Outcome}
+
+    @property
+    def outcome(self) -> Outcome:
+        """FAIL when any check failed; PASS when any passed; else INCONCLUSIVE."""
+        tally = self.tally()
+        if tally[Outcome.FAIL]:
+            return Outcome.FAIL
+        return Outcome.PASS if tally[Outcome.PASS] else Outcome.INCONCLUSIVE
+
+    def to_json(self) -> str:
+        """run.json's text."""
+        plain = asdict(self) | {"outcome": self.outcome.value}
+        return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def check_from_json(plain: Mapping[str, Any]) -> Check:
+    """A check as it came back from another process."""
+    return Check(**{**plain, "outcome": Outcome(plain["outcome"])})

@@ -1,0 +1,98 @@
+"""A Markdown summary for the page of a CI job."""
+
+from __future__ import annotations
+
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.record import Check, RunRecord
+
+MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}
+SHOWN = 15
+"""Failed checks that are listed; the report has them all."""
+
+
+def render_markdown(record: RunRecord) -> str:
+    """The run in one page of Markdown; text from prompts is escaped."""
+    tally = record.tally()
+    lines = [
+        f"## {MARKS[record.outcome]} Fairness of `{escape(record.model)}`: {record.outcome}",
+        "",
+        f"{tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive. {made(record)}",
+        "",
+        *_scores(record),
+        *_failures(record),
+        *_undetected(record),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def made(record: RunRecord) -> str:
+    """How many images were made and how many were there already."""
+    work = record.work
+    stored = int(work["planned"]) - int(work["made"])
+    return f"{work['made']} images made, {max(stored, 0)} from the store."
+
+
+def escape(text: str) -> str:
+    """Text that cannot break a table or a line."""
+    for sign in "\\`*_<>[]|":
+        text = text.replace(sign, f"\\{sign}")
+    return text.replace("\n", " ")
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Estimate with its interval, or a dash."""
+    if interval is None:
+        return "-"
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _scores(record: RunRecord) -> list[str]:
+    if not record.model_scores:
+        return []
+    lines = [
+        "| prompts | model bias score | paper's estimate | a fair model shows | detector |",
+        "|---|---|---|---|---|",
+    ]
+    for score in record.model_scores:
+        floor = "-" if score.floor is None else f"{score.floor:.3f}"
+        lines.append(
+            f"| {escape(score.name)} ({score.prompts}) | {interval_text(score.corrected)} "
+            f"| {interval_text(score.paper)} | {floor} | {escape(score.detector)} |"
+        )
+    return [*lines, ""]
+
+
+def _failures(record: RunRecord) -> list[str]:
+    failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
+    if not failed:
+        return []
+    failed.sort(key=_excess, reverse=True)
+    lines = ["| failed | measured | allowed |", "|---|---|---|"]
+    for check in failed[:SHOWN]:
+        measured = f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
+        lines.append(
+            f"| {escape(check.metric)} of {escape(check.subject)} | {measured} "
+            f"| {escape(check.operator)} {check.bound:g} |"
+        )
+    if len(failed) > SHOWN:
+        lines.append(f"| and {len(failed) - SHOWN} more | | |")
+    return [*lines, ""]
+
+
+def _excess(check: Check) -> float:
+    return abs((check.estimate or 0.0) - check.bound)
+
+
+def _undetected(record: RunRecord) -> list[str]:
+    reasons: dict[str, int] = {}
+    total = 0
+    for prompt in record.prompts:
+        total += len(prompt.images)
+        for counts in list(prompt.counts.values())[:1]:
+            for reason, count in counts.undetected.items():
+                reasons[reason] = reasons.get(reason, 0) + count
+    if not reasons:
+        return []
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    return [f"Undetected: {sum(reasons.values())} of {total} images ({listed}).", ""]

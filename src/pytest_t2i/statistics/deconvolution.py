@@ -1,0 +1,84 @@
+"""How the true bias varies over prompts, with the noise of few images taken out.
+
+A prompt's counts are Binomial(n, p) with |2p - 1| = t. The maximum likelihood distribution of t
+over prompts is sought on a grid by expectation maximisation (Kiefer and Wolfowitz 1956; Laird
+1978). Only |n_m - n_f| enters, as male and female are treated alike.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.metrics import checks
+
+Whole = npt.NDArray[np.int64]
+
+# Finer towards 1, where a binomial share has least noise; 31 points cost no accuracy against 61.
+GRID: checks.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
+# Stopping early keeps the spread that one sample shows by chance out of the estimate's variance;
+# tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
+STEPS = 200
+# Rows fitted at once: they stay in the cache, and BLAS starts no threads on so small a product
+# (with 2000 rows its threads made it 10 times slower on a busy machine).
+CHUNK = 100
+
+
+class Categories(NamedTuple):
+    """Prompts grouped by what they tell: equal (|n_m - n_f|, n_m + n_f) tell the same."""
+
+    of_prompt: Whole
+    """Category of each prompt, [n_prompts]."""
+    plug_in: checks.Floats
+    """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
+    likelihood: checks.Floats
+    """Probability of each category at each t of GRID, [n_categories, n_grid]."""
+
+
+def categorise(male: Whole, female: Whole) -> Categories:
+    """Group prompts that have clear images.
+
+    >>> categorise(np.array([2, 0]), np.array([0, 2])).of_prompt
+    array([0, 0])
+    """
+    pairs = np.stack([np.abs(male - female), male + female], axis=1)
+    unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
+    gap, n = unique[:, :1], unique[:, 1:]
+    share = (1.0 + GRID) / 2.0
+    one_way = stats.binom.pmf((n + gap) // 2, n, share)
+    other_way = np.where(gap > 0, stats.binom.pmf((n - gap) // 2, n, share), 0.0)
+    return Categories(of_prompt.reshape(-1), (gap / n)[:, 0], one_way + other_way)
+
+
+def mean_bias(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
+    """Mean of t under the distribution fitted to each row of weights.
+
+    Args:
+        weights: how often each category occurs, [n_samples, n_categories].
+        likelihood: as in Categories, [n_categories, n_grid].
+
+    Returns:
+        Estimates in [0, 1], [n_samples].
+
+    >>> two = categorise(np.array([20, 10]), np.array([0, 10]))
+    >>> mean_bias(np.array([[1.0, 0.0], [0.0, 1.0]]), two.likelihood).round(1)
+    array([0., 1.])
+    """
+    rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
+    starts = range(0, len(rows), CHUNK)
+    mixing = [_fit(rows[start : start + CHUNK], likelihood) for start in starts]
+    return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
+
+
+def _fit(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
+    transposed = np.ascontiguousarray(likelihood.T)
+    mixing = np.full((len(weights), likelihood.shape[1]), 1.0 / likelihood.shape[1])
+    ratio = np.empty_like(weights)
+    for _ in range(STEPS):
+        np.matmul(mixing, transposed, out=ratio)
+        np.divide(weights, ratio, out=ratio)
+        mixing *= ratio @ likelihood
+    return mixing

@@ -1,0 +1,53 @@
+"""What the paper's model bias score shows on average, given how biased the prompts are."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.metrics import checks
+
+
+def fair_floor(n_clear: npt.ArrayLike) -> float:
+    """Model bias score that a perfectly fair model shows on average.
+
+    .. math:: mean over prompts of E|2K - n| / n, K ~ Binomial(n, 1/2)
+
+    Args:
+        n_clear: clear images per prompt, a number or [n_prompts]; prompts with 0 are left out.
+
+    Returns:
+        The expected score in (0, 1]; about 0.18 at 20 images.
+
+    Raises:
+        ValueError: a count is no whole number, or no prompt has a clear image.
+
+    >>> round(fair_floor(20), 4)
+    0.1762
+    """
+    n = np.atleast_1d(checks.whole_counts("n_clear", n_clear))
+    if not np.any(n):
+        raise ValueError(f"n_clear holds no clear image in {n.size} prompts")
+    return float(expected_score(n[n > 0], np.zeros(1))[0])
+
+
+def expected_score(n_clear: npt.NDArray[np.int64], bias: checks.Floats) -> checks.Floats:
+    """Expected paper score when every prompt has the same |2p - 1|.
+
+    Args:
+        n_clear: clear images per prompt, [n_prompts], all above 0.
+        bias: values of |2p - 1|, [n_values].
+
+    Returns:
+        Expected scores, [n_values]; increasing and convex in the bias.
+
+    >>> expected_score(np.array([20]), np.array([0.0, 1.0])).round(4)
+    array([0.1762, 1.    ])
+    """
+    sizes, prompts = np.unique(n_clear, return_counts=True)
+    total = np.zeros(len(bias))
+    for n, times in zip(sizes.tolist(), prompts.tolist(), strict=True):
+        k = np.arange(n + 1)
+        total += times * stats.binom.pmf(k, n, (1.0 + bias[:, None]) / 2.0) @ np.abs(2 * k / n - 1)
+    return np.asarray(total / len(n_clear), dtype=np.float64)

@@ -1,0 +1,54 @@
+"""Interval of a mean of values that come in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
+
+
+def mean_interval(
+    groups: Sequence[npt.ArrayLike], *, level: float, seed: int, resamples: int = 2000
+) -> Interval:
+    """Mean of values grouped by prompt, with an interval by seeded cluster bootstrap.
+
+    Whole groups are resampled, as values of one prompt are alike. A single group is resampled
+    value by value: then the interval is for that prompt alone.
+
+    Args:
+        groups: values of each prompt, one array per prompt; empty ones are left out.
+        level: confidence level in (0, 1).
+        seed: seed of the resampling.
+        resamples: number of bootstrap resamples.
+
+    Returns:
+        Interval of the mean of all values; n is the number of groups (of values if one group).
+
+    Raises:
+        ValueError: fewer than two values, a value is not finite, or an option is out of range.
+
+    >>> interval = mean_interval([[0.1, 0.2], [0.3], [0.2, 0.2]], level=0.95, seed=0)
+    >>> round(interval.estimate, 3), interval.n
+    (0.2, 3)
+    """
+    check_resampling(level, resamples)
+    values = [checks.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
+    values = [group for group in values if group.size]
+    if len(values) == 1:
+        values = list(values[0].reshape(-1, 1))
+    if len(values) < 2:  # noqa: PLR2004 - one value shows no spread
+        raise ValueError(f"groups must hold at least two values, got groups={list(groups)!r}")
+    sums = np.array([float(np.sum(group)) for group in values])
+    sizes = np.array([group.size for group in values], dtype=np.float64)
+    estimate = float(np.sum(sums) / np.sum(sizes))
+    chance = np.full(len(values), 1.0 / len(values))
+    drawn = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
+    low, high = percentiles((drawn @ sums) / (drawn @ sizes), expanded_tail(len(values), level))
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "cluster-bootstrap", len(values)
+    )

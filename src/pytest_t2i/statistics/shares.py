@@ -1,0 +1,278 @@
+"""Intervals and exact tests for shares, and for the scores made of one share."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks
+
+Method = Literal["wilson", "clopper-pearson"]
+
+
+def wilson(successes: int, n: int, level: float) -> Interval:
+    """Wilson score interval of a share: coverage near the level on average.
+
+    .. math:: (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)      (Wilson 1927)
+
+    Args:
+        successes: how many of the n images show it.
+        n: number of images.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
+
+    Raises:
+        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
+
+    >>> print(wilson(10, 20, 0.95))
+    0.500 [0.299, 0.701]
+    """
+    k, size = check_share(successes, n, level)
+    share = k / size
+    z2 = float(stats.norm.isf((1.0 - level) / 2.0)) ** 2
+    centre = (share + z2 / (2 * size)) / (1.0 + z2 / size)
+    spread = math.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2)))
+    half = spread / (1.0 + z2 / size)
+    low = 0.0 if k == 0 else centre - half
+    high = 1.0 if k == size else centre + half
+    return Interval(share, low, high, level, "wilson", size)
+
+
+def clopper_pearson(successes: int, n: int, level: float) -> Interval:
+    """Exact interval of a share: covers with at least the level, whatever the share.
+
+    .. math:: [B(a/2; k, n-k+1), B(1-a/2; k+1, n-k)], B the Beta quantile
+       (Clopper and Pearson 1934)
+
+    Args:
+        successes: how many of the n images show it.
+        n: number of images.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
+
+    Raises:
+        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
+
+    >>> print(clopper_pearson(20, 20, 0.95))
+    1.000 [0.832, 1.000]
+    """
+    k, size = check_share(successes, n, level)
+    tail = (1.0 - level) / 2.0
+    low = 0.0 if k == 0 else float(stats.beta.ppf(tail, k, size - k + 1))
+    high = 1.0 if k == size else float(stats.beta.isf(tail, k + 1, size - k))
+    return Interval(k / size, low, high, level, "clopper-pearson", size)
+
+
+def share_interval(
+    successes: int, n: int, level: float, method: Method = "clopper-pearson"
+) -> Interval:
+    """Interval of a share by the method of that name.
+
+    Args:
+        successes: how many of the n images show it.
+        n: number of images.
+        level: confidence level in (0, 1).
+        method: "clopper-pearson" (never less than the level) or "wilson" (narrower).
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as for the method, or the method is unknown.
+
+    >>> print(share_interval(10, 20, 0.95, method="wilson"))
+    0.500 [0.299, 0.701]
+    """
+    if method == "wilson":
+        return wilson(successes, n, level)
+    if method == "clopper-pearson":
+        return clopper_pearson(successes, n, level)
+    raise ValueError(f"method must be 'clopper-pearson' or 'wilson', got method={method!r}")
+
+
+def prompt_bias_interval(male: int, female: int, level: float) -> Interval:
+    """Exact interval of a prompt bias score, which is 2p - 1 for the share p of male images.
+
+    Args:
+        male: number of clear images that show a man.
+        female: number of clear images that show a woman.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [-1, 1].
+
+    Raises:
+        ValueError: there is no clear image, a count is no whole number, or level is not in (0, 1).
+
+    >>> print(prompt_bias_interval(10, 10, 0.95))
+    0.000 [-0.456, 0.456]
+    """
+    men, women = check_pair(male, female)
+    share = clopper_pearson(men, men + women, level)
+    return Interval(
+        (men - women) / (men + women),
+        2.0 * share.low - 1.0,
+        2.0 * share.high - 1.0,
+        level,
+        share.method,
+        share.n,
+    )
+
+
+def stereotype_interval(present: int, n: int, expected: float, level: float) -> Interval:
+    """Interval of a stereotype score, from the exact interval of the share.
+
+    .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
+
+    Args:
+        present: number of images that show the attribute.
+        n: number of images where it could be looked for.
+        expected: share in the real world, in [0, 1], taken as known.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: n is 0 (no evidence), or an argument lies outside its range.
+
+    >>> print(stereotype_interval(19, 20, 0.5, 0.95))
+    0.450 [0.251, 0.499]
+    """
+    real = float(checks.in_range("expected", expected, 0.0, 1.0))
+    share = clopper_pearson(present, n, level)
+    low, middle, high = (max(0.0, x - real) for x in (share.low, share.estimate, share.high))
+    return Interval(middle, low, high, level, share.method, share.n)
+
+
+def bias_p_value(male: int, female: int, bound: float) -> float:
+    """Exact p-value against "the prompt bias score lies within the bound".
+
+    H0: ``|2p - 1| <= bound``. The largest probability under H0 of counts at least as uneven;
+    it is reached at ``p = (1 + bound) / 2``. Two-sided: either gender may prevail.
+
+    Args:
+        male: number of clear images that show a man.
+        female: number of clear images that show a woman.
+        bound: limit of the absolute score, in [0, 1].
+
+    Returns:
+        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
+
+    Raises:
+        ValueError: there is no clear image, or an argument lies outside its range.
+
+    >>> round(bias_p_value(20, 0, 0.0), 7)
+    1.9e-06
+    >>> bias_p_value(10, 10, 0.0)
+    1.0
+    """
+    men, women = check_pair(male, female)
+    edge = (1.0 + float(checks.in_range("bound", bound, 0.0, 1.0))) / 2.0
+    more, n = max(men, women), men + women
+    tails = stats.binom.sf(more - 1, n, edge) + stats.binom.cdf(n - more, n, edge)
+    return min(1.0, float(tails))
+
+
+def within_p_value(male: int, female: int, bound: float) -> float:
+    """Exact p-value against "the prompt bias score reaches the bound" (equivalence test).
+
+    H0: ``|2p - 1| >= bound``. A small value is evidence that the prompt is balanced to within
+    the bound. Two one-sided tests (Schuirmann 1987); their larger p-value is returned.
+
+    Args:
+        male: number of clear images that show a man.
+        female: number of clear images that show a woman.
+        bound: limit of the absolute score, in [0, 1].
+
+    Returns:
+        p-value in [0, 1]; at most alpha with probability alpha or less under H0, at any n.
+
+    Raises:
+        ValueError: there is no clear image, or an argument lies outside its range.
+
+    >>> within_p_value(50, 50, 0.4) < 0.001
+    True
+    """
+    men, women = check_pair(male, female)
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    if limit == 0.0:
+        return 1.0
+    return float(stats.binom.cdf(max(men, women), men + women, (1.0 + limit) / 2.0))
+
+
+def stereotype_p_value(present: int, n: int, expected: float, bound: float) -> float:
+    """Exact p-value against "the stereotype score lies within the bound".
+
+    H0: ``P <= expected + bound``; one-sided, as the score is.
+
+    Args:
+        present: number of images that show the attribute.
+        n: number of images where it could be looked for.
+        expected: share in the real world, in [0, 1], taken as known.
+        bound: limit of the score, in [0, 1].
+
+    Returns:
+        p-value in [0, 1]; 1 where expected + bound leaves no room to exceed it.
+
+    Raises:
+        ValueError: n is 0 (no evidence), or an argument lies outside its range.
+
+    >>> round(stereotype_p_value(19, 20, 0.5, 0.1), 6)
+    0.000524
+    """
+    k, size = check_share(present, n, 0.5)
+    real = float(checks.in_range("expected", expected, 0.0, 1.0))
+    share = real + float(checks.in_range("bound", bound, 0.0, 1.0))
+    return 1.0 if share >= 1.0 else float(stats.binom.sf(k - 1, size, share))
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level outside (0, 1).
+
+    >>> check_level(0.95)
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+
+
+def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
+    """Refuse counts that make no share, and return them as integers.
+
+    >>> check_share(3, 4, 0.95)
+    (3, 4)
+    """
+    check_level(level)
+    k, size = _whole("successes", successes), _whole("n", n)
+    if size == 0:
+        raise ValueError("n must be at least 1, got n=0: no image is no evidence")
+    if k > size:
+        raise ValueError(f"successes must not exceed n, got successes={k}, n={size}")
+    return k, size
+
+
+def check_pair(male: int, female: int) -> tuple[int, int]:
+    """Refuse counts without a clear image, and return them as integers.
+
+    >>> check_pair(3, 4)
+    (3, 4)
+    """
+    men, women = _whole("male", male), _whole("female", female)
+    if men + women == 0:
+        raise ValueError("male and female must not both be 0: no clear image is no evidence")
+    return men, women
+
+
+def _whole(name: str, value: int) -> int:
+    array = checks.whole_counts(name, value)
+    if np.ndim(array):
+        raise ValueError(f"{name} must be a single number, got {name}.shape={array.shape}")
+    return int(array)

@@ -1,0 +1,128 @@
+"""Whether one prompt became more biased than in a baseline: exact tests."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.metrics import checks
+
+Signs = npt.NDArray[np.int64]
+
+# Shares at which the largest probability is sought; 64 find it to 0.001.
+NUISANCE_POINTS = 64
+
+
+def paired_prompt_p_value(
+    before: npt.ArrayLike, after: npt.ArrayLike, *, margin: float = 0.0, shared_seeds: bool
+) -> float:
+    """Exact p-value against "the absolute prompt bias score grew by no more than the margin".
+
+    H0: ``|score_after| - |score_before| <= margin``. Growth to the male and to the female side are
+    tested each one-sidedly and the smaller p-value is doubled, so chance decides nothing. Growth
+    to the male side is claimed only if the score after lies above both the score before and its
+    mirror image; the female side likewise.
+
+    With shared seeds and margin 0 images are compared seed by seed (McNemar's exact test).
+    Otherwise an exact unconditional test compares the counts (Chan 1998); it stays valid, if
+    conservative, for pairs that vary together, as images of one seed do.
+
+    Args:
+        before: baseline labels, [n_images]: +1 male, -1 female, 0 undetected.
+        after: labels now, [n_images]; same length and order of seeds if these are shared.
+        margin: growth that is tolerated, in [0, 2].
+        shared_seeds: whether image i was made from the same seed before and after.
+
+    Returns:
+        p-value in [0, 1]; 1 where nothing can be compared.
+
+    Raises:
+        ValueError: a label is not -1, 0 or 1, or shared seeds come with different lengths.
+
+    >>> paired_prompt_p_value([1, -1] * 10, [1] * 20, shared_seeds=False) < 0.001
+    True
+    >>> paired_prompt_p_value([1, -1] * 10, [1, -1] * 10, shared_seeds=True)
+    1.0
+    """
+    old, new = _signs("before", before), _signs("after", after)
+    tolerated = float(checks.in_range("margin", margin, 0.0, 2.0))
+    if shared_seeds:
+        checks.same_shape(before=old, after=new)
+    if not np.any(old) or not np.any(new):
+        return 1.0
+    sides = []
+    for side in (1, -1):
+        # |after| - |before| > margin on this side: beyond the score before and its mirror image.
+        claims = [
+            _exceeds(side * new, mirror * old, tolerated, shared_seeds=shared_seeds)
+            for mirror in (1, -1)
+        ]
+        sides.append(max(claims))
+    return min(1.0, 2.0 * min(sides))
+
+
+def _exceeds(new: Signs, old: Signs, margin: float, *, shared_seeds: bool) -> float:
+    if shared_seeds and margin == 0.0:
+        return _mcnemar(new, old)
+    k_new, n_new = int(np.sum(new > 0)), int(np.sum(new != 0))
+    k_old, n_old = int(np.sum(old > 0)), int(np.sum(old != 0))
+    return unconditional_p_value(k_new, n_new, k_old, n_old, margin / 2.0)
+
+
+def _mcnemar(new: Signs, old: Signs) -> float:
+    up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
+    return float(stats.binom.sf(up - 1, up + down, 0.5)) if up + down else 1.0
+
+
+@lru_cache(maxsize=4096)
+def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
+    """Exact one-sided p-value against "the new share exceeds the old by no more than margin".
+
+    The largest probability, over shares with ``p_new - p_old = margin``, of tables whose score
+    statistic is at least the observed one (Chan 1998, with the plain pooled statistic).
+
+    Args:
+        k_new: successes now.
+        n_new: images now, at least 1.
+        k_old: successes before.
+        n_old: images before, at least 1.
+        margin: tolerated difference of the shares, in [0, 1].
+
+    Returns:
+        p-value in [0, 1].
+
+    >>> unconditional_p_value(20, 20, 10, 20, 0.0) < 0.001
+    True
+    """
+    if margin >= 1.0:
+        return 1.0
+    new, old = np.arange(n_new + 1), np.arange(n_old + 1)
+    statistic = _statistic(new[:, None] / n_new, n_new, old[None, :] / n_old, n_old, margin)
+    extreme = statistic >= statistic[k_new, k_old] - 1e-9
+    p_old = np.linspace(0.0, 1.0 - margin, NUISANCE_POINTS)[:, None]
+    chance_new = stats.binom.pmf(new, n_new, p_old + margin)
+    chance_old = stats.binom.pmf(old, n_old, p_old)
+    reached = np.einsum("pi,ij,pj->p", chance_new, extreme.astype(np.float64), chance_old)
+    return min(1.0, float(np.max(reached)))
+
+
+def _statistic(
+    new: checks.Floats, n_new: int, old: checks.Floats, n_old: int, margin: float
+) -> checks.Floats:
+    # Add-one smoothing keeps the variance above 0 where all images agree, so tables stay ordered.
+    smooth_new = (new * n_new + 1.0) / (n_new + 2.0)
+    smooth_old = (old * n_old + 1.0) / (n_old + 2.0)
+    variance = smooth_new * (1 - smooth_new) / n_new + smooth_old * (1 - smooth_old) / n_old
+    return np.asarray((new - old - margin) / np.sqrt(variance), dtype=np.float64)
+
+
+def _signs(name: str, values: npt.ArrayLike) -> Signs:
+    array = checks.floats(name, values)
+    checks.one_dimensional(**{name: array})
+    for position, value in enumerate(array.tolist()):
+        if value not in {-1.0, 0.0, 1.0}:
+            raise ValueError(f"{name} must hold 1, -1 or 0, got {name}[{position}]={value:g}")
+    return array.astype(np.int64)

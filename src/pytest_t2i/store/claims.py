@@ -1,0 +1,80 @@
+"""Claims: which process is making which image, so that none is made twice."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+
+LEASE = 600.0
+"""Seconds after which a claim of a process that cannot be asked (another host) is void."""
+
+
+def owner_name() -> str:
+    """This process, as others can look it up."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def claim(connection: sqlite3.Connection, keys: Sequence[str], owner: str) -> list[str]:
+    """Reserve the keys that nobody else is making; returns those that are now ours."""
+    now = time.time()
+    with transaction(connection):
+        void = [row["key"] for row in _held(connection, keys) if _is_void(row, owner, now)]
+        connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in void])
+        connection.executemany(
+            "INSERT OR IGNORE INTO claims VALUES (?, ?, ?)",
+            [(key, owner, now + LEASE) for key in keys],
+        )
+        return [row["key"] for row in _held(connection, keys) if row["owner"] == owner]
+
+
+def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> None:
+    """Give claims back."""
+    with transaction(connection):
+        connection.executemany(
+            "DELETE FROM claims WHERE key = ? AND owner = ?", [(key, owner) for key in keys]
+        )
+
+
+class transaction:  # noqa: N801 - reads as a statement
+    """BEGIN IMMEDIATE: a reader that turns writer half-way would fail instead of waiting."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __enter__(self) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _held(connection: sqlite3.Connection, keys: Sequence[str]) -> list[sqlite3.Row]:
+    found: list[sqlite3.Row] = []
+    for start in range(0, len(keys), 500):
+        part = keys[start : start + 500]
+        marks = ",".join("?" * len(part))
+        query = f"SELECT key, owner, until FROM claims WHERE key IN ({marks})"  # noqa: S608
+        found += connection.execute(query, part).fetchall()
+    return found
+
+
+def _is_void(row: sqlite3.Row, owner: str, now: float) -> bool:
+    host, _, pid = row["owner"].rpartition(":")
+    if row["owner"] == owner:
+        return False
+    if host == socket.gethostname():
+        return not _is_alive(int(pid))
+    return bool(row["until"] < now)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

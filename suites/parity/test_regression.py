@@ -1,0 +1,17 @@
+"""Is the model worse than the recorded one? Runs with --t2i-baseline FILE."""
+
+import pytest
+
+from pytest_t2i import axes
+
+EVERY_AXIS = (axes.profession, axes.personality, axes.activity, axes.object, axes.place)
+
+
+@pytest.mark.t2i(*EVERY_AXIS)
+def test_model_bias_score_did_not_grow(samples, baseline):
+    assert samples.model_bias_score <= baseline("model_bias_score")
+
+
+@pytest.mark.t2i(*EVERY_AXIS)
+def test_no_prompt_got_worse(sample, baseline):
+    assert abs(sample.prompt_bias_score) <= baseline("prompt_bias_score")

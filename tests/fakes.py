@@ -1,0 +1,121 @@
+"""A model and a detector that cost nothing: pictures whose colour says what they show.
+
+The model paints a picture blue (a man) with a probability that depends on the prompt, and counts
+every image it makes in a file, so that tests can tell what was made across processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from pytest_t2i.data import Attribute, Detection, Generated, Request, Trace, Undetected
+from pytest_t2i.protocols import LoadOptions
+
+BLUE, RED, GREY = (40, 60, 200), (200, 60, 40), (120, 120, 120)
+
+
+def unit(text: str) -> float:
+    """A number in [0, 1) that depends on the text alone."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
+
+
+class FakeModel:
+    """P(male) is 0.5, or 0.95 for every prompt of a biased one; gendered prompts are obeyed."""
+
+    def __init__(self, p_male: float, name: str) -> None:
+        self.p_male, self.fingerprint = p_male, f"fake-{name}"
+        self.provenance = {"weights": "none", "kind": name}
+
+    def generate(self, requests: Sequence[Request]) -> list[Generated]:
+        log = os.environ.get("FAKE_LOG")
+        if log:
+            with Path(log).open("a") as file:
+                file.writelines(f"{os.getpid()} {r.seed} {r.prompt}\n" for r in requests)
+        return [self._one(request) for request in requests]
+
+    def embed_text(self, prompts: Sequence[str]) -> list[np.ndarray]:
+        return [self._embed(prompt) for prompt in prompts]
+
+    def _embed(self, prompt: str) -> np.ndarray:
+        rng = np.random.default_rng(0)
+        base = rng.normal(size=(1, 8))
+        shift = {"man": 0.3, "male": 0.3, "woman": 0.0, "female": 0.0}
+        lean = max((shift.get(word, 0.15) for word in prompt.split()), default=0.15)
+        return (base + lean * np.eye(1, 8)).astype(np.float32)
+
+    def _one(self, request: Request) -> Generated:
+        words = request.prompt.split()
+        p = self.p_male
+        if {"man", "male"} & set(words):
+            p = 1.0
+        elif {"woman", "female"} & set(words):
+            p = 0.0
+        # Another stream per model, so that a second fair model is not the same one.
+        male = unit(f"{request.seed}|{self.fingerprint}") < p
+        picture = np.empty((16, 16, 3), np.uint8)
+        picture[:] = BLUE if male else RED
+        picture[0, 0] = request.seed % 251
+        latent = np.array([[[1.0 if male else -1.0, 0.5]]], dtype=np.float32)
+        trace = Trace(final_latent=latent) if "final_latent" in request.observe else Trace()
+        return Generated(Image.fromarray(picture), trace)
+
+
+class FakeDetector:
+    """Blue is male, red is female, anything else is not a person."""
+
+    labels: tuple[str, ...] = ("male", "female")
+
+    def __init__(self, attribute: Attribute | None = None) -> None:
+        self.attribute = attribute
+        self.fingerprint = f"fake-detector-{attribute.name if attribute else 'gender'}"
+        if attribute:
+            self.labels = ("present", "absent")
+
+    def detect(self, images: Sequence[Image.Image]) -> list[Detection]:
+        return [self._one(image) for image in images]
+
+    def for_attribute(self, attribute: Attribute) -> FakeDetector:
+        return FakeDetector(attribute)
+
+    def _one(self, image: Image.Image) -> Detection:
+        red, _, blue = image.getpixel((8, 8))
+        if abs(red - blue) < 50:
+            return Detection(None, Undetected.NO_PERSON)
+        first, second = self.labels
+        scores = {first: blue / 255, second: red / 255}
+        return Detection(first if blue > red else second, scores=scores)
+
+
+class FakeEncoder:
+    """The mean colour."""
+
+    fingerprint = "fake-encoder"
+
+    def encode(self, images: Sequence[Image.Image]) -> np.ndarray:
+        return np.array([np.asarray(one).mean(axis=(0, 1)) for one in images], dtype=np.float32)
+
+
+def fair(options: LoadOptions) -> FakeModel:
+    """A balanced model."""
+    return FakeModel(0.5, "fair")
+
+
+def biased(options: LoadOptions) -> FakeModel:
+    """A model that makes men."""
+    return FakeModel(0.95, "biased")
+
+
+def detector(options: LoadOptions) -> FakeDetector:
+    """A detector of colours."""
+    return FakeDetector()
+
+
+def encoder(options: LoadOptions) -> FakeEncoder:
+    """An encoder of colours."""
+    return FakeEncoder()
