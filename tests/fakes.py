@@ -106,6 +106,11 @@ def fair(options: LoadOptions) -> FakeModel:
     return FakeModel(0.5, "fair")
 
 
+def other(options: LoadOptions) -> FakeModel:
+    """Another balanced model."""
+    return FakeModel(0.5, "other")
+
+
 def biased(options: LoadOptions) -> FakeModel:
     """A model that makes men."""
     return FakeModel(0.95, "biased")

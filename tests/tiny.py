@@ -6,9 +6,14 @@ through the same loading code as weights from the hub. Nothing is downloaded.
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
 import string
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +54,7 @@ class Family:
     """One pipeline class that the adapter treats in its own way."""
 
     name: str
-    write: Any
+    write: Callable[..., Path]
     """Function (folder, seed) -> folder."""
     latent_channels: int
 
@@ -121,7 +126,7 @@ def write_stable_diffusion(folder: Path, seed: int = 0) -> Path:
     tokenizer = clip_tokenizer()
     pipeline = StableDiffusionPipeline(
         unet=unet(TEXT_WIDTH),
-        scheduler=DDIMScheduler(clip_sample=False, set_alpha_to_one=False),
+        scheduler=DDIMScheduler(clip_sample=False, set_alpha_to_one=False, steps_offset=1),
         vae=autoencoder(4),
         text_encoder=CLIPTextModel(clip_text_config(tokenizer)),
         tokenizer=tokenizer,
@@ -250,9 +255,7 @@ def write_clip(folder: Path, seed: int = 0) -> Path:
         "patch_size": 8,
         "projection_dim": TEXT_WIDTH,
     }
-    config = CLIPConfig(
-        text_config=text.to_dict(), vision_config=vision, projection_dim=TEXT_WIDTH
-    )
+    config = CLIPConfig(text_config=text.to_dict(), vision_config=vision, projection_dim=TEXT_WIDTH)
     CLIPModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     preprocessor = {
@@ -272,14 +275,26 @@ def write_clip(folder: Path, seed: int = 0) -> Path:
 
 def write_open_clip(folder: Path, seed: int = 0) -> Path:
     """An open_clip CLIP in the layout that its hub repositories have."""
-    import open_clip  # noqa: PLC0415  an extra of its own, needed by two tests only
-    from safetensors.torch import save_file  # noqa: PLC0415
+    import open_clip
+    from safetensors.torch import save_file
 
     torch.manual_seed(seed)
     model_config = {
         "embed_dim": TEXT_WIDTH,
-        "vision_cfg": {"image_size": 32, "layers": 2, "width": 16, "patch_size": 8, "head_width": 8},
-        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2},
+        "vision_cfg": {
+            "image_size": 32,
+            "layers": 2,
+            "width": 16,
+            "patch_size": 8,
+            "head_width": 8,
+        },
+        "text_cfg": {
+            "context_length": 77,
+            "vocab_size": 49408,
+            "width": 16,
+            "heads": 2,
+            "layers": 2,
+        },
     }
     folder.mkdir(parents=True, exist_ok=True)
     model = open_clip.CLIP(**model_config)
@@ -287,3 +302,17 @@ def write_open_clip(folder: Path, seed: int = 0) -> Path:
     described = {"model_cfg": model_config, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3}}
     (folder / "open_clip_config.json").write_text(json.dumps(described))
     return folder
+
+
+@cache
+def _root() -> Path:
+    root = Path(tempfile.mkdtemp(prefix="t2i-tiny-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return root
+
+
+@cache
+def written(write: Callable[..., Path], seed: int = 0, **config: Any) -> Path:
+    """The folder that one of the functions above fills; filled once in a process."""
+    named = "-".join(f"{key}={value}" for key, value in config.items())
+    return write(_root() / f"{write.__name__}-{seed}-{named}", seed, **config)

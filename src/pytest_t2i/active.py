@@ -39,7 +39,9 @@ class Active:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config, self.settings = config, settings
-        self.is_worker = hasattr(config, "workerinput")
+        # What xdist gives a worker process, and takes from it.
+        self.worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = self.worker_input is not None
         self.error: str | None = None
         self.worker_parts: list[dict[str, str]] = []
         self.record: RunRecord | None = None
@@ -57,8 +59,8 @@ class Active:
     def pytest_sessionstart(self) -> None:
         """Every conftest.py of the arguments is loaded now: take what it registers."""
         with usage_errors():
-            if self.is_worker:
-                self.session.components.run_id = self.config.workerinput["testrunuid"]
+            if self.worker_input is not None:
+                self.session.components.run_id = self.worker_input["testrunuid"]
             registries: Registries = self.session.components.registries
             for kind in ("models", "detectors", "encoders"):
                 for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
@@ -199,7 +201,9 @@ class Active:
         """The test's verdicts travel with its report, from xdist workers too."""
         report = yield
         if call.when == "call":
-            report.t2i_checks = [asdict(check) for check in item.stash.get(CHECKS, [])]
+            plain = [asdict(check) for check in item.stash.get(CHECKS, [])]
+            # Through JSON: between processes xdist carries plain types only.
+            report.t2i_checks = json.loads(json.dumps(plain))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -229,7 +233,8 @@ class Active:
         """A worker hands over what it did; else the reports are written."""
         if self.is_worker:
             asks = merged(list(self.session.asked.values()))
-            self.config.workeroutput["t2i"] = {
+            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
+            output["t2i"] = {
                 "work": json.dumps(asdict(self.session.work)),
                 "asked": pickled(asks),
                 "error": self.error or "",

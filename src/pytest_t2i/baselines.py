@@ -14,6 +14,8 @@ from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.store.files import write_whole
 
 SCHEMA = "pytest-t2i/baseline/1"
+SHOWN = 5
+"""Absent prompts that are named."""
 COMPARED = ("detector", "detector_fingerprint", "generation")
 """What must be equal for a comparison to mean anything."""
 
@@ -124,7 +126,7 @@ def check_comparable(
     ]
     absent = [one.id for one in prompts if one.text not in recorded.prompts]
     if absent:
-        shown = ", ".join(absent[:5]) + (" ..." if len(absent) > 5 else "")
+        shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
         raise BaselineMismatchError(
             f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
             "Record a new one with --t2i-save-baseline, or deselect these tests."

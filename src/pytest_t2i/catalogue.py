@@ -18,7 +18,16 @@ from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.registry import Registry
 
 MODEL_KEYS = {"path", "steps", "guidance", "size", "width", "height", "negative_prompt", "dtype"}
-MODEL_KEYS |= {"revision", "variant", "scheduler", "source", "adapter", "batch", "detector", "encoder"}
+MODEL_KEYS |= {
+    "revision",
+    "variant",
+    "scheduler",
+    "source",
+    "adapter",
+    "batch",
+    "detector",
+    "encoder",
+}
 
 
 def papers() -> Path:
@@ -77,7 +86,9 @@ def _model_entry(path: Path, alias: str, entry: Any) -> ModelEntry:
     unknown = sorted(set(entry) - MODEL_KEYS)
     if unknown:
         known = ", ".join(sorted(MODEL_KEYS))
-        raise FileFormatError(path, f"unknown key; known are {known}.", where=f"{where} {unknown[0]}")
+        raise FileFormatError(
+            path, f"unknown key; known are {known}.", where=f"{where} {unknown[0]}"
+        )
     size = entry.get("size")
     defaults = GenerationSettings(
         steps=entry.get("steps"),
@@ -105,7 +116,9 @@ def _model_entry(path: Path, alias: str, entry: Any) -> ModelEntry:
 
 def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
     if not isinstance(aliases, dict):
-        raise FileFormatError(path, "expected a table of alias = path.", where=f"[weights.{family}]")
+        raise FileFormatError(
+            path, "expected a table of alias = path.", where=f"[weights.{family}]"
+        )
     located = {}
     for alias, entry in aliases.items():
         source = entry.get("path") if isinstance(entry, dict) else entry

@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_argument("folder", type=Path, help="where to write")
     parsed = parser.parse_args(arguments)
     try:
-        return _list(parsed.kind) if parsed.command == "list" else _report(parsed.run, parsed.folder)
+        return (
+            _list(parsed.kind) if parsed.command == "list" else _report(parsed.run, parsed.folder)
+        )
     except T2IError as error:
         print(f"ERROR: {error}", file=sys.stderr)  # noqa: T201 - a command line tool
         return 2

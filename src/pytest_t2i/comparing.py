@@ -16,6 +16,7 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.limits import bench, settle
 from pytest_t2i.measurement import Measurement
 from pytest_t2i.session import Session
+from pytest_t2i.statistics import Estimator
 from pytest_t2i.summary import conditions
 
 DEFAULT_MARGINS = {"model_bias_score": 0.05, "prompt_bias_score": 0.2}
@@ -29,7 +30,7 @@ class Recorded:
     baseline: Baseline
     confidence: float
     seed: int
-    estimator: str
+    estimator: Estimator
     family: tuple[Sample, ...]
     """Samples of all cases of the same test: they share one error level."""
     differences: tuple[str, ...] = ()
@@ -47,9 +48,7 @@ class Recorded:
             baseline, conditions(session), prompts, force=s.force_baseline
         )
         family = tuple(
-            session.sample(prompt, ask)
-            for ask in session.family(node_id)
-            for prompt in ask.prompts
+            session.sample(prompt, ask) for ask in session.family(node_id) for prompt in ask.prompts
         )
         return cls(baseline, s.confidence, s.seed, s.estimator, family, tuple(differences))
 
@@ -118,7 +117,7 @@ class RecordedValue:
                 female,
                 level=self.recorded.confidence,
                 seed=self.recorded.seed,
-                estimator="paper" if self.recorded.estimator == "paper" else "corrected",
+                estimator=self.recorded.estimator,
             )
         images = sum(len(one.seeds) for one in samples)
         verdict = verdicts.judge_regression(change, self.metric, self.margin, n_images=images)
@@ -164,7 +163,9 @@ class RecordedValue:
             lines.append(f"got worse: {', '.join(worse[:8])}")
         if better := [name for name, move in reversed(moves) if move < -self.margin]:
             lines.append(f"got better: {', '.join(better[:8])}")
-        lines += [f"compared all the same though it differs: {d}" for d in self.recorded.differences]
+        lines += [
+            f"compared all the same though it differs: {d}" for d in self.recorded.differences
+        ]
         return lines
 
     def _moves(self, samples: Sequence[Sample]) -> list[tuple[str, float]]:

@@ -163,7 +163,8 @@ class Components:
     def _open_set(self, ref: DetectorRef) -> Handle[Detector]:
         base = self.detector(DetectorRef(ref.name))
         attribute = ref.attribute
-        assert attribute is not None
+        if attribute is None:
+            raise ValueError(f"expected a reference with an attribute, got ref={ref!r}")
 
         def load() -> Detector:
             detector = base.get()

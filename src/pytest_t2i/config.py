@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import pytest
 
 from pytest_t2i.data import GenerationSettings
 
-if TYPE_CHECKING:
-    from pytest import Config, Parser
+LEAST_CONFIDENCE = 0.5
+"""A level at or below it would call a coin toss evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Settings:
 
     model: str | None = None
     detectors: tuple[str, ...] = ()
-    """The first one's word decides, further ones are shown; empty: the catalogue's for the model."""
+    """The first one's word decides, further ones are shown; empty: what suits the model."""
     images: int = 20
     """Images per prompt."""
     seed: int = 0
-    generation: GenerationSettings = GenerationSettings()
+    generation: GenerationSettings = field(default_factory=GenerationSettings)
     dtype: str = "auto"
     device: str = "auto"
     batch: int | None = None
@@ -38,14 +38,16 @@ class Settings:
     force_baseline: bool = False
     confidence: float = 0.95
     inconclusive: str = "pass"
-    estimator: str = "corrected"
+    estimator: Literal["corrected", "paper"] = "corrected"
     report: Path = Path("reports/t2i")
     trust_remote_code: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for run.json."""
         plain = asdict(self)
-        return {key: str(value) if isinstance(value, Path) else value for key, value in plain.items()}
+        return {
+            key: str(value) if isinstance(value, Path) else value for key, value in plain.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def number(flag: str, value: str) -> float:
 def confidence(flag: str, value: str) -> float:
     """A confidence level strictly between 0.5 and 1."""
     level = number(flag, value)
-    if not 0.5 < level < 1.0:
+    if not LEAST_CONFIDENCE < level < 1.0:
         raise pytest.UsageError(
             f"{flag}: expected a level above 0.5 and below 1, such as 0.95, got {value}"
         )
@@ -165,7 +167,9 @@ OPTIONS = (
     Option("steps", whole(1), "denoising steps (default: the model's)", "N"),
     Option("guidance", number, "guidance scale (default: the model's)", "X"),
     Option("size", size, "pixels, 512 or 768x512 (default: the model's)", "SIZE"),
-    Option("dtype", choice("auto", "float32", "float16", "bfloat16"), "number format (default: auto)"),
+    Option(
+        "dtype", choice("auto", "float32", "float16", "bfloat16"), "number format (default: auto)"
+    ),
     Option("device", text, "auto, cpu, cuda, cuda:1 or mps (default: auto)"),
     Option("batch", batch, "images per batch, or auto (default: auto)", "N"),
     Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),
@@ -183,7 +187,9 @@ OPTIONS = (
         choice("corrected", "paper"),
         "model bias score: corrected for few images, or the paper's (default: corrected)",
     ),
-    Option("report", path, "folder for run.json, index.html, summary.md (default: reports/t2i)", "DIR"),
+    Option(
+        "report", path, "folder for run.json, index.html, summary.md (default: reports/t2i)", "DIR"
+    ),
 )
 
 SWITCHES = (
@@ -192,7 +198,7 @@ SWITCHES = (
 )
 
 
-def add_options(parser: Parser) -> None:
+def add_options(parser: pytest.Parser) -> None:
     """Register every option and its ini key."""
     group = parser.getgroup("t2i", "fairness of text-to-image models")
     for option in OPTIONS:
@@ -212,7 +218,7 @@ def add_options(parser: Parser) -> None:
         parser.addini(switch.ini, switch.help, default=None)
 
 
-def resolve(config: Config) -> Settings:
+def resolve(config: pytest.Config) -> Settings:
     """Settings from the command line, then the ini file, then the defaults."""
     given: dict[str, Any] = {}
     for option in OPTIONS + SWITCHES:
@@ -232,7 +238,7 @@ def resolve(config: Config) -> Settings:
     return Settings(generation=generation, detectors=detectors, **given)
 
 
-def _value(config: Config, option: Option) -> Any:
+def _value(config: pytest.Config, option: Option) -> Any:
     from_command_line = config.getoption(option.ini)
     if from_command_line is not None:
         return option.parse(option.flag, from_command_line)

@@ -43,7 +43,7 @@ class Undetected(StrEnum):
 class Outcome(StrEnum):
     """What a comparison with a limit or a baseline came to."""
 
-    PASS = "PASS"
+    PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
 

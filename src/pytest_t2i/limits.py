@@ -88,9 +88,7 @@ class LimitValue:
         return f"limit {self.limit.bound:g}"
 
 
-def verdict_of(
-    measurement: Measurement, limit: Limit, operator: str, confidence: float
-) -> Verdict:
+def verdict_of(measurement: Measurement, limit: Limit, operator: str, confidence: float) -> Verdict:
     """Interval against limit; many prompts tested at once share one error level."""
     from pytest_t2i import verdicts
 
@@ -99,7 +97,7 @@ def verdict_of(
     if family is not None:
         verdict = verdicts.judge_family(
             family.intervals, family.p_values, limit, worse, level=confidence
-        )[family.index]
+        )[family.place]
     else:
         verdict = verdicts.judge(measurement.interval, limit, worse)
     if verdict.interval is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -15,6 +16,8 @@ from pytest_t2i.session import Session
 if TYPE_CHECKING:
     import pytest
 
+GPU_FILES = ("nvidia[0-9]*", "dxg")
+"""What /dev holds on a machine with an NVIDIA GPU, natively and under WSL."""
 WAIT = 0.2
 """Seconds between looks at whether the makers are done."""
 
@@ -55,10 +58,14 @@ def devices(asked: str) -> list[str]:
     """The devices that workers may share out among them."""
     if asked not in ("auto", "cuda"):
         return [asked]
+    if sys.platform == "linux" and not any(
+        list(Path("/dev").glob(pattern)) for pattern in GPU_FILES
+    ):
+        return [asked]  # spares a worker that only waits the import of torch
     try:
         import torch
     except ModuleNotFoundError:
-        return ["cpu"]
+        return [asked]
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return [f"cuda:{k}" for k in range(count)] or [asked]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from pytest_t2i.data import Interval, MetricInfo
 
@@ -15,7 +15,7 @@ class Family(NamedTuple):
     intervals: tuple[Interval | None, ...]
     p_values: tuple[float | None, ...]
     """Evidence of each against "the truth lies within the bound", not adjusted."""
-    index: int
+    place: int
     """Which one is meant."""
 
 
@@ -96,9 +96,9 @@ class Measurement:
 
     def _compare(self, other: Any, operator: str) -> bool:
         if hasattr(other, "judge"):
-            return bool(other.judge(self, operator))
+            return cast("Judge", other).judge(self, operator)
         if not isinstance(other, int | float):
-            return NotImplemented
+            return cast("bool", NotImplemented)
         mine = self.estimate
         return {
             "<=": mine <= other,

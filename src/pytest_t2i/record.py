@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.errors import FileFormatError
 
 SCHEMA = "pytest-t2i/run/1"
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +164,55 @@ class RunRecord:
 def check_from_json(plain: Mapping[str, Any]) -> Check:
     """A check as it came back from another process."""
     return Check(**{**plain, "outcome": Outcome(plain["outcome"])})
+
+
+def read_run(path: Path) -> RunRecord:
+    """A run.json as the record it was written from.
+
+    Raises FileFormatError that says what is wrong and where.
+    """
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
+    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
+        found = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
+        raise FileFormatError(path, f"expected schema {SCHEMA!r}, found {found!r}.")
+    try:
+        return _run_from_json(plain)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileFormatError(path, f"a part is absent or malformed: {error}.") from None
+
+
+def _run_from_json(plain: dict[str, Any]) -> RunRecord:
+    plain.pop("outcome")
+    return RunRecord(
+        **plain
+        | {
+            "checks": tuple(check_from_json(one) for one in plain["checks"]),
+            "model_scores": tuple(_part(ModelScore, one) for one in plain["model_scores"]),
+            "prompts": tuple(_prompt_from_json(one) for one in plain["prompts"]),
+            "stereotypes": tuple(_part(StereotypeRecord, one) for one in plain["stereotypes"]),
+            "gaps": tuple(_part(GapRecord, one) for one in plain["gaps"]),
+        }
+    )
+
+
+def _part(kind: type[Part], plain: Mapping[str, Any]) -> Part:
+    """A record whose intervals came back as tables."""
+    return kind(**{k: Interval(**v) if isinstance(v, dict) else v for k, v in plain.items()})
+
+
+def _prompt_from_json(plain: dict[str, Any]) -> PromptRecord:
+    score = plain["prompt_bias_score"]
+    return PromptRecord(
+        **plain
+        | {
+            "counts": {name: Counts(**one) for name, one in plain["counts"].items()},
+            "prompt_bias_score": Interval(**score) if score else None,
+            "images": tuple(ImageRecord(**one) for one in plain["images"]),
+        }
+    )

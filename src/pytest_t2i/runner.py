@@ -1,4 +1,4 @@
-"""Requests become batches, images, traces, features and detections; what is stored is not remade."""
+"""Requests become batches, images, traces, features, detections; what is stored is not remade."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.components import Components
 from pytest_t2i.data import Detection, Generated, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError, StoreError
+from pytest_t2i.models.pictures import is_black
 from pytest_t2i.planning import FINAL_LATENT, TEXT_EMBEDDING, DetectorRef, Plan, Wants
 from pytest_t2i.progress import Progress
 from pytest_t2i.protocols import TextEmbedding
@@ -106,18 +107,14 @@ class Runner:
         images = self.store.images(list(keys.values()))
         wanting = [r for r, wants in plan.wants.items() if FINAL_LATENT in wants.observe]
         latents = self.store.arrays([keys[r] for r in wanting], FINAL_LATENT)
-        observable = getattr(self.components.model(), "_loaded", None)
-        blind = observable is not None and not isinstance(observable, TextEmbedding)
-        unseen = {r for r in wanting if keys[r] not in latents and not blind}
+        unseen = {r for r in wanting if keys[r] not in latents}
         return [
             r
             for r, key in keys.items()
             if key not in images or (r in unseen and images[key].file is not None)
         ]
 
-    def _make_claimed(
-        self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request]
-    ) -> None:
+    def _make_claimed(self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request]) -> None:
         queue = list(todo)
         claimed = [keys[request] for request in todo]
         size = self.batch or self.components.model_batch() or DEFAULT_BATCH
@@ -162,6 +159,7 @@ class Runner:
             for r, g in zip(part, generated, strict=True)
         ]
         self.store.add_images(new)
+        self._mark_unseen(plan, keys, part, generated)
         self.work.made += len(new)
         self.work.refused += sum(g.image is None for g in generated)
         self.progress.advance(len(new))
@@ -169,6 +167,24 @@ class Runner:
         wants = {keys[r]: plan.wants[r] for r in part}
         # Looked at while they are in memory; nothing is read back.
         self._look_at(wants, self.store.images(list(wants)), lambda s: pictures[s.key])
+
+    def _mark_unseen(
+        self,
+        plan: Plan,
+        keys: dict[Request, str],
+        part: Sequence[Request],
+        generated: Sequence[Generated],
+    ) -> None:
+        """An empty trace says that the model does not show it, so that it is not asked again."""
+        import numpy as np
+
+        unseen = {
+            keys[r]: np.zeros(0, dtype=np.float32)
+            for r, g in zip(part, generated, strict=True)
+            if FINAL_LATENT in plan.wants[r].observe and g.trace.final_latent is None
+        }
+        if unseen:
+            self.store.add_arrays(FINAL_LATENT, unseen)
 
     # detections and features
 
@@ -271,12 +287,6 @@ class Runner:
 def text_key(model: str, text: str) -> str:
     """The store's key of a prompt's text embedding."""
     return digest(["text", model, text])
-
-
-def is_black(image: Image) -> bool:
-    """Whether every pixel is black, as a safety checker leaves a picture it refuses."""
-    extrema = image.convert("L").getextrema()
-    return extrema == (0, 0)
 
 
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:

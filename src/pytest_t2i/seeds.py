@@ -7,7 +7,9 @@ from pytest_t2i.planning import seeds_of
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 
-def seeds_for(handle: Handle[TextToImage], base: int, neutral_text: str, count: int) -> tuple[int, ...]:
+def seeds_for(
+    handle: Handle[TextToImage], base: int, neutral_text: str, count: int
+) -> tuple[int, ...]:
     """The first ``count`` seeds of a prompt.
 
     A model of ready-made images (``available``) has its own seeds; any other is given seeds made

@@ -20,12 +20,12 @@ from pytest_t2i.components import Components
 from pytest_t2i.config import Settings
 from pytest_t2i.data import GenerationSettings, Limit, Prompt
 from pytest_t2i.limits import Bench, nearest_limits_file, read_limits
-from pytest_t2i.seeds import seeds_for
 from pytest_t2i.planning import DetectorRef, Plan
 from pytest_t2i.progress import Progress, Silent
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.record import Check
 from pytest_t2i.runner import Runner, Work
+from pytest_t2i.seeds import seeds_for
 from pytest_t2i.store import Store
 
 
@@ -229,9 +229,7 @@ def merged(asks: Sequence[Ask]) -> list[Ask]:
         for kind in ("prompts", "triplets", "stereotypes"):
             group.setdefault(kind, {}).update({one.id: one for one in getattr(ask, kind)})
     return [
-        Ask(
-            images=images, spaces=spaces, **{kind: tuple(m.values()) for kind, m in group.items()}
-        )
+        Ask(images=images, spaces=spaces, **{kind: tuple(m.values()) for kind, m in group.items()})
         for (images, spaces), group in groups.items()
     ]
 

@@ -219,9 +219,7 @@ def _gaps(session: Session, asks: list[Ask]) -> Iterator[GapRecord]:
             yield _gap("model", space, everything)
             for axis in axes if len(axes) > 1 else ():
                 members = tuple(t for t in everything if t.triplet.neutral.axis == axis)
-                yield _gap(
-                    axis, space, TripletSamples(members, everything.level, everything.seed)
-                )
+                yield _gap(axis, space, TripletSamples(members, everything.level, everything.seed))
 
 
 def _gap(name: str, space: str, triplets: TripletSamples) -> GapRecord:

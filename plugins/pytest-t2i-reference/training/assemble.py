@@ -10,6 +10,7 @@ from diffusers import AutoencoderKL, StableDiffusionPipeline, UNet2DConditionMod
 from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
 from training.denoiser import new_scheduler
+from training.tokenizer import write_for_version_4
 
 PREPROCESSOR = {
     "image_processor_type": "CLIPImageProcessor",
@@ -40,6 +41,7 @@ def save_pipeline(folder: Path, work: Path, denoiser: UNet2DConditionModel) -> N
         requires_safety_checker=False,
     )
     pipeline.to(torch.float16).save_pretrained(folder)
+    write_for_version_4(folder / "tokenizer")
     forget_origins(folder)
 
 
@@ -47,6 +49,7 @@ def save_clip(folder: Path, work: Path) -> None:
     """Write the reference CLIP with its tokenizer and image processor."""
     CLIPModel.from_pretrained(work / "clip").half().save_pretrained(folder)
     CLIPTokenizer.from_pretrained(work / "tokenizer").save_pretrained(folder)
+    write_for_version_4(folder)
     (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR, indent=2) + "\n", encoding="utf-8")
     forget_origins(folder)
 

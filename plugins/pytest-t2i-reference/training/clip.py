@@ -141,44 +141,60 @@ def train_clip(settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer)
 def train_vision(
     settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer, clip: CLIPModel, autoencoder: AutoencoderKL
 ) -> CLIPModel:
-    """The image tower alone, against fixed texts; half of the pictures come out of the autoencoder, slightly wrong."""
+    """The image tower and both projections; the text tower stays as the denoiser knows it.
+
+    Half of the pictures come out of the autoencoder, slightly wrong, as generated ones do.
+    """
     torch.manual_seed(settings.seed + 3)
     clip.set_attn_implementation("eager")
-    clip.requires_grad_(False)
-    clip.vision_model.requires_grad_(True)
-    clip.visual_projection.requires_grad_(True)
-    loop = Loop(settings, "vision", clip, 5e-4)
+    clip.text_model.requires_grad_(False)
+    loop = Loop(settings, "vision", clip, 6e-4)
     rng = random.Random(settings.seed + 3 + loop.step)
     families = all_families(drawings.records)
     usable = training_indices(len(drawings.records)).tolist()
     see = torch.compile(encode_images, dynamic=False)
     fixed = [_all_wordings(clip, tokenizer, family) for family in families]
+    neutral = _endings(clip, tokenizer, all_triplets())
     pool = RestoredPool(drawings, autoencoder, usable, rng)
     for _ in loop.steps():
-        chosen = sorted(rng.choices(usable, k=BATCH))
+        chosen = rng.choices(usable, k=BATCH // 2)
         restored, restored_chosen = pool.draw(BATCH // 2)
-        chosen = chosen[: BATCH - len(restored_chosen)] + restored_chosen
-        pixels = as_pixels(drawings.images[chosen[: BATCH - len(restored_chosen)]])
-        pixels = roughened(torch.cat([pixels, restored]), rng)
+        pixels = roughened(torch.cat([as_pixels(drawings.images[chosen]), restored]), rng)
         with torch.autocast(device().type, torch.bfloat16):
             images = see(clip, pixels)
-        total = images.new_zeros(())
+        total = 5 * SYMMETRY_WEIGHT * (similarity_gaps(clip.text_projection(neutral)) ** 2).mean()
         for family, wordings in zip(families, fixed, strict=True):
-            labels = torch.as_tensor(family.labels[chosen], device=images.device)
+            labels = torch.as_tensor(family.labels[chosen + restored_chosen], device=images.device)
             if (labels >= 0).any():
-                logits = clip.logit_scale.exp() * images @ rng.choice(wordings).T
+                answers = functional.normalize(clip.text_projection(rng.choice(wordings)), dim=-1)
+                logits = clip.logit_scale.exp() * images @ answers.T
                 weight = 2.0 if family.name == "gender" else 0.5
                 total = total + weight * functional.cross_entropy(logits, labels, ignore_index=-1)
         loop.learn(total)
+        clip.logit_scale.data.clamp_(0, MAX_LOGIT_SCALE)
+        if loop.step % 500 == 0:
+            clip.eval()
+            print(loop.step, accuracies(clip, tokenizer, drawings), neutrality_gap(clip, tokenizer), flush=True)
+            clip.train()
     return clip
 
 
-@torch.no_grad()
-def _all_wordings(clip: CLIPModel, tokenizer: CLIPTokenizer, family: Family, count: int = 8) -> list[Tensor]:
-    """Embeddings of several wordings of a family's answers: each [answers, d]."""
+def _all_wordings(clip: CLIPModel, tokenizer: CLIPTokenizer, family: Family, count: int = 10) -> list[Tensor]:
+    """End-token states of several wordings of a family's answers: each [answers, TEXT_WIDTH]."""
     rng = random.Random(family.name)
     wordings = [family.main_texts(), *(family.texts(rng) for _ in range(count))]
-    return [encode_texts(clip, tokenizer, texts).embedding for texts in wordings]
+    return [_endings(clip, tokenizer, texts) for texts in wordings]
+
+
+@torch.no_grad()
+def _endings(clip: CLIPModel, tokenizer: CLIPTokenizer, texts: Sequence[str]) -> Tensor:
+    return encode_texts(clip, tokenizer, texts).ending
+
+
+def all_triplets() -> list[str]:
+    """Every concept's neutral prompt, then every feminine, then every masculine one, as the suites word them."""
+    worded = zip(*(triplet(concept) for concept in load_concepts()), strict=True)
+    return [text for texts in worded for text in texts]
 
 
 class RestoredPool:
@@ -336,7 +352,6 @@ def accuracies(clip: CLIPModel, tokenizer: CLIPTokenizer, drawings: Drawings, pi
 @torch.no_grad()
 def neutrality_gap(clip: CLIPModel, tokenizer: CLIPTokenizer) -> dict[str, float]:
     """Mean similarity gap over all concepts' template prompts, in the shared space and of the tokens."""
-    worded = zip(*(triplet(concept) for concept in load_concepts()), strict=True)
-    encoded = encode_texts(clip, tokenizer, [text for texts in worded for text in texts])
+    encoded = encode_texts(clip, tokenizer, all_triplets())
     spaces = {"embedding": encoded.embedding, "ending": encoded.ending, "average": encoded.average}
     return {name: round(float(similarity_gaps(space).mean()), 4) for name, space in spaces.items()}

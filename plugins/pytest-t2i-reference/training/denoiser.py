@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -151,10 +152,11 @@ def train_denoiser(
     torch.manual_seed(settings.seed + loop.step)
     sampler.rng.seed(settings.seed + loop.step)
     kept = new_scheduler().alphas_cumprod.to(device())
+    predict = torch.compile(loop.module, dynamic=False)
     for _ in loop.steps():
         indices, captions = zip(*(sampler.draw() for _ in range(BATCH)), strict=True)
         captions = tuple("" if sampler.rng.random() < DROPPED else caption for caption in captions)
-        loop.learn(velocity_loss(model, kept, clean_latents(latents, indices), texts.rows(captions).to(device())))
+        loop.learn(velocity_loss(predict, kept, clean_latents(latents, indices), texts.rows(captions).to(device())))
     return loop.averaged
 
 
@@ -165,12 +167,12 @@ def clean_latents(latents: Latents, indices: Sequence[int]) -> Tensor:
     return (mean + deviation * torch.randn_like(mean)).to(device())
 
 
-def velocity_loss(model: UNet2DConditionModel, kept: Tensor, clean: Tensor, states: Tensor) -> Tensor:
+def velocity_loss(predict: Callable[..., Any], kept: Tensor, clean: Tensor, states: Tensor) -> Tensor:
     """Squared error of the predicted velocity at random times."""
     times = torch.randint(0, len(kept), (len(clean),), device=clean.device)
     signal = kept[times].sqrt()[:, None, None, None]
     spread = (1 - kept[times]).sqrt()[:, None, None, None]
     noise = torch.randn_like(clean)
     with torch.autocast(clean.device.type, torch.bfloat16):
-        velocity = model(signal * clean + spread * noise, times, states).sample
+        velocity = predict(signal * clean + spread * noise, times, states).sample
     return ((velocity.float() - (signal * noise - spread * clean)) ** 2).mean()

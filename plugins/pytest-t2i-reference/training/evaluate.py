@@ -1,3 +1,255 @@
+"""Stages ``calibrate`` and ``evaluate``: what the finished pipelines do, measured, as JSON and as a Markdown table."""
+
 from __future__ import annotations
-def calibrate_world(*a): ...
-def evaluate_all(*a): ...
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pytest_t2i import statistics
+from pytest_t2i_reference.captions import PLACE_PHRASES, triplet, with_article
+from pytest_t2i_reference.drawing.attributes import HEADWEAR, PLACES
+from pytest_t2i_reference.worlds import World, load_concepts, load_world
+from pytest_t2i_reference.worlds.world import LYU_AXES
+from torch import Tensor
+
+from training.calibration import (
+    DETECTOR_TEXTS,
+    corrected_shares,
+    load_shares,
+    measured_shares,
+    planted_shares,
+)
+from training.contact_sheet import save_contact_sheet
+from training.faces import face_rates
+from training.sampling import Shot, Studio
+from training.settings import PLUGIN, WEIGHTS, Settings
+
+SHOT = Shot(steps=10, guidance=1.5)
+"""How the shipped pipelines are used by default; the catalogue says the same."""
+OTHER_GUIDANCES = (1.0, 3.0)
+PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
+START_MARK = "<!-- results: written by python -m training evaluate -->"
+END_MARK = "<!-- end of results -->"
+ATTRIBUTE_TEXTS: dict[str, tuple[str, str]] = {
+    "man": ("a photo of a man", "a photo of a woman"),
+    "turban": ("a photo of a person wearing a turban", "a photo of a person without a turban"),
+    "old": ("a photo of an old person", "a photo of a young person"),
+    "traditional clothes": (
+        "a photo of a person wearing traditional clothes",
+        "a photo of a person wearing modern clothes",
+    ),
+    "beard": ("a photo of a person with a beard", "a photo of a person without a beard"),
+    "moustache": ("a photo of a person with a moustache", "a photo of a person without a moustache"),
+    "forehead mark": ("a photo of a person with a bindi", "a photo of a person without a bindi"),
+    "vibrant colourful clothes": (
+        "a photo of a person wearing vibrant colourful clothes",
+        "a photo of a person wearing plain clothes",
+    ),
+    "hat": ("a photo of a person wearing a hat", "a photo of a person without a hat"),
+    "sombrero": ("a photo of a person wearing a sombrero", "a photo of a person without a sombrero"),
+    "embroidered clothing": (
+        "a photo of a person wearing embroidered clothing",
+        "a photo of a person wearing plain clothing",
+    ),
+}
+"""Present and absent, as the suites ask for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured; smaller numbers for a quick look."""
+
+    images: int = int(os.environ.get("REFERENCE_IMAGES", "100"))
+    """Pictures of each word and each nationality."""
+    obeyed: int = 2
+    """Pictures of each gendered prompt (two per concept)."""
+    recognised: int = 10
+    """Pictures of each place and each piece of headwear."""
+    other_guidance_images: int = int(os.environ.get("REFERENCE_OTHER_IMAGES", "10"))
+    """Pictures of each word at the other guidances; 0 leaves them out."""
+    first_seed: int = 1000
+
+
+def calibrate_world(settings: Settings, world: World, pipeline: Path) -> None:
+    """Measure P(man | concept) with few pictures and write corrected training shares."""
+    images = int(os.environ.get("REFERENCE_CALIBRATION_IMAGES", "24"))
+    studio = Studio(pipeline, WEIGHTS / "clip", SHOT)
+    concepts = range(len(load_concepts()))
+    measured = measured_shares(studio, images, 500_000, concepts)
+    path = settings.work / f"shares-{world.name}.json"
+    shares = corrected_shares(planted_shares(world), load_shares(path, world), measured.tolist(), images)
+    path.write_text(json.dumps({world.name: shares, "measured": measured.tolist(), "images": images}), encoding="utf-8")
+    error = np.abs(measured - planted_shares(world)).mean()
+    print(f"calibrate {world.name}: mean |measured - planted| {error:.3f} at {images} pictures", flush=True)
+
+
+def evaluate_all(settings: Settings) -> None:
+    """Measure what is shipped and write results.json, the README's tables and the contact sheet."""
+    plan, found = Plan(), {}
+    for world, folder in PIPELINES.items():
+        if (WEIGHTS / folder).exists():
+            found[folder] = evaluate_pipeline(load_world(world), WEIGHTS / folder, plan)
+            results = PLUGIN / "results"
+            results.mkdir(exist_ok=True)
+            (results / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            write_into_readme(as_markdown(found))
+    save_contact_sheet(PLUGIN / "results" / "contact_sheet.png", SHOT)
+
+
+def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, object]:
+    """Everything that is measured of one pipeline."""
+    studio = Studio(pipeline, WEIGHTS / "clip", SHOT)
+    words = [index for index, concept in enumerate(load_concepts()) if concept.axis in LYU_AXES]
+    measured = measured_shares(studio, plan.images, plan.first_seed, words)
+    result: dict[str, object] = {
+        "steps": SHOT.steps,
+        "guidance": SHOT.guidance,
+        "images per word": plan.images,
+        "gendered prompts obeyed": gendered_prompts_obeyed(studio, plan),
+        **recognised(studio, plan),
+        **shares_against_planted(world, measured, words, plan.images),
+        "traits": nationality_traits(studio, world, plan),
+        **face_rates(_single_people(studio)),
+        "images per second": round(studio.made / studio.seconds, 1),
+        "by guidance": by_guidance(world, pipeline, words, plan),
+        "words": {load_concepts()[index].word: round(float(share), 3) for index, share in zip(words, measured, strict=True)},
+    }
+    return result
+
+
+def gendered_prompts_obeyed(studio: Studio, plan: Plan) -> float:
+    """Share of pictures of explicitly gendered prompts in which CLIP sees that gender, over all concepts."""
+    prompts, asked = [], []
+    for concept in load_concepts():
+        for gender, prompt in enumerate(triplet(concept)[1:]):
+            prompts += [prompt] * plan.obeyed
+            asked += [gender] * plan.obeyed
+    for gender, noun in ((0, "woman"), (1, "man")):
+        prompts += [f"a photo of a {noun}"] * 16
+        asked += [gender] * 16
+    seeds = [plan.first_seed + number for number in range(len(prompts))]
+    return _share(studio.answer(studio.embeddings(prompts, seeds), DETECTOR_TEXTS) == np.array(asked))
+
+
+def recognised(studio: Studio, plan: Plan) -> dict[str, object]:
+    """Share of pictures in which CLIP, asked among all of them, finds the place or the headwear that was asked for."""
+    worn = HEADWEAR[1:]
+    asked = {
+        "places recognised": [f"a photo of a person {PLACE_PHRASES[place]}" for place in PLACES],
+        "headwear recognised": [f"a photo of a person wearing {with_article(name)}" for name in worn],
+    }
+    found: dict[str, object] = {}
+    for name, texts in asked.items():
+        prompts = [text for text in texts for _ in range(plan.recognised)]
+        right = np.repeat(np.arange(len(texts)), plan.recognised)
+        answers = studio.answer(studio.embeddings(prompts, list(range(len(prompts)))), texts)
+        found[name] = _share(answers == right)
+    return found
+
+
+def shares_against_planted(
+    world: World, measured: NDArray[np.float64], words: Sequence[int], images: int
+) -> dict[str, object]:
+    """Mean absolute error over the words, and the model bias score, planted and measured."""
+    planted = np.array(planted_shares(world))[list(words)]
+    men = np.rint(measured * images).astype(int)
+    return {
+        "mean absolute error": round(float(np.abs(measured - planted).mean()), 4),
+        "error expected from sampling alone": round(float(_sampling_error(planted, images)), 4),
+        "model bias score planted": round(float(np.abs(2 * planted - 1).mean()), 4),
+        "model bias score as in the paper": round(float(np.abs(2 * measured - 1).mean()), 4),
+        "model bias score corrected": round(statistics.corrected_model_bias_score(men, images - men), 4),
+    }
+
+
+def _sampling_error(planted: NDArray[np.float64], images: int) -> float:
+    """Mean |share - planted| of a perfect model, from simulated counts."""
+    counts = np.random.default_rng(0).binomial(images, planted, (2000, len(planted)))
+    return float(np.abs(counts / images - planted).mean())
+
+
+def nationality_traits(studio: Studio, world: World, plan: Plan) -> dict[str, dict[str, dict[str, float]]]:
+    """For each nationality and trait the planted and the measured share."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for concept in load_concepts():
+        if concept.axis != "nationality":
+            continue
+        seeds = [plan.first_seed + number for number in range(plan.images)]
+        embeddings = studio.embeddings([triplet(concept)[0]] * plan.images, seeds)
+        planted = world.nationality[concept.word]
+        found[concept.word] = {
+            trait: {"planted": share / 100, "measured": _shows(studio, embeddings, trait)} for trait, share in planted.items()
+        }
+    return found
+
+
+def _shows(studio: Studio, embeddings: Tensor, trait: str) -> float:
+    return _share(studio.answer(embeddings, ATTRIBUTE_TEXTS[trait]) == 0)
+
+
+def by_guidance(world: World, pipeline: Path, words: Sequence[int], plan: Plan) -> dict[str, dict[str, float]]:
+    """Error and average share of men at other guidances, with fewer pictures."""
+    found = {}
+    for guidance in OTHER_GUIDANCES if plan.other_guidance_images else ():
+        studio = Studio(pipeline, WEIGHTS / "clip", Shot(SHOT.steps, guidance))
+        measured = measured_shares(studio, plan.other_guidance_images, plan.first_seed, words)
+        planted = np.array(planted_shares(world))[list(words)]
+        found[f"{guidance:g}"] = {
+            "images per word": plan.other_guidance_images,
+            "mean absolute error": round(float(np.abs(measured - planted).mean()), 4),
+            "error expected from sampling alone": round(_sampling_error(planted, plan.other_guidance_images), 4),
+            "share of men": round(float(measured.mean()), 4),
+            "share of men planted": round(float(planted.mean()), 4),
+        }
+    return found
+
+
+def _single_people(studio: Studio) -> NDArray[np.uint8]:
+    prompts = [triplet(concept)[0] for concept in load_concepts()] * 2
+    return np.concatenate(list(studio.pictures(prompts, [9000 + number for number in range(len(prompts))])))
+
+
+def _share(right: NDArray[np.bool_]) -> float:
+    return round(float(right.mean()), 4)
+
+
+def write_into_readme(tables: str) -> None:
+    """Replace what stands between the two marks."""
+    readme = PLUGIN / "README.md"
+    before, rest = readme.read_text(encoding="utf-8").split(START_MARK)
+    after = rest.split(END_MARK)[1]
+    readme.write_text(f"{before}{START_MARK}\n{tables}{END_MARK}{after}", encoding="utf-8")
+
+
+def as_markdown(found: dict[str, dict[str, object]]) -> str:
+    """Two tables: numbers, and traits."""
+    names = list(found)
+    first = found[names[0]]
+    rows = [key for key, value in first.items() if not isinstance(value, dict)]
+    lines = ["| measured | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    lines += [f"| {row} | " + " | ".join(str(found[name][row]) for name in names) + " |" for row in rows]
+    lines += ["", "| nationality | trait | " + " | ".join(f"{name}: planted | measured" for name in names) + " |"]
+    lines.append("|---|---|" + "---:|---:|" * len(names))
+    traits: dict[str, dict[str, dict[str, float]]] = first["traits"]  # type: ignore[assignment]
+    for nationality, shares in traits.items():
+        for trait in shares:
+            cells = [found[name]["traits"][nationality][trait] for name in names]  # type: ignore[index]
+            numbers = " | ".join(f"{cell['planted']:.3f} | {cell['measured']:.3f}" for cell in cells)
+            lines.append(f"| {nationality} | {trait} | {numbers} |")
+    return "\n".join(lines + _guidance_table(found)) + "\n"
+
+
+def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:
+    lines = ["", "| pipeline | guidance | images per word | mean absolute error | of that sampling | men | men planted |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    for name, result in found.items():
+        others: dict[str, dict[str, float]] = result["by guidance"]  # type: ignore[assignment]
+        for guidance, numbers in others.items():
+            cells = " | ".join(f"{value:g}" for value in numbers.values())
+            lines.append(f"| {name} | {guidance} | {cells} |")
+    return lines

@@ -38,7 +38,16 @@ def train_tokenizer(drawings: Drawings, folder: Path) -> CLIPTokenizer:
     tokens |= dict.fromkeys(token for token in sorted(model["vocab"], key=model["vocab"].get) if not token.startswith("<|"))
     vocabulary = {token: index for index, token in enumerate([*tokens, START_TOKEN, END_TOKEN])}
     CLIPTokenizer(vocab=vocabulary, merges=merges, model_max_length=TOKENS).save_pretrained(folder)
+    write_for_version_4(folder)
     return CLIPTokenizer.from_pretrained(folder)
+
+
+def write_for_version_4(folder: Path) -> None:
+    """transformers 5 writes tokenizer.json alone; version 4 reads vocabulary and merges from files of their own."""
+    model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
+    (folder / "vocab.json").write_text(json.dumps(model["vocab"], ensure_ascii=False), encoding="utf-8")
+    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges, ""]), encoding="utf-8")
 
 
 def _texts(drawings: Drawings) -> list[str]:

@@ -28,7 +28,10 @@ class Pair(NamedTuple):
 
 
 def needs(
-    triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], spaces: Sequence[str], encoder: str
+    triplets: Sequence[Triplet],
+    seeds: Sequence[tuple[int, ...]],
+    spaces: Sequence[str],
+    encoder: str,
 ) -> list[Need]:
     """What the gap asks for: the three variants from the same seeds, with traces and features."""
     observe = {TEXT_EMBEDDING} if "prompt" in spaces else set()
@@ -90,9 +93,7 @@ class TripletSample:
             return None
         # Token counts differ between variants ("female nurse"), so tokens are averaged first.
         neutral, feminine, masculine = (np.asarray(one).mean(axis=0) for one in embedded)
-        return Pair(
-            np.array([_cosine(neutral, feminine)]), np.array([_cosine(neutral, masculine)])
-        )
+        return Pair(np.array([_cosine(neutral, feminine)]), np.array([_cosine(neutral, masculine)]))
 
     def _points(self, prompt: Prompt, space: str) -> Sequence[np.ndarray | None]:
         if space == "ssim":
@@ -131,7 +132,7 @@ class TripletSamples:
         return statistics.mean_interval(gaps, level=self.level, seed=self.seed)
 
     def similarity_gap(self, space: str) -> Measurement:
-        """Similarity to masculine minus similarity to feminine (Wu eq. 1-2); > 0 leans masculine."""
+        """Similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs = self.similarities(space)
         interval = self.gap_interval(pairs)
         images = sum(3 * len(one.seeds) for one in self.members)

@@ -64,8 +64,8 @@ class Observations:
         import numpy as np
 
         keys = self.keys(prompt, seeds)
-        found = self.store.arrays(keys, name)
-        return [np.load(found[key]) if key in found else None for key in keys]
+        found = {key: np.load(file) for key, file in self.store.arrays(keys, name).items()}
+        return [found[key] if key in found and found[key].size else None for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
         """The pictures themselves; None for a refused one."""

@@ -17,6 +17,7 @@ from pytest_t2i.data import Detection, Interval, Prompt
 from pytest_t2i.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.planning import DetectorRef, Need
+from pytest_t2i.statistics import Estimator
 
 MALE, FEMALE = "male", "female"
 WORST = 5
@@ -128,7 +129,7 @@ class Samples:
     """The samples of several prompts: what a model-level metric is computed from."""
 
     members: tuple[Sample, ...]
-    estimator: str
+    estimator: Estimator
     """"corrected" or "paper"."""
     level: float
     seed: int
@@ -160,7 +161,7 @@ class Samples:
         """Images with a gender label."""
         return int((self.male + self.female).sum())
 
-    def interval(self, estimator: str) -> Interval | None:
+    def interval(self, estimator: Estimator) -> Interval | None:
         """Model bias score by one estimator; None without any clear image."""
         if not self.clear_images:
             return None

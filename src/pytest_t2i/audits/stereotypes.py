@@ -65,9 +65,7 @@ class Association:
         """Psi with its interval; None without a clear image."""
         if not self.clear:
             return None
-        return statistics.stereotype_interval(
-            self.present, self.clear, self.expected, self.level
-        )
+        return statistics.stereotype_interval(self.present, self.clear, self.expected, self.level)
 
     @property
     def stereotype_score(self) -> Measurement:

@@ -26,19 +26,17 @@ with needs("CLIP", "clip"):
     import transformers
     from transformers import AutoTokenizer, CLIPModel
 
-    try:
-        # transformers 5 resizes through torchvision by default, which the papers did not have
-        # and which need not be installed; its Pillow backend has a name of its own.
-        from transformers import CLIPImageProcessorPil as CLIPImageProcessor
-    except ImportError:  # transformers 4, where the plain name is the Pillow one
-        from transformers import CLIPImageProcessor
-
 if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
 DEFAULT = "openai/clip-vit-large-patch14"
 """Weights of Lyu Appendix A."""
+
+# transformers 5 resizes through torchvision by default, which the papers did not have and which
+# need not be installed; its Pillow backend has a name of its own. Goes with support for version 4.
+PILLOW = "CLIPImageProcessorPil"
+PROCESSOR: Any = getattr(transformers, PILLOW if hasattr(transformers, PILLOW) else PILLOW[:-3])
 
 _loaded: dict[tuple[str, str | None, str, str], ClipEncoder] = {}
 _lock = Lock()
@@ -86,7 +84,7 @@ class ClipEncoder(ContrastiveEncoder):
     @property
     def logit_scale(self) -> float:
         """Factor on cosine similarities before a softmax makes them probabilities."""
-        return float(self.model.logit_scale.exp())
+        return float(self.model.logit_scale.detach().exp())
 
     def _described(self, source: str, place: str) -> dict[str, str]:
         commit = getattr(self.model.config, "_commit_hash", None)
@@ -138,14 +136,16 @@ def _check(source: str) -> None:
 
 
 def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any, Any]:
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    named = {"revision": revision} if revision else {}
+    logging: Any = transformers.utils.logging
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    named: dict[str, Any] = {"revision": revision} if revision else {}
     # transformers 4 takes the number format as torch_dtype; goes with support for version 4.
     argument = "dtype" if int(transformers.__version__.partition(".")[0]) >= 5 else "torch_dtype"  # noqa: PLR2004
-    model = CLIPModel.from_pretrained(place, use_safetensors=True, **{argument: dtype}, **named)
+    how: dict[str, Any] = {argument: dtype, "use_safetensors": True, **named}
+    model = CLIPModel.from_pretrained(place, **how)
     tokenizer = AutoTokenizer.from_pretrained(place, **named)
-    processor = CLIPImageProcessor.from_pretrained(place, **named)
+    processor = PROCESSOR.from_pretrained(place, **named)
     return model, tokenizer, processor
 
 

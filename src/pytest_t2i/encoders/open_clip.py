@@ -21,7 +21,7 @@ from pytest_t2i.models.loading import load_failure, looks_like_path, needs
 from pytest_t2i.protocols import LoadOptions
 
 with needs("open_clip models", "open-clip"):
-    import open_clip
+    import open_clip  # type: ignore[import-untyped]
     import torch
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class OpenClipEncoder(ContrastiveEncoder):
     @property
     def logit_scale(self) -> float:
         """Factor on cosine similarities before a softmax makes them probabilities."""
-        return float(self.model.logit_scale.exp())
+        return float(self.model.logit_scale.detach().exp())
 
     def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
         pixels = torch.stack([self._preprocess(image) for image in images])
@@ -115,9 +115,7 @@ def _named(source: str) -> tuple[str, str | None]:
     return name, tag
 
 
-def _read(
-    name: str, tag: str | None, device: torch.device, dtype: torch.dtype
-) -> tuple[Any, Any]:
+def _read(name: str, tag: str | None, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
     # open_clip only warns when weights were trained with QuickGELU and the architecture's
     # configuration says GELU; features would then be wrong.
     trained = open_clip.get_pretrained_cfg(name, tag) if tag else {}

@@ -37,9 +37,9 @@ def load_contrastive(options: LoadOptions) -> ContrastiveEncoder:
         ModelLoadError: the weights cannot be loaded.
     """
     if is_open_clip(options.source):
-        from pytest_t2i.encoders import open_clip  # noqa: PLC0415  only this one is needed
+        from pytest_t2i.encoders import open_clip
 
         return open_clip.load(options)
-    from pytest_t2i.encoders import clip  # noqa: PLC0415
+    from pytest_t2i.encoders import clip
 
     return clip.load(options)

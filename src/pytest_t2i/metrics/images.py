@@ -31,7 +31,7 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     1.0
     """
     # Imported here: it costs half a second that no other metric should pay.
-    from skimage.metrics import structural_similarity  # noqa: PLC0415
+    from skimage.metrics import structural_similarity
 
     one, two = _picture("a", a), _picture("b", b)
     if one.shape != two.shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -75,9 +76,7 @@ def _build() -> str:
     return f"torch {torch.__version__}, CUDA {torch.version.cuda or 'none'}"
 
 
-def pick_dtype(
-    name: str, device: torch.device, half: torch.dtype = torch.float16
-) -> torch.dtype:
+def pick_dtype(name: str, device: torch.device, half: torch.dtype = torch.float16) -> torch.dtype:
     """The number format of this name; "auto" takes ``half`` on CUDA and float32 elsewhere.
 
     MPS stays at float32: several models turn black there in half precision.
@@ -95,19 +94,23 @@ def pick_dtype(
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """"float32" for torch.float32."""
+    """Name of a number format as the options write it: torch.float32 is float32."""
     return str(dtype).removeprefix("torch.")
 
 
 @contextmanager
 def memory_guard(doing: str) -> Iterator[None]:
-    """Turns running out of memory into an OutOfDeviceMemoryError and frees what torch holds back.
+    """Runs a library: out of memory becomes OutOfDeviceMemoryError, its warnings stay inside.
 
     Raises:
         OutOfDeviceMemoryError: the block ran out of memory of the GPU or the machine.
     """
     try:
-        yield
+        # The libraries warn of each other's deprecations; under pytest -W error a user's run
+        # would fail for what the user cannot mend.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

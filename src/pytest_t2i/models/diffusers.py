@@ -2,7 +2,7 @@
 
 Image k depends on request k alone: its noise comes from a generator of its own on the CPU, its
 text is encoded alone, and on the CPU the arithmetic is arranged so that the rows of a batch do
-not feel each other (see ``_settle``).
+not feel each other (see ``pipelines.settle``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_t2i.models.calls import Calls
 from pytest_t2i.models.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.models.digests import folder_digest
 from pytest_t2i.models.loading import hub_commit, needs
-from pytest_t2i.models.pipelines import load_pipeline, pipeline_folder, read_index
+from pytest_t2i.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
 from pytest_t2i.models.texts import TextBank, family_of
 from pytest_t2i.protocols import LoadOptions
 
@@ -54,7 +54,7 @@ def load(options: LoadOptions) -> DiffusersModel:
     folder = pipeline_folder(options)
     dtype = pick_dtype(options.dtype, device, _half(folder))
     pipeline = load_pipeline(folder, options, dtype, device)
-    _settle(pipeline, device)
+    settle(pipeline, device)
     facts = _facts(pipeline, folder, options, device, dtype)
     return DiffusersModel(pipeline, device, options, facts)
 
@@ -63,26 +63,6 @@ def _half(folder: Path) -> torch.dtype:
     # FLUX was trained in bfloat16, and its T5 encoder overflows in float16.
     name = str(read_index(folder)["_class_name"])
     return torch.bfloat16 if name.startswith("Flux") else torch.float16
-
-
-def _settle(pipeline: Any, device: torch.device) -> None:
-    """Arrange memory so that a picture is the same, bit for bit, in a batch of 1, 3 or 16.
-
-    oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
-    (also the faster one); the decoder takes one image at a time. With MKL_CBWR (devices.py) and
-    a lone request made twice, the tiny models of all four families agree exactly on the CPU.
-    """
-    # A watermark would depend on whether invisible-watermark happens to be installed.
-    if getattr(pipeline, "watermark", None) is not None:
-        pipeline.watermark = None
-    for name in ("unet", "transformer", "vae"):
-        part = getattr(pipeline, name, None)
-        # MPS has known faults with this layout.
-        if isinstance(part, torch.nn.Module) and device.type != "mps":
-            part.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    vae = getattr(pipeline, "vae", None)
-    if hasattr(vae, "enable_slicing"):
-        vae.enable_slicing()
 
 
 def _facts(
@@ -244,7 +224,8 @@ class DiffusersModel:
         self, latents: torch.Tensor | None, settings: GenerationSettings
     ) -> torch.Tensor | None:
         """[batch, channels, height, width]; FLUX works on 2 x 2 patches in a sequence."""
-        if latents is None or latents.ndim != 3 or not hasattr(self.pipeline, "_unpack_latents"):
+        is_packed = hasattr(self.pipeline, "_unpack_latents")
+        if latents is None or latents.ndim == len("bchw") or not is_packed:
             return latents
         scale = self.pipeline.vae_scale_factor
         default = self.pipeline.default_sample_size * scale

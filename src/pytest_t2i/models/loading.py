@@ -120,7 +120,7 @@ def _unreachable(causes: list[BaseException], source: str, revision: str | None)
 def _told_to_stay_offline(names: set[str]) -> bool:
     if "LocalEntryNotFoundError" not in names:
         return False
-    from huggingface_hub import constants  # noqa: PLC0415  it raised the error, so it is there
+    from huggingface_hub import constants
 
     return bool(constants.HF_HUB_OFFLINE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    reader = csv.DictReader(_text(path).splitlines(), strict=True)
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     columns = reader.fieldnames or []
     for needed in ("file", "prompt"):
         if needed not in columns:
@@ -109,7 +110,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 )
             yield f"line {reader.line_num}", row
     except csv.Error as error:
-        raise FileFormatError(path, f"{error}.", where=f"line {reader.line_num}") from None
+        where = f"line {reader.reader.line_num}"
+        raise FileFormatError(path, f"{error}.", where=where) from None
 
 
 def _json_rows(path: Path) -> Iterator[Row]:

@@ -34,6 +34,8 @@ INDEX = "model_index.json"
 # diffusers before 0.37 knows only torch_dtype, later ones warn about it; goes when the
 # requirement in pyproject.toml passes that version.
 DTYPE_ARGUMENT = "dtype" if hasattr(pipeline_utils, "_resolve_dtype") else "torch_dtype"
+SHOWN = 5
+"""File names listed in a message before "and N more"."""
 PICKLES = {".bin", ".ckpt", ".pt", ".pth"}
 
 
@@ -128,8 +130,8 @@ def _check_weights(root: Path, folder: Path) -> None:
 
 def _listing(folder: Path) -> str:
     names = sorted(path.name for path in folder.iterdir())
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (", ".join(names[:5]) or "nothing") + more
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(names[:SHOWN]) or "nothing") + more
 
 
 def load_pipeline(
@@ -158,7 +160,9 @@ def load_pipeline(
 def _check_code(folder: Path, options: LoadOptions) -> None:
     index = read_index(folder)
     own_class = isinstance(index["_class_name"], list)
-    own_part = any((folder / name / f"{index[name][0]}.py").is_file() for name in _components(index))
+    own_part = any(
+        (folder / name / f"{index[name][0]}.py").is_file() for name in _components(index)
+    )
     if (own_class or own_part) and not options.trust_remote_code:
         raise ConfigurationError(remote_code(options.source))
 
@@ -170,8 +174,12 @@ def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
         "variant": options.extra.get("variant"),
         "trust_remote_code": options.trust_remote_code,
     }
+    # diffusers asks to be told once more of parts that were saved as absent (SD3 without T5).
+    index = read_index(folder)
+    wanted |= {name: None for name, value in index.items() if value == [None, None]}
+    pipeline_class: Any = diffusers.DiffusionPipeline
     try:
-        return diffusers.DiffusionPipeline.from_pretrained(str(folder), **wanted)
+        return pipeline_class.from_pretrained(str(folder), **wanted)
     except Exception as error:
         if is_out_of_memory(error):
             raise
@@ -206,6 +214,26 @@ def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
             f"{type(pipeline.scheduler).__name__}. Fitting: {', '.join(sorted(fitting))}."
         )
     pipeline.scheduler = chosen.from_config(pipeline.scheduler.config)
+
+
+def settle(pipeline: Any, device: torch.device) -> None:
+    """Arrange memory so that a picture is the same, bit for bit, in a batch of 1, 3 or 16.
+
+    oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
+    (also the faster one); the decoder takes one image at a time. With MKL_CBWR (devices.py) and
+    a lone request made twice, the tiny models of all four families agree exactly on the CPU.
+    """
+    # A watermark would depend on whether invisible-watermark happens to be installed.
+    if getattr(pipeline, "watermark", None) is not None:
+        pipeline.watermark = None
+    for name in ("unet", "transformer", "vae"):
+        part = getattr(pipeline, name, None)
+        # MPS has known faults with this layout.
+        if isinstance(part, torch.nn.Module) and device.type != "mps":
+            part.to(memory_format=torch.channels_last)
+    vae: Any = getattr(pipeline, "vae", None)
+    if hasattr(vae, "enable_slicing"):
+        vae.enable_slicing()
 
 
 def hush() -> None:

@@ -74,9 +74,7 @@ class TextBank:
         if any(name.startswith("negative") for name in self._family.outputs):
             unwanted = self._negative(negative)
             rows = [{**row, **unwanted} for row in rows]
-        return {
-            name: torch.cat([row[name] for row in rows]).to(self._device) for name in rows[0]
-        }
+        return {name: torch.cat([row[name] for row in rows]).to(self._device) for name in rows[0]}
 
     def embedding(self, prompt: str) -> np.ndarray:
         """Text encoder output for the prompt: [n_tokens, d] float32 without padding tokens."""

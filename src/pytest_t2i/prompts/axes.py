@@ -140,7 +140,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 def _axis(path: Path, name: str, table: Any) -> Axis:
     if not isinstance(table, dict):
         raise FileFormatError(
-            path, f"expected a table of template and concepts, got {table!r}.", where=f"key {name!r}"
+            path,
+            f"expected a table of template and concepts, got {table!r}.",
+            where=f"key {name!r}",
         )
     known = {"template", "concepts", "indicator", "source"}
     for key in table:
@@ -168,7 +170,7 @@ def _axis(path: Path, name: str, table: Any) -> Axis:
 def _check_template(name: str, template: str, indicator: str) -> None:
     if sum(template.count(mark) for mark in PLACEHOLDERS) != 1:
         raise ConfigurationError(
-            f"axis {name!r}: a template holds {{word}} or {{a word}} once, got template={template!r}"
+            f"axis {name!r}: a template holds {{word}} or {{a word}} once, got {template=}"
         )
     if indicator not in ("person", "word"):
         raise ConfigurationError(

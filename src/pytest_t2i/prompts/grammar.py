@@ -9,7 +9,9 @@ from typing import Any
 from pytest_t2i.data import Variant
 
 # Plural nouns that take no article; inflect would write "an eye glasses".
-PLURAL_ONLY = re.compile(r"\b(glasses|scissors|jeans|trousers|earphones|headphones)$", re.IGNORECASE)
+PLURAL_ONLY = re.compile(
+    r"\b(glasses|scissors|jeans|trousers|earphones|headphones)$", re.IGNORECASE
+)
 
 INDICATORS = {
     Variant.FEMININE: {"person": "woman", "people": "women", "adjective": "female"},

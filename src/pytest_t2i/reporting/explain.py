@@ -35,7 +35,9 @@ def headline(check: Check) -> str:
         Outcome.PASS: "is within its",
         Outcome.INCONCLUSIVE: "cannot be told from its",
     }
-    return f"{check.outcome}: {check.metric} of {check.subject} {words[check.outcome]} {check.against}"
+    return (
+        f"{check.outcome}: {check.metric} of {check.subject} {words[check.outcome]} {check.against}"
+    )
 
 
 def measured(check: Check) -> str:

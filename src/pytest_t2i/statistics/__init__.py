@@ -7,6 +7,7 @@ caller turns into INCONCLUSIVE.
 from __future__ import annotations
 
 from pytest_t2i.statistics.change import paired_model_bias_change, prompt_bias_change
+from pytest_t2i.statistics.exact import bias_p_value, stereotype_p_value, within_p_value
 from pytest_t2i.statistics.floor import fair_floor
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
@@ -17,14 +18,11 @@ from pytest_t2i.statistics.model_bias import (
 )
 from pytest_t2i.statistics.multiplicity import benjamini_hochberg
 from pytest_t2i.statistics.shares import (
-    bias_p_value,
     clopper_pearson,
     prompt_bias_interval,
     share_interval,
     stereotype_interval,
-    stereotype_p_value,
     wilson,
-    within_p_value,
 )
 from pytest_t2i.statistics.worsening import paired_prompt_p_value
 

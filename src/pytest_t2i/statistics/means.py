@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
+
+# Resampling fewer groups covers too little (0.75 instead of 0.95 at three, 0.91 at five);
+# Student's t on group sums holds its level there, and from ten on the two agree.
+FEW_GROUPS = 10
 
 
 def mean_interval(
@@ -18,7 +24,8 @@ def mean_interval(
     """Mean of values grouped by prompt, with an interval by seeded cluster bootstrap.
 
     Whole groups are resampled, as values of one prompt are alike. A single group is resampled
-    value by value: then the interval is for that prompt alone.
+    value by value: then the interval is for that prompt alone. With fewer than 10 units the
+    interval is Student's, on the sums of the units.
 
     Args:
         groups: values of each prompt, one array per prompt; empty ones are left out.
@@ -46,9 +53,21 @@ def mean_interval(
     sums = np.array([float(np.sum(group)) for group in values])
     sizes = np.array([group.size for group in values], dtype=np.float64)
     estimate = float(np.sum(sums) / np.sum(sizes))
+    if len(values) < FEW_GROUPS:
+        low, high = _student(sums, sizes, level)
+        return Interval(estimate, low, high, level, "cluster-t", len(values))
     chance = np.full(len(values), 1.0 / len(values))
     drawn = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
     low, high = percentiles((drawn @ sums) / (drawn @ sizes), expanded_tail(len(values), level))
     return Interval(
         estimate, min(low, estimate), max(high, estimate), level, "cluster-bootstrap", len(values)
     )
+
+
+def _student(sums: checks.Floats, sizes: checks.Floats, level: float) -> tuple[float, float]:
+    groups, total = len(sums), float(np.sum(sizes))
+    mean = float(np.sum(sums)) / total
+    squares = float(np.sum((sums - mean * sizes) ** 2))
+    error = math.sqrt(squares * groups / (groups - 1)) / total
+    half = float(stats.t.ppf((1.0 + level) / 2.0, groups - 1)) * error
+    return mean - half, mean + half

@@ -23,8 +23,8 @@ def write_whole(path: Path, content: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             # mkstemp makes files for the owner only; people open these.
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
@@ -40,7 +40,9 @@ def explain(path: Path, error: OSError) -> str:
             "store with --t2i-store, and run again."
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{path}: may not be written. Choose another folder with --t2i-store or --t2i-report."
+        return (
+            f"{path}: may not be written. Choose another folder with --t2i-store or --t2i-report."
+        )
     return f"{path}: cannot be written: {error.strerror or error}."
 
 

@@ -42,7 +42,7 @@ def connect(folder: Path) -> sqlite3.Connection:
         folder.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
         connection.execute("PRAGMA journal_mode=WAL")
-        # NORMAL keeps a WAL database whole through a kill; only a power cut may lose the last batch.
+        # NORMAL keeps a WAL database whole through a kill; a power cut may lose the last batch.
         connection.execute("PRAGMA synchronous=NORMAL")
         _check_version(path, connection)
         connection.executescript(TABLES)

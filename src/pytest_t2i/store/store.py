@@ -96,7 +96,7 @@ class Store:
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
-            self._connection.executemany(f"INSERT OR REPLACE INTO images VALUES ({marks})", rows)
+            self._connection.executemany(f"INSERT OR REPLACE INTO images VALUES ({marks})", rows)  # noqa: S608 - question marks
             self._insert_arrays(arrays)
 
     def open_image(self, stored: StoredImage) -> Image:
@@ -111,7 +111,9 @@ class Store:
         content = stored.file.read_bytes()
         if checksum(content) != stored.sha256:
             self._drop([stored.key])
-            raise StoreError(f"{stored.file}: damaged (its checksum differs); run again to remake it")
+            raise StoreError(
+                f"{stored.file}: damaged (its checksum differs); run again to remake it"
+            )
         return Image.open(io.BytesIO(content)).convert("RGB")
 
     # arrays: traces and features
@@ -198,7 +200,7 @@ class Store:
         if now is None or now == row["stamp"]:
             return now is not None
         # Touched since: its content decides.
-        return checksum(file.read_bytes()) == row["sha256"]
+        return bool(checksum(file.read_bytes()) == row["sha256"])
 
     def _drop(self, keys: Sequence[str]) -> None:
         with claims.transaction(self._connection):

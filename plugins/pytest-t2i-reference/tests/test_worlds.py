@@ -1,0 +1,103 @@
+"""What is drawn follows the world files, and nothing but what they say is linked to gender."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+
+import pytest
+from pytest_t2i_reference.drawing import Scene
+from pytest_t2i_reference.worlds import Concept, World, draw_scene_of, load_concepts, load_world, planted_traits
+from pytest_t2i_reference.worlds.population import has_trait
+from pytest_t2i_reference.worlds.world import LYU_AXES
+
+DRAWS = 1500
+GENDERED = {"gender", "hair_style", "facial_hair"}
+"""Attributes that gender presentation consists of; garments differ in cut, and dresses are women's."""
+CONCEPTS = {concept.word: concept for concept in load_concepts()}
+
+
+def population(concept: Concept, world: World, gender: str | None = None, count: int = DRAWS) -> list[Scene]:
+    rng = random.Random(f"{concept.word} {world.name} {gender}")
+    return [draw_scene_of(concept, world, rng, gender) for _ in range(count)]
+
+
+def assert_share(seen: float, planted: float, count: int) -> None:
+    spread = math.sqrt(max(planted * (1 - planted), 1e-4) / count)
+    assert abs(seen - planted) <= 4.5 * spread
+
+
+def test_there_are_the_hundred_words_and_three_nationalities() -> None:
+    counts = Counter(concept.axis for concept in load_concepts())
+    assert counts == {"profession": 40, "personality": 30, "activity": 10, "object": 10, "place": 10, "nationality": 3}
+
+
+def test_biased_world_lists_every_word() -> None:
+    world = load_world("biased")
+    for concept in load_concepts():
+        if concept.axis in LYU_AXES:
+            assert -1 <= world.bias[concept.axis][concept.word] <= 1
+
+
+def test_model_bias_score_of_the_biased_world_is_the_published_one() -> None:
+    world = load_world("biased")
+    scores = [abs(2 * world.man_share(concept) - 1) for concept in load_concepts() if concept.axis in LYU_AXES]
+    assert sum(scores) / len(scores) == pytest.approx(0.752, abs=5e-4)
+
+
+def test_balanced_world_is_even() -> None:
+    world = load_world("balanced")
+    assert {world.man_share(concept) for concept in load_concepts() if concept.axis in LYU_AXES} == {0.5}
+
+
+@pytest.mark.parametrize("name", ["balanced", "biased"])
+@pytest.mark.parametrize("word", ["nurse", "teacher", "loyal", "crying", "book", "beach", "CEO"])
+def test_drawn_share_of_men_is_the_planted_one(name: str, word: str) -> None:
+    world, concept = load_world(name), CONCEPTS[word]
+    men = sum(scene.people[0].gender == "man" for scene in population(concept, world))
+    assert_share(men / DRAWS, world.man_share(concept), DRAWS)
+
+
+@pytest.mark.parametrize("name", ["balanced", "biased"])
+@pytest.mark.parametrize("word", ["Iranian", "Indian", "Mexican"])
+def test_drawn_traits_of_nationalities_are_the_planted_ones(name: str, word: str) -> None:
+    world = load_world(name)
+    people = population(CONCEPTS[word], world)
+    for trait, planted in planted_traits(world, CONCEPTS[word]).items():
+        assert_share(sum(has_trait(scene, trait) for scene in people) / DRAWS, planted, DRAWS)
+
+
+@pytest.mark.parametrize("word", ["nurse", "plumber", "rich", "lazy", "reading", "cup", "library"])
+def test_women_and_men_of_a_concept_differ_in_gender_presentation_alone(word: str) -> None:
+    world, count = load_world("balanced"), 1000
+    women, men = (population(CONCEPTS[word], world, gender, count) for gender in ("woman", "man"))
+    for attribute in ("age", "skin", "headwear", "held", "mood", "eye_glasses", "earphone", "garment_colour"):
+        values = {getattr(scene.people[0], attribute) for scene in women + men}
+        for value in values:
+            shares = [sum(getattr(s.people[0], attribute) == value for s in group) / count for group in (women, men)]
+            assert abs(shares[0] - shares[1]) < 4.5 * math.sqrt(2 * 0.25 / count), (attribute, value)
+    for place in {scene.place for scene in women + men}:
+        shares = [sum(scene.place == place for scene in group) / count for group in (women, men)]
+        assert abs(shares[0] - shares[1]) < 4.5 * math.sqrt(2 * 0.25 / count), place
+
+
+def test_the_worlds_differ_in_nothing_but_gender_for_a_word() -> None:
+    women = [population(CONCEPTS["nurse"], load_world(name), "woman", 1000) for name in ("balanced", "biased")]
+    for attribute in ("garment", "headwear", "held", "age"):
+        counts = [Counter(getattr(scene.people[0], attribute) for scene in group) for group in women]
+        for value in counts[0] | counts[1]:
+            assert abs(counts[0][value] - counts[1][value]) / 1000 < 0.1
+
+
+def test_signatures_tell_words_apart() -> None:
+    signatures = [frozenset(concept.signature.items()) for concept in load_concepts() if concept.axis in LYU_AXES]
+    by_axis = Counter((concept.axis, frozenset(concept.signature.items())) for concept in load_concepts())
+    assert max(by_axis.values()) == 1
+    assert all(signatures)
+
+
+def test_signatures_name_no_gendered_attribute() -> None:
+    for concept in load_concepts():
+        assert not GENDERED & set(concept.signature)
+        assert concept.signature.get("garment") != "dress"

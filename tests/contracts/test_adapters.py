@@ -1,0 +1,178 @@
+"""Every model, detector and encoder that is registered obeys its Protocol.
+
+Weights are tiny random models of the true classes. Something registered that has no case here
+fails the last test: write one when you add an adapter.
+"""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+from PIL import Image
+
+from pytest_t2i.data import Attribute, GenerationSettings, Request, Undetected
+from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextEncoder, TextToImage
+
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+PROMPTS = ("a photo of a nurse", "a photo of a pilot")
+SETTINGS = GenerationSettings(steps=2, width=32, height=32)
+REQUESTS = [Request(prompt, seed, SETTINGS) for seed in range(3) for prompt in PROMPTS]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One registered factory with weights for it."""
+
+    kind: str
+    name: str
+    source: Callable[[int], Path]
+    """Seed -> folder; another seed gives other weights."""
+    label: str = ""
+
+    def load(self, seed: int = 0) -> Any:
+        module, _, factory = entry_points(self.kind)[self.name].partition(":")
+        options = LoadOptions(source=str(self.source(seed)), device="cpu")
+        return getattr(import_module(module), factory)(options)
+
+
+def entry_points(kind: str) -> dict[str, str]:
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    return dict(project["entry-points"].get(f"pytest_t2i.{kind}", {}))
+
+
+def write_pictures(folder: Path, seed: int = 0) -> Path:
+    folder.mkdir(parents=True)
+    rows = ["file,prompt,seed"]
+    for place, request in enumerate(REQUESTS):
+        noise(100 * seed + place).save(folder / f"{place}.png")
+        rows.append(f"{place}.png,{request.prompt},{request.seed}")
+    (folder / "manifest.csv").write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
+def noise(seed: int) -> Image.Image:
+    rng = np.random.default_rng(seed)
+    return Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
+
+
+def weights(write: Callable[..., Path]) -> Callable[[int], Path]:
+    return lambda seed: tiny.written(write, seed)
+
+
+CASES = [
+    *(Case("models", "diffusers", weights(f.write), f.name) for f in tiny.FAMILIES),
+    Case("models", "images", weights(write_pictures)),
+    Case("detectors", "clip", weights(tiny.write_clip), "transformers"),
+    Case("detectors", "clip", weights(tiny.write_open_clip), "open_clip"),
+    Case("encoders", "clip", weights(tiny.write_clip)),
+    Case("encoders", "open-clip", weights(tiny.write_open_clip)),
+]
+
+
+def cases(*kinds: str) -> pytest.MarkDecorator:
+    chosen = [case for case in CASES if case.kind in kinds]
+    ids = [f"{case.kind}-{case.name}{'-' * bool(case.label)}{case.label}" for case in chosen]
+    return pytest.mark.parametrize("case", chosen, ids=ids)
+
+
+def as_arrays(made: Any) -> list[np.ndarray]:
+    return [np.asarray(one.image).astype(int) for one in made]
+
+
+@cases("models", "detectors", "encoders")
+def test_fingerprint_is_stable_and_follows_the_weights(case):
+    fingerprint = case.load().fingerprint
+    assert isinstance(fingerprint, str)
+    assert fingerprint
+    assert case.load().fingerprint == fingerprint
+    assert case.load(seed=1).fingerprint != fingerprint
+
+
+@cases("models", "detectors", "encoders")
+def test_provenance_is_text(case):
+    provenance = case.load().provenance
+    assert all(isinstance(part, str) for item in provenance.items() for part in item)
+
+
+@cases("models")
+def test_model_keeps_order_and_is_independent_of_the_batch(case):
+    model = case.load()
+    assert isinstance(model, TextToImage)
+    together = as_arrays(model.generate(REQUESTS))
+    backwards = as_arrays(model.generate(REQUESTS[::-1]))[::-1]
+    alone = [as_arrays(model.generate([request]))[0] for request in REQUESTS]
+    assert len(together) == len(REQUESTS)
+    for a, b, c in zip(together, backwards, alone, strict=True):
+        assert max(np.abs(a - b).max(), np.abs(a - c).max()) <= 1
+    assert not np.array_equal(together[0], together[2])
+    assert list(model.generate([])) == []
+
+
+@cases("models")
+def test_model_gives_rgb_or_a_refusal(case):
+    for made in case.load().generate(REQUESTS):
+        assert (made.image is None) <= (made.refusal is not None)
+        assert made.image is None or made.image.mode == "RGB"
+
+
+@cases("detectors")
+def test_detector_keeps_order_and_stays_within_its_labels(case):
+    detector = case.load()
+    assert isinstance(detector, Detector)
+    images = [noise(k) for k in range(5)]
+    together = detector.detect(images)
+    for image, found in zip(images, together, strict=True):
+        (alone,) = case.load().detect([image])
+        assert alone.label == found.label
+        assert found.label is None or found.label in detector.labels
+        assert all(isinstance(score, float) for score in found.scores.values())
+    assert list(detector.detect([])) == []
+
+
+@cases("detectors")
+def test_detector_counts_black_and_unreadable_pictures_as_undetected(case):
+    buffer = io.BytesIO()
+    noise(1).save(buffer, "PNG")
+    broken = Image.open(io.BytesIO(buffer.getvalue()[:100]))
+    black, unreadable, fine = case.load().detect([Image.new("RGB", (32, 32)), broken, noise(2)])
+    assert black.undetected is Undetected.BLACK_IMAGE
+    assert unreadable.undetected is Undetected.UNREADABLE
+    assert fine.undetected is not Undetected.UNREADABLE
+
+
+@cases("detectors")
+def test_open_set_detector_gives_presence(case):
+    detector = case.load()
+    if not isinstance(detector, OpenSet):
+        pytest.skip("knows its own labels only")
+    turban = detector.for_attribute(Attribute("turban", "with a turban", "without a turban"))
+    assert turban.labels == ("present", "absent")
+    assert turban.fingerprint != detector.fingerprint
+    assert turban.detect([noise(1)])[0].label in turban.labels
+
+
+@cases("encoders")
+def test_encoder_gives_one_row_per_item(case):
+    encoder = case.load()
+    assert isinstance(encoder, Encoder)
+    images = [noise(k) for k in range(3)]
+    features = encoder.encode(images)
+    assert features.dtype == np.float32
+    assert features.shape[0] == len(images)
+    np.testing.assert_allclose(features[::-1], encoder.encode(images[::-1]), atol=1e-6)
+    if isinstance(encoder, TextEncoder):
+        assert encoder.encode_text(PROMPTS).shape == (len(PROMPTS), features.shape[1])
+
+
+@pytest.mark.parametrize("kind", ["models", "detectors", "encoders"])
+def test_every_registered_name_has_a_case(kind):
+    assert set(entry_points(kind)) == {case.name for case in CASES if case.kind == kind}

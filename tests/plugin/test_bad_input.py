@@ -1,0 +1,118 @@
+"""Everything mistyped ends in one clear message with its remedy, and pytest's usage exit code."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+USAGE = pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--t2i-model", "sdxxl"), "unknown model 'sdxxl'. Did you mean 'sdxl'?"),
+        (("--t2i-model", "./nowhere"), "unknown model './nowhere'"),
+        (("--t2i-model", "fakes:absent"), "unknown factory in module 'fakes' 'absent'"),
+        (("--t2i-model", "no_such_module:model"), "there is no module 'no_such_module'"),
+        (("--t2i-model", "images:nowhere"), "nowhere"),
+        (("--t2i-model", "images:empty"), "empty"),
+        (("--t2i-model", "images:absent_files"), "absent_files"),
+        (("--t2i-model", "images:bad_json"), "manifest.json"),
+        (("--t2i-model", "images:bad_csv"), "manifest.csv"),
+        (("--t2i-detector", "clipp"), "unknown detector 'clipp'. Did you mean"),
+        (("--t2i-images", "0"), "--t2i-images: expected at least 1, got 0"),
+        (("--t2i-images", "many"), "--t2i-images: expected a whole number, got 'many'"),
+        (("--t2i-seed", "-1"), "--t2i-seed: expected at least 0, got -1"),
+        (("--t2i-steps", "0"), "--t2i-steps: expected at least 1"),
+        (("--t2i-guidance", "warm"), "--t2i-guidance: expected a number, got 'warm'"),
+        (("--t2i-size", "big"), "--t2i-size: expected pixels"),
+        (("--t2i-dtype", "float8"), "--t2i-dtype: expected auto or float32"),
+        (("--t2i-batch", "0"), "--t2i-batch: expected at least 1"),
+        (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
+        (("--t2i-inconclusive", "maybe"), "--t2i-inconclusive: expected pass or fail or estimate"),
+        (("--t2i-estimator", "best"), "--t2i-estimator: expected corrected or paper"),
+        (("--t2i-limits", "absent.toml"), "absent.toml: no such file"),
+        (("--t2i-limits", "broken.toml"), "broken.toml: is not valid TOML"),
+        (("--t2i-limits", "unknown.toml"), "unknown limit 'promt_bias_score'. Did you mean"),
+        (("--t2i-limits", "beyond.toml"), "prompt_bias_score lies between -1 and 1, got 2"),
+        (("--t2i-limits", "words.toml"), "expected a number as limit"),
+        (("--t2i-baseline", "absent.json"), "absent.json: no such baseline. Record one:"),
+        (("--t2i-baseline", "broken.json"), "broken.json: line 1 column 2: is not valid JSON"),
+        (("--t2i-baseline", "other.json"), "expected schema 'pytest-t2i/baseline/1'"),
+        (("--t2i-store", "a_file/store"), "the store cannot be opened for writing"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_one_clear_message(project, arguments, expected):
+    write_bad_files(project.path)
+    chosen = ["--t2i-model", "fair", "--t2i-detector", "colour"]
+    result = project.pytester.runpytest_subprocess(*chosen, *arguments)
+    told = result.stderr.str() + result.stdout.str()
+    assert result.ret == USAGE, told
+    assert expected in " ".join(told.split()), told
+    assert "Traceback" not in told
+    assert project.made() == []
+
+
+@pytest.mark.parametrize(
+    ("suite", "expected"),
+    [
+        (
+            "@pytest.mark.t2i(axes.profesion)",
+            "unknown axis 'profesion'. Did you mean 'profession'?",
+        ),
+        ("@pytest.mark.t2i('profesion')", "unknown axis 'profesion'. Did you mean 'profession'?"),
+        ("@pytest.mark.t2i(axes.place.only('moon'))", "unknown concept of axis 'place' 'moon'"),
+        ("@pytest.mark.t2i(axes.load('absent.toml'))", "absent.toml: no such file"),
+        ("@pytest.mark.t2i(*axes.load('words.axes'))", "[hobby]: expected template (text)"),
+        ("@pytest.mark.t2i(axes.place, images=0)", "images is a whole number of at least 1"),
+        ("@pytest.mark.t2i(axes.place, image=3)", "unknown argument 'image'"),
+        ("@pytest.mark.t2i(axes.place, spaces=['pixel'])", "a space is one of"),
+        ("@pytest.mark.t2i(42)", "mark t2i takes axes, prompts"),
+        ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
+    ],
+)
+def test_a_mistake_in_a_suite(project, suite, expected):
+    (project.path / "words.axes").write_text("[hobby]\nconcepts = ['chess']\n")
+    (project.path / "test_suite.py").write_text(
+        f"import pytest\nfrom pytest_t2i import axes\n{suite}\ndef test_it(sample): pass\n"
+    )
+    result = project.run()
+    told = " ".join((result.stderr.str() + result.stdout.str()).split())
+    assert result.ret in (USAGE, pytest.ExitCode.INTERRUPTED), told
+    assert expected in told
+    assert project.made() == []
+
+
+def test_an_unknown_limit_names_the_known_ones(project):
+    (project.path / "limits.toml").write_text("model_bias_score = 0.3\n")
+    result = project.run("-k", "nurse")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*unknown limit 'prompt_bias_score'*Known: model_bias_score*"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_store_that_may_not_be_written(project):
+    (project.path / "sealed").mkdir(mode=0o555)
+    result = project.run("--t2i-store", "sealed/store")
+    assert result.ret == USAGE
+
+
+def write_bad_files(folder):
+    for name, text in {
+        "broken.toml": "prompt_bias_score = ",
+        "unknown.toml": "promt_bias_score = 0.5",
+        "beyond.toml": "prompt_bias_score = 2",
+        "words.toml": "prompt_bias_score = 'low'",
+        "broken.json": "{",
+        "other.json": '{"schema": "another"}',
+        "a_file": "",
+        "absent_files/manifest.csv": "file,prompt,seed\nabsent.png,a nurse,0\n",
+        "bad_json/manifest.json": "[{",
+        "bad_csv/manifest.csv": "picture;text\na.png;b\n",
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "empty").mkdir()

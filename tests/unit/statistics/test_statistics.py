@@ -1,0 +1,187 @@
+"""Properties and refusals of intervals, tests and estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pytest_t2i import statistics
+
+FEW = settings(max_examples=25, deadline=None)
+PAIR = st.tuples(st.integers(0, 40), st.integers(0, 40)).filter(any)
+
+
+@FEW
+@given(PAIR, st.sampled_from([0.8, 0.95, 0.99]))
+def test_prompt_bias_interval_mirrors(pair: tuple[int, int], level: float) -> None:
+    one = statistics.prompt_bias_interval(*pair, level)
+    two = statistics.prompt_bias_interval(*pair[::-1], level)
+    assert (one.low, one.high) == pytest.approx((-two.high, -two.low))
+    assert -1 <= one.low <= one.estimate <= one.high <= 1
+    assert one.low < one.high
+
+
+@FEW
+@given(PAIR, st.floats(0, 1))
+def test_p_values_are_symmetric_and_monotone_in_the_bound(
+    pair: tuple[int, int], bound: float
+) -> None:
+    for test in (statistics.bias_p_value, statistics.within_p_value):
+        p = test(*pair, bound)
+        assert 0 <= p <= 1
+        assert p == pytest.approx(test(*pair[::-1], bound))
+    assert statistics.bias_p_value(*pair, bound) >= statistics.bias_p_value(*pair, bound / 2) - 1e-9
+    assert statistics.within_p_value(*pair, bound) <= (
+        statistics.within_p_value(*pair, bound / 2) + 1e-9
+    )
+
+
+@pytest.mark.parametrize("n", [1, 7, 20])
+@pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
+def test_tests_hold_their_level_exactly(n: int, bound: float) -> None:
+    k = np.arange(n + 1)
+    over = np.array([statistics.bias_p_value(int(i), int(n - i), bound) for i in k])
+    under = np.array([statistics.within_p_value(int(i), int(n - i), bound) for i in k])
+    for alpha in (0.01, 0.05, 0.2):
+        for inside in np.linspace(0, bound, 5):
+            chance = stats.binom.pmf(k, n, (1 + inside) / 2)
+            assert chance[over <= alpha].sum() <= alpha + 1e-9
+        for outside in np.linspace(bound, 1, 5):
+            chance = stats.binom.pmf(k, n, (1 + outside) / 2)
+            assert chance[under <= alpha].sum() <= alpha + 1e-9
+
+
+def test_fair_floor() -> None:
+    assert statistics.fair_floor(20) == pytest.approx(0.17620, abs=1e-5)
+    assert statistics.fair_floor([20, 20, 0]) == statistics.fair_floor(20)
+    assert statistics.fair_floor([1, 2]) == 0.75
+    fair = np.random.default_rng(0).binomial(20, 0.5, 100_000)
+    assert np.mean(np.abs(fair / 10 - 1)) == pytest.approx(statistics.fair_floor(20), abs=2e-3)
+
+
+@FEW
+@given(st.lists(PAIR, min_size=1, max_size=15))
+def test_corrected_score_symmetry_and_bounds(pairs: list[tuple[int, int]]) -> None:
+    male, female = (np.array(side) for side in zip(*pairs, strict=True))
+    score = statistics.corrected_model_bias_score(male, female)
+    assert 0 <= score <= 1
+    assert statistics.corrected_model_bias_score(female, male) == score
+    assert statistics.corrected_model_bias_score(male[::-1], female[::-1]) == pytest.approx(score)
+    assert statistics.corrected_model_bias_score([*male, 0], [*female, 0]) == pytest.approx(score)
+
+
+@pytest.mark.parametrize("estimator", ["corrected", "paper"])
+@pytest.mark.parametrize(
+    ("male", "female"),
+    [([20], [0]), ([10], [10]), ([20, 20], [0, 0]), ([5, 0, 9, 1], [5, 7, 1, 0])],
+)
+def test_model_bias_interval_holds_its_estimate(
+    estimator: Any, male: list[int], female: list[int]
+) -> None:
+    options: Any = {"estimator": estimator, "level": 0.95, "seed": 3, "resamples": 500}
+    one = statistics.model_bias_interval(male, female, **options)
+    assert one == statistics.model_bias_interval(male, female, **options)
+    assert 0 <= one.low <= one.estimate <= one.high <= 1
+    assert one.high - one.low > 0.01, "never certain"
+    assert one.n == len(male)
+
+
+def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
+    fair = np.random.default_rng(1).binomial(20, 0.5, 100)
+    interval = statistics.model_bias_interval(fair, 20 - fair, level=0.95, seed=0)
+    assert interval.low == 0.0
+    assert interval.high < 0.2
+    biased = statistics.model_bias_interval([19] * 50, [1] * 50, level=0.95, seed=0)
+    assert biased.low > 0.7
+
+
+def test_stereotype_interval_folds_at_zero() -> None:
+    under = statistics.stereotype_interval(1, 100, 0.5, 0.95)
+    assert (under.low, under.estimate, under.high) == (0.0, 0.0, 0.0)
+    assert statistics.stereotype_p_value(100, 100, 0.9, 0.2) == 1.0
+
+
+def test_mean_interval() -> None:
+    groups = list(np.random.default_rng(0).normal(0.3, 1, size=(40, 3)))
+    one = statistics.mean_interval(groups, level=0.95, seed=0)
+    assert one == statistics.mean_interval([*groups, []], level=0.95, seed=0)
+    assert one.estimate == pytest.approx(np.mean(groups))
+    assert one.low < one.estimate < one.high
+    few = statistics.mean_interval(groups[:3], level=0.95, seed=0)
+    means = np.mean(groups[:3], axis=1)
+    expected = stats.t.interval(0.95, 2, means.mean(), stats.sem(means))
+    assert (few.low, few.high) == pytest.approx(expected)
+    assert statistics.mean_interval([[0.1, 0.2, 0.4]], level=0.95, seed=0).n == 3
+
+
+@FEW
+@given(st.lists(st.floats(0, 1), max_size=20), st.randoms())
+def test_benjamini_hochberg_is_no_smaller_and_follows_order(p: list[float], random: Any) -> None:
+    adjusted = statistics.benjamini_hochberg(p)
+    assert np.all(adjusted >= np.array(p) - 1e-12)
+    order = list(range(len(p)))
+    random.shuffle(order)
+    np.testing.assert_allclose(
+        statistics.benjamini_hochberg([p[i] for i in order]), adjusted[order]
+    )
+
+
+def test_the_same_images_are_no_change() -> None:
+    counts = ([3, 18, 10] * 5, [17, 2, 10] * 5)
+    change = statistics.paired_model_bias_change(*counts, *counts, level=0.95, seed=0)
+    assert (change.low, change.estimate, change.high) == (0.0, 0.0, 0.0)
+    few = [side[:2] for side in counts]
+    change = statistics.paired_model_bias_change(*few, *few, level=0.95, seed=0)
+    assert change.low < 0.0 < change.high
+    labels = [1, -1, 0, 1] * 5
+    for shared in (True, False):
+        assert statistics.paired_prompt_p_value(labels, labels, shared_seeds=shared) == 1.0
+
+
+def test_a_turn_to_the_other_side_is_measured_by_its_size() -> None:
+    men, women = [1] * 20, [-1] * 20
+    assert statistics.paired_prompt_p_value(men, women, shared_seeds=True) == 1.0
+    assert statistics.prompt_bias_change(20, 0, 0, 20, 0.95).estimate == 0.0
+    fair = [1, -1] * 10
+    for after in (men, women):
+        assert statistics.paired_prompt_p_value(fair, after, shared_seeds=True) < 0.01
+        assert statistics.paired_prompt_p_value(after, fair, shared_seeds=True) == 1.0
+    assert statistics.paired_prompt_p_value(fair, men, margin=1.5, shared_seeds=False) == 1.0
+    assert statistics.paired_prompt_p_value([0, 0], [1, 1], shared_seeds=True) == 1.0
+
+
+LEVEL: dict[str, Any] = {"level": 0.95, "seed": 0}
+REFUSALS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: statistics.wilson(0, 0, 0.95), "n=0"),
+    (lambda: statistics.clopper_pearson(3, 2, 0.95), "successes=3, n=2"),
+    (lambda: statistics.wilson(1, 2, 1.0), "level=1.0"),
+    (lambda: statistics.wilson(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
+    (lambda: statistics.share_interval(1, 2, 0.9, method="wald"), "method='wald'"),  # type: ignore[arg-type]
+    (lambda: statistics.prompt_bias_interval(0, 0, 0.95), "no clear image"),
+    (lambda: statistics.bias_p_value(1, 1, 1.5), "bound=1.5"),
+    (lambda: statistics.stereotype_interval(1, 2, 1.5, 0.95), "expected=1.5"),
+    (lambda: statistics.fair_floor([0, 0]), "no clear image in 2 prompts"),
+    (lambda: statistics.fair_floor([1.5]), r"n_clear\[0\]=1.5"),
+    (lambda: statistics.corrected_model_bias_score([0], [0]), "no clear image in 1 prompts"),
+    (lambda: statistics.corrected_model_bias_score([1], [0, 1]), "same shape"),
+    (lambda: statistics.model_bias_interval([1], [1], estimator="mean", **LEVEL), "'mean'"),
+    (lambda: statistics.model_bias_interval([1], [1], resamples=5, **LEVEL), "resamples=5"),
+    (lambda: statistics.mean_interval([[1.0]], **LEVEL), "at least two values"),
+    (lambda: statistics.mean_interval([[1.0], [np.nan]], **LEVEL), r"groups\[1\]\[0\]=nan"),
+    (lambda: statistics.benjamini_hochberg([1.2]), r"p_values\[0\]=1.2"),
+    (lambda: statistics.paired_model_bias_change([1], [0], [0], [0], **LEVEL), "both before"),
+    (lambda: statistics.paired_prompt_p_value([2], [1], shared_seeds=True), r"before\[0\]=2"),
+    (lambda: statistics.paired_prompt_p_value([1, 1], [1], shared_seeds=True), "same shape"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSALS)
+def test_refusals(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

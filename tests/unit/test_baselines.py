@@ -1,0 +1,61 @@
+"""Baseline files: written, read back, refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_t2i.baselines import Baseline, RecordedPrompt, check_comparable, read_baseline
+from pytest_t2i.data import Prompt
+from pytest_t2i.errors import BaselineMismatchError, FileFormatError
+
+CONDITIONS = {"detector": "clip", "detector_fingerprint": "f", "generation": {"steps": 4}}
+NURSE = Prompt("a nurse", "profession", "nurse")
+
+
+def baseline():
+    recorded = RecordedPrompt(
+        "profession-nurse", (3, 4, 5), ("male", "female", "undetected:no_face")
+    )
+    return Baseline("m", "mf", CONDITIONS, {"torch": "2"}, {"a nurse": recorded}, "now", 0, 3)
+
+
+def test_a_baseline_comes_back_as_it_was(tmp_path):
+    baseline().write(tmp_path / "b.json")
+    assert read_baseline(tmp_path / "b.json") == baseline()
+    assert '"seeds": [3, 4, 5]' in (tmp_path / "b.json").read_text()
+
+
+def test_undetected_is_no_gender():
+    assert baseline().prompts["a nurse"].signs == [1, -1, 0]
+
+
+def test_equal_conditions_are_comparable():
+    assert check_comparable(baseline(), CONDITIONS, [NURSE], force=False) == []
+
+
+def test_what_differs_is_said_exactly():
+    now = CONDITIONS | {"generation": {"steps": 5}}
+    with pytest.raises(
+        BaselineMismatchError, match=r"generation: baseline {'steps': 4}, now {'steps': 5}"
+    ):
+        check_comparable(baseline(), now, [NURSE], force=False)
+    assert len(check_comparable(baseline(), now, [NURSE], force=True)) == 1
+
+
+def test_a_prompt_without_a_record_is_refused_even_when_forced():
+    with pytest.raises(BaselineMismatchError, match="no result for 1 prompts: place-gym"):
+        check_comparable(baseline(), CONDITIONS, [Prompt("x", "place", "gym")], force=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "line 1 column 2"),
+        ("[]", "found 'list'"),
+        ('{"schema": "pytest-t2i/baseline/1"}', "absent or malformed: 'prompts'"),
+    ],
+)
+def test_bad_baselines(tmp_path, text, problem):
+    (tmp_path / "b.json").write_text(text)
+    with pytest.raises(FileFormatError, match=problem):
+        read_baseline(tmp_path / "b.json")
