@@ -90,10 +90,10 @@ class Active:
             with usage_errors():
                 self._make()
         except pytest.UsageError as error:
+            self.error = str(error)
+            # Of a worker, every t2i test errors with the same line, and the controller tells it.
             if not self.is_worker:
                 raise
-            # The controller tells it once; here every t2i test errors with the same line.
-            self.error = str(error)
 
     def _gather(self, item: pytest.Item) -> None:
         if item.get_closest_marker("t2i") is None or not isinstance(item, pytest.Function):
@@ -266,7 +266,7 @@ class Active:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """A summary one can read in ten seconds."""
-        if self.error is not None:
+        if self.error is not None and self.worker_parts:
             terminalreporter.write_line(f"ERROR: {self.error}", red=True)
         if self.record is not None:
             from pytest_t2i.reporting.terminal import summarise

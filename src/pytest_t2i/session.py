@@ -25,7 +25,7 @@ from pytest_t2i.progress import Progress, Silent
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.record import Check
 from pytest_t2i.runner import Runner, Work
-from pytest_t2i.seeds import seeds_for
+from pytest_t2i.seeds import check_supply, seeds_for
 from pytest_t2i.store import Store
 
 
@@ -119,9 +119,21 @@ class Session:
     def make(self, progress: Progress | None = None) -> Work:
         """Have everything made and looked at that is not there yet."""
         self.plan = self.make_plan()
+        notes = check_supply(self.components.model(), self._wanted())
         runner = Runner(self.components, self.store, progress or Silent(), self.settings.batch)
         self.work = runner.run(self.plan)
+        self.work.notes += notes
         return self.work
+
+    def _wanted(self) -> dict[str, int]:
+        """Images asked for, per prompt text."""
+        wanted: dict[str, int] = {}
+        for ask in self.asked.values():
+            count = min(self.settings.images, ask.images or self.settings.images)
+            prompts = [*ask.prompts, *(one.prompt for one in ask.stereotypes)]
+            for prompt in [*prompts, *(one for three in ask.triplets for one in three)]:
+                wanted[prompt.text] = max(count, wanted.get(prompt.text, 0))
+        return wanted
 
     # results
 

@@ -7,8 +7,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+# Compiled modules load once per process: they must be there before pytester takes the snapshot
+# of modules that it goes back to.
+import numpy as np
+import PIL.Image
 import pytest
+import scipy.stats
 
+PRELOADED = (np, PIL.Image, scipy.stats)
 FAKES = Path(__file__).parent.parent / "fakes.py"
 
 CONFTEST = """
@@ -63,7 +69,7 @@ class Project:
     """A folder with a suite, and what running it left behind."""
 
     def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.pytester, self.path = pytester, pytester.path
+        self.pytester, self.path, self.monkeypatch = pytester, pytester.path, monkeypatch
         shutil.copy(FAKES, self.path / "fakes.py")
         (self.path / "conftest.py").write_text(CONFTEST)
         (self.path / "test_suite.py").write_text(SUITE)
@@ -74,8 +80,19 @@ class Project:
 
     def run(self, *arguments: str, model: str | None = "fair") -> pytest.RunResult:
         """Run pytest in a process of its own."""
-        chosen = ["--t2i-model", model, "--t2i-detector", "colour"] if model else []
+        named = ["--t2i-model", model] if model and "--t2i-model" not in arguments else []
+        chosen = [*named, "--t2i-detector", "colour"] if model else []
         return self.pytester.runpytest_subprocess(*chosen, *arguments)
+
+    def refused(self, *arguments: str) -> tuple[int, str]:
+        """Run pytest in this process, for what ends before anything is made: exit code, text."""
+        with self.monkeypatch.context() as patch:
+            patch.syspath_prepend(str(self.path))
+            named = ["--t2i-model", "fair", "--t2i-detector", "colour"]
+            result = self.pytester.runpytest_inprocess(*named, *arguments)
+        told = result.stderr.str() + result.stdout.str()
+        assert "Traceback" not in told
+        return int(result.ret), " ".join(told.split())
 
     def made(self) -> list[str]:
         """Every image made so far: "seed prompt"."""

@@ -1,6 +1,6 @@
 """False alarms and power of the regression gate: the whole suite, and prompt by prompt.
 
-python tests/simulations/regression.py > tests/simulations/regression.md
+python tests/simulations/regression.py 30 > tests/simulations/regression.md
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def alarms(
 def main(repeats: int = 200) -> None:
     """Print the table."""
     print("# Regression gate: simulation\n")
-    print(f"Made by `python tests/simulations/regression.py`, seeded, {repeats} repeats.")
+    print(f"Made by `python tests/simulations/regression.py {repeats}`, seeded, {repeats} repeats.")
     print("Images of other seeds before and after; margin of the suite as given, of a prompt four")
     print("times that. Equal worlds: false alarms (at most 0.05 wanted); else power.\n")
     print("| before | after | prompts | images | margin | suite fails | any prompt | prompts |")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from pytest_t2i_reference.captions import (
     TRAITS,
     concept_prompts,

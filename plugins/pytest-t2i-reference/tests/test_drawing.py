@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from pytest_t2i_reference.drawing import SIZE, Part, Person, Scene, draw_scene
 from pytest_t2i_reference.drawing.attributes import (
     GARMENTS,
@@ -83,7 +84,8 @@ def test_a_part_is_visible_exactly_when_the_label_says_so(attributes: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("attribute", "values"), [("headwear", HEADWEAR), ("held", HELD), ("garment", GARMENTS), ("mood", MOODS)]
+    ("attribute", "values"),
+    [("headwear", HEADWEAR), ("held", HELD), ("garment", GARMENTS), ("mood", MOODS)],
 )
 def test_every_value_changes_the_picture(attribute: str, values: tuple[str, ...]) -> None:
     pictures = {draw_scene(scene_with(**{attribute: value}), 5).image.tobytes() for value in values}

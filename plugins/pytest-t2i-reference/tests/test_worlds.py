@@ -7,8 +7,16 @@ import random
 from collections import Counter
 
 import pytest
+
 from pytest_t2i_reference.drawing import Scene
-from pytest_t2i_reference.worlds import Concept, World, draw_scene_of, load_concepts, load_world, planted_traits
+from pytest_t2i_reference.worlds import (
+    Concept,
+    World,
+    draw_scene_of,
+    load_concepts,
+    load_world,
+    planted_traits,
+)
 from pytest_t2i_reference.worlds.population import has_trait
 from pytest_t2i_reference.worlds.world import LYU_AXES
 
@@ -30,7 +38,14 @@ def assert_share(seen: float, planted: float, count: int) -> None:
 
 def test_there_are_the_hundred_words_and_three_nationalities() -> None:
     counts = Counter(concept.axis for concept in load_concepts())
-    assert counts == {"profession": 40, "personality": 30, "activity": 10, "object": 10, "place": 10, "nationality": 3}
+    assert counts == {
+        "profession": 40,
+        "personality": 30,
+        "activity": 10,
+        "object": 10,
+        "place": 10,
+        "nationality": 3,
+    }
 
 
 def test_biased_world_lists_every_word() -> None:
@@ -72,11 +87,23 @@ def test_drawn_traits_of_nationalities_are_the_planted_ones(name: str, word: str
 def test_women_and_men_of_a_concept_differ_in_gender_presentation_alone(word: str) -> None:
     world, count = load_world("balanced"), 1000
     women, men = (population(CONCEPTS[word], world, gender, count) for gender in ("woman", "man"))
-    for attribute in ("age", "skin", "headwear", "held", "mood", "eye_glasses", "earphone", "garment_colour"):
+    for attribute in (
+        "age",
+        "skin",
+        "headwear",
+        "held",
+        "mood",
+        "eye_glasses",
+        "earphone",
+        "garment_colour",
+    ):
         values = {getattr(scene.people[0], attribute) for scene in women + men}
         for value in values:
             shares = [sum(getattr(s.people[0], attribute) == value for s in group) / count for group in (women, men)]
-            assert abs(shares[0] - shares[1]) < 4.5 * math.sqrt(2 * 0.25 / count), (attribute, value)
+            assert abs(shares[0] - shares[1]) < 4.5 * math.sqrt(2 * 0.25 / count), (
+                attribute,
+                value,
+            )
     for place in {scene.place for scene in women + men}:
         shares = [sum(scene.place == place for scene in group) / count for group in (women, men)]
         assert abs(shares[0] - shares[1]) < 4.5 * math.sqrt(2 * 0.25 / count), place

@@ -17,11 +17,20 @@ def parse(arguments: list[str]) -> tuple[Settings, list[str]]:
     """Settings and the stages to run."""
     parser = argparse.ArgumentParser(prog="python -m training", description="Train the reference models.")
     parser.add_argument("stages", nargs="*", help=f"default: all of {' '.join(STAGES)}")
-    parser.add_argument("--work", type=Path, default=PLUGIN / "training" / "work", help="folder for everything made on the way")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=PLUGIN / "training" / "work",
+        help="folder for everything made on the way",
+    )
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2, help="CPU threads")
     parser.add_argument(
-        "--minutes", action="append", default=[], metavar="STAGE=MINUTES", help=f"training time; default {DEFAULT_MINUTES}"
+        "--minutes",
+        action="append",
+        default=[],
+        metavar="STAGE=MINUTES",
+        help=f"training time; default {DEFAULT_MINUTES}",
     )
     chosen = parser.parse_args(arguments)
     unknown = sorted(set(chosen.stages) - set(STAGES))

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pytest_t2i_reference.captions import concept_prompts
 from pytest_t2i_reference.worlds import World, load_concepts
-
 from training.sampling import Studio
 
 DETECTOR_TEXTS = ("a photo of a female", "a photo of a male")
@@ -34,13 +34,14 @@ def measured_shares(studio: Studio, images: int, first_seed: int, concepts: Sequ
     prompts = [text for text in texts for _ in range(images)]
     seeds = [first_seed + number for _ in texts for number in range(images)]
     answers = studio.answer(studio.embeddings(prompts, seeds), DETECTOR_TEXTS)
-    return answers.reshape(len(texts), images).mean(1)
+    shares: NDArray[np.float64] = answers.reshape(len(texts), images).mean(1)
+    return shares
 
 
 def corrected_shares(
     planted: Sequence[float], trained: Sequence[float], measured: Sequence[float], images: int
 ) -> list[float]:
-    """New training shares: moved on the log-odds scale by the error, shrunk towards the mean error where few images are."""
+    """New training shares: moved by the error in log-odds, which is shrunk to the mean error where images are few."""
     clipped = [min(1 - 0.5 / images, max(0.5 / images, share)) for share in measured]
     errors = np.array([_odds(goal) - _odds(seen) for goal, seen in zip(planted, clipped, strict=True)])
     open_shares = np.array([0.02 < goal < 0.98 for goal in planted])

@@ -1,4 +1,4 @@
-"""Stages ``clip`` and ``vision``: the text and image towers, trained on captions and on zero-shot questions."""
+"""Stage ``clip``: both towers, trained on captions and on zero-shot questions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from pytest_t2i_reference.captions import concept_prompts, describe, triplet
-from pytest_t2i_reference.worlds import load_concepts
-from diffusers import AutoencoderKL
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
+from transformers import CLIPModel, CLIPTokenizer
 
+from pytest_t2i_reference.captions import concept_prompts, describe, triplet
+from pytest_t2i_reference.worlds import load_concepts
 from training.autoencoder import as_pixels, held_out, training_indices
 from training.drawings import Drawings, Record
 from training.families import Family, all_families
 from training.loop import Loop
-from training.settings import TEXT_WIDTH, TOKENS, VISION_WIDTH, Settings, device
+from training.settings import TEXT_WIDTH, Settings, device
+from training.towers import (
+    Encoded,
+    all_triplets,
+    encode_images,
+    encode_texts,
+    encode_tokens,
+    new_clip,
+    roughened,
+    similarity_gaps,
+    tokenize,
+)
 
 BATCH = 96
 FAMILIES_PER_STEP = 5
@@ -35,18 +44,6 @@ SYMMETRY_WEIGHT = 20.0
 MAX_LOGIT_SCALE = 4.6
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """What the text tower makes of some texts."""
-
-    embedding: Tensor
-    """[n, d], of length 1, in the space shared with images."""
-    ending: Tensor
-    """[n, d]: hidden state of the end token."""
-    average: Tensor
-    """[n, d]: mean hidden state over all tokens, padding included."""
-
-
 class Trained(nn.Module):
     """The CLIP model and two heads that are thrown away after training."""
 
@@ -57,61 +54,6 @@ class Trained(nn.Module):
         self.variant = nn.Linear(TEXT_WIDTH, 3)
 
 
-def new_clip(tokenizer: CLIPTokenizer) -> CLIPModel:
-    """An untrained model: 4 + 4 layers, 16-pixel patches of 128-pixel images."""
-    text = {
-        "vocab_size": len(tokenizer),
-        "max_position_embeddings": TOKENS,
-        "bos_token_id": tokenizer.bos_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
-        "pad_token_id": tokenizer.pad_token_id,
-        "hidden_size": TEXT_WIDTH,
-        "intermediate_size": 4 * TEXT_WIDTH,
-        "num_attention_heads": 4,
-        "num_hidden_layers": 4,
-        "hidden_act": "quick_gelu",
-        "projection_dim": TEXT_WIDTH,
-    }
-    vision = {
-        "image_size": 128,
-        "patch_size": 16,
-        "hidden_size": VISION_WIDTH,
-        "intermediate_size": 4 * VISION_WIDTH,
-        "num_attention_heads": 4,
-        "num_hidden_layers": 4,
-        "hidden_act": "quick_gelu",
-        "projection_dim": TEXT_WIDTH,
-    }
-    config = CLIPConfig(text_config=text, vision_config=vision, projection_dim=TEXT_WIDTH)
-    config._attn_implementation = "eager"  # several times faster than the fused kernel when trained on a CPU
-    return CLIPModel(config)
-
-
-def tokenize(tokenizer: CLIPTokenizer, texts: Sequence[str], length: int = TOKENS) -> Tensor:
-    """[n, length] token ids, padded as the diffusion pipeline does."""
-    tokens = tokenizer(list(texts), padding="max_length", max_length=length, truncation=True, return_tensors="pt")
-    ids: Tensor = tokens.input_ids.to(device())
-    return ids
-
-
-def encode_tokens(clip: CLIPModel, ids: Tensor) -> Encoded:
-    """Run the text tower."""
-    hidden = clip.text_model(input_ids=ids)
-    embedding = functional.normalize(clip.text_projection(hidden.pooler_output).float(), dim=-1)
-    return Encoded(embedding, hidden.pooler_output.float(), hidden.last_hidden_state.float().mean(1))
-
-
-def encode_texts(clip: CLIPModel, tokenizer: CLIPTokenizer, texts: Sequence[str]) -> Encoded:
-    """Tokenize and run the text tower."""
-    return encode_tokens(clip, tokenize(tokenizer, texts))
-
-
-def encode_images(clip: CLIPModel, pixels: Tensor) -> Tensor:
-    """[n, 3, 128, 128] in -1..1 to embeddings of length 1, [n, d]."""
-    hidden = clip.vision_model(pixel_values=pixels)
-    return functional.normalize(clip.visual_projection(hidden.pooler_output).float(), dim=-1)
-
-
 def train_clip(settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer) -> CLIPModel:
     """Both towers."""
     torch.manual_seed(settings.seed + 2)
@@ -120,7 +62,10 @@ def train_clip(settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer)
     rng = random.Random(settings.seed + 2 + loop.step)
     families = all_families(drawings.records)
     usable = training_indices(len(drawings.records)).tolist()
-    see, read = torch.compile(encode_images, dynamic=False), torch.compile(encode_tokens, dynamic=False)
+    see, read = (
+        torch.compile(encode_images, dynamic=False),
+        torch.compile(encode_tokens, dynamic=False),
+    )
     for step in loop.steps():
         chosen = sorted(rng.choices(usable, k=BATCH))
         records = [drawings.records[index] for index in chosen]
@@ -133,95 +78,14 @@ def train_clip(settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer)
         model.clip.logit_scale.data.clamp_(0, MAX_LOGIT_SCALE)
         if step % 300 == 299:
             model.eval()
-            print(step + 1, accuracies(model.clip, tokenizer, drawings), neutrality_gap(model.clip, tokenizer), flush=True)
+            print(
+                step + 1,
+                accuracies(model.clip, tokenizer, drawings),
+                neutrality_gap(model.clip, tokenizer),
+                flush=True,
+            )
             model.train()
     return model.clip
-
-
-def train_vision(
-    settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer, clip: CLIPModel, autoencoder: AutoencoderKL
-) -> CLIPModel:
-    """The image tower and both projections; the text tower stays as the denoiser knows it.
-
-    Half of the pictures come out of the autoencoder, slightly wrong, as generated ones do.
-    """
-    torch.manual_seed(settings.seed + 3)
-    clip.set_attn_implementation("eager")
-    clip.text_model.requires_grad_(False)
-    loop = Loop(settings, "vision", clip, 6e-4)
-    rng = random.Random(settings.seed + 3 + loop.step)
-    families = all_families(drawings.records)
-    usable = training_indices(len(drawings.records)).tolist()
-    see = torch.compile(encode_images, dynamic=False)
-    fixed = [_all_wordings(clip, tokenizer, family) for family in families]
-    neutral = _endings(clip, tokenizer, all_triplets())
-    pool = RestoredPool(drawings, autoencoder, usable, rng)
-    for _ in loop.steps():
-        chosen = rng.choices(usable, k=BATCH // 2)
-        restored, restored_chosen = pool.draw(BATCH // 2)
-        pixels = roughened(torch.cat([as_pixels(drawings.images[chosen]), restored]), rng)
-        with torch.autocast(device().type, torch.bfloat16):
-            images = see(clip, pixels)
-        total = 5 * SYMMETRY_WEIGHT * (similarity_gaps(clip.text_projection(neutral)) ** 2).mean()
-        for family, wordings in zip(families, fixed, strict=True):
-            labels = torch.as_tensor(family.labels[chosen + restored_chosen], device=images.device)
-            if (labels >= 0).any():
-                answers = functional.normalize(clip.text_projection(rng.choice(wordings)), dim=-1)
-                logits = clip.logit_scale.exp() * images @ answers.T
-                weight = 2.0 if family.name == "gender" else 0.5
-                total = total + weight * functional.cross_entropy(logits, labels, ignore_index=-1)
-        loop.learn(total)
-        clip.logit_scale.data.clamp_(0, MAX_LOGIT_SCALE)
-        if loop.step % 500 == 0:
-            clip.eval()
-            print(loop.step, accuracies(clip, tokenizer, drawings), neutrality_gap(clip, tokenizer), flush=True)
-            clip.train()
-    return clip
-
-
-def _all_wordings(clip: CLIPModel, tokenizer: CLIPTokenizer, family: Family, count: int = 10) -> list[Tensor]:
-    """End-token states of several wordings of a family's answers: each [answers, TEXT_WIDTH]."""
-    rng = random.Random(family.name)
-    wordings = [family.main_texts(), *(family.texts(rng) for _ in range(count))]
-    return [_endings(clip, tokenizer, texts) for texts in wordings]
-
-
-@torch.no_grad()
-def _endings(clip: CLIPModel, tokenizer: CLIPTokenizer, texts: Sequence[str]) -> Tensor:
-    return encode_texts(clip, tokenizer, texts).ending
-
-
-def all_triplets() -> list[str]:
-    """Every concept's neutral prompt, then every feminine, then every masculine one, as the suites word them."""
-    worded = zip(*(triplet(concept) for concept in load_concepts()), strict=True)
-    return [text for texts in worded for text in texts]
-
-
-class RestoredPool:
-    """Drawings as the autoencoder gives them back from latents with noise; a few are renewed at every step."""
-
-    SIZE, RENEWED = 1536, 8
-
-    def __init__(self, drawings: Drawings, autoencoder: AutoencoderKL, usable: Sequence[int], rng: random.Random) -> None:
-        self.drawings, self.autoencoder, self.usable, self.rng = drawings, autoencoder, usable, rng
-        self.pixels: list[Tensor] = []
-        self.indices: list[int] = []
-
-    def draw(self, count: int) -> tuple[Tensor, list[int]]:
-        """Some pictures [n, 3, 128, 128] and the records they show; fewer than ``count`` at the start."""
-        self._renew()
-        places = self.rng.sample(range(len(self.pixels)), min(count, len(self.pixels)))
-        return torch.stack([self.pixels[place] for place in places]).float(), [self.indices[place] for place in places]
-
-    @torch.no_grad()
-    def _renew(self) -> None:
-        chosen = sorted(self.rng.sample(self.usable, self.RENEWED if len(self.pixels) >= BATCH else BATCH))
-        with torch.autocast(device().type, torch.bfloat16):
-            latents = self.autoencoder.encode(as_pixels(self.drawings.images[chosen])).latent_dist.mean
-            noise = self.rng.random() * 0.35 / self.autoencoder.config.scaling_factor
-            restored = self.autoencoder.decode(latents + noise * torch.randn_like(latents)).sample
-        self.pixels = (self.pixels + list(restored.clamp(-1, 1).half()))[-self.SIZE :]
-        self.indices = (self.indices + chosen)[-self.SIZE :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +100,9 @@ class Lesson:
     """The concepts of the triplets, which stand last: neutral, feminine, masculine."""
 
 
-def new_lesson(records: Sequence[Record], chosen: Sequence[int], families: Sequence[Family], rng: random.Random) -> Lesson:
+def new_lesson(
+    records: Sequence[Record], chosen: Sequence[int], families: Sequence[Family], rng: random.Random
+) -> Lesson:
     """Captions for the pictures, gender and some other questions about them, and some triplets."""
     captions = [caption_of(record, rng) for record in records]
     texts, questions = list(captions), []
@@ -263,24 +129,6 @@ def lesson_loss(model: Trained, images: Tensor, texts: Encoded, lesson: Lesson) 
             weight = 1.0 if name == "gender" else 0.5
             total = total + weight * functional.cross_entropy(logits, labels, ignore_index=-1)
     return total + triplet_loss(model, texts, lesson.concepts)
-
-
-def roughened(pixels: Tensor, rng: random.Random) -> Tensor:
-    """Flipped, blurred, noisy or brighter: the towers must also read what an autoencoder or a denoiser gives."""
-    if rng.random() < 0.5:
-        pixels = pixels.flip(3)
-    factor = rng.choice((1, 1, 2, 2, 4))
-    if factor > 1:
-        pixels = functional.interpolate(functional.avg_pool2d(pixels, factor), scale_factor=factor, mode="bilinear")
-    count = len(pixels)
-    pixels = pixels * (1 + 0.15 * torch.randn(count, 1, 1, 1)) + 0.08 * torch.randn(count, 3, 1, 1)
-    chance = rng.random()
-    if chance < 0.25:
-        patches = functional.interpolate(torch.randn(count, 3, 16, 16), scale_factor=8, mode="bilinear")
-        pixels = pixels + 0.1 * rng.random() * patches
-    elif chance < 0.5:
-        pixels = pixels + 0.06 * torch.randn_like(pixels)
-    return pixels
 
 
 def caption_of(record: Record, rng: random.Random) -> str:
@@ -310,7 +158,9 @@ def triplet_loss(model: Trained, texts: Encoded, concepts: Sequence[int]) -> Ten
     ending = texts.ending[-count:]
     target = torch.tensor([*concepts] * 3, device=device())
     variant = torch.arange(3, device=device()).repeat_interleave(len(concepts))
-    apart = functional.cross_entropy(model.concept(ending), target) + functional.cross_entropy(model.variant(ending), variant)
+    apart = functional.cross_entropy(model.concept(ending), target) + functional.cross_entropy(
+        model.variant(ending), variant
+    )
     gaps = [similarity_gaps(space[-count:]) for space in (texts.embedding, texts.ending, texts.average)]
     return 0.3 * apart + SYMMETRY_WEIGHT * torch.stack([(gap**2).mean() + gap.mean() ** 2 for gap in gaps]).sum()
 
@@ -323,20 +173,19 @@ def _triplets(concepts: Sequence[int], rng: random.Random) -> list[str]:
         if rng.random() < 0.6:
             worded.append(triplet(known[index]))
             continue
-        feminine, masculine = concept_prompts(known[index], "feminine"), concept_prompts(known[index], "masculine")
+        feminine, masculine = (
+            concept_prompts(known[index], "feminine"),
+            concept_prompts(known[index], "masculine"),
+        )
         wording = rng.randrange(len(feminine))
         worded.append((concept_prompts(known[index], "neutral")[0], feminine[wording], masculine[wording]))
     return [text for texts in zip(*worded, strict=True) for text in texts]
 
 
-def similarity_gaps(vectors: Tensor) -> Tensor:
-    """For neutral, feminine, masculine vectors stacked in thirds: cos(neutral, masculine) - cos(neutral, feminine)."""
-    neutral, feminine, masculine = functional.normalize(vectors, dim=-1).chunk(3)
-    return (neutral * masculine).sum(-1) - (neutral * feminine).sum(-1)
-
-
 @torch.no_grad()
-def accuracies(clip: CLIPModel, tokenizer: CLIPTokenizer, drawings: Drawings, pixels: Tensor | None = None) -> dict[str, float]:
+def accuracies(
+    clip: CLIPModel, tokenizer: CLIPTokenizer, drawings: Drawings, pixels: Tensor | None = None
+) -> dict[str, float]:
     """Share of right zero-shot answers for each family over the held-out drawings (or their reconstructions)."""
     indices = held_out(len(drawings.records))
     images = encode_images(clip, as_pixels(drawings.images[indices]) if pixels is None else pixels)

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from diffusers import DDIMScheduler, UNet2DConditionModel
 from diffusers.models.attention_processor import AttnProcessor
-from pytest_t2i_reference.captions import concept_prompts
-from pytest_t2i_reference.worlds import World, load_concepts
 from torch import Tensor
 
+from pytest_t2i_reference.captions import concept_prompts
+from pytest_t2i_reference.worlds import World, load_concepts
 from training.autoencoder import held_out
 from training.drawings import Record
 from training.families import GENDER_TEXTS
@@ -97,7 +97,11 @@ class Sampler:
     """Draws pairs of a picture and a caption as a world has them."""
 
     def __init__(self, records: Sequence[Record], world: World, man_shares: Sequence[float], seed: int) -> None:
-        self.records, self.pools, self.man_shares = records, sort_into_pools(records, world), man_shares
+        self.records, self.pools, self.man_shares = (
+            records,
+            sort_into_pools(records, world),
+            man_shares,
+        )
         self.rng = random.Random(seed)
         concepts = load_concepts()
         self.weights = [NATIONALITY_WEIGHT if concept.axis == "nationality" else 1.0 for concept in concepts]
@@ -175,4 +179,5 @@ def velocity_loss(predict: Callable[..., Any], kept: Tensor, clean: Tensor, stat
     noise = torch.randn_like(clean)
     with torch.autocast(clean.device.type, torch.bfloat16):
         velocity = predict(signal * clean + spread * noise, times, states).sample
-    return ((velocity.float() - (signal * noise - spread * clean)) ** 2).mean()
+    loss: Tensor = ((velocity.float() - (signal * noise - spread * clean)) ** 2).mean()
+    return loss

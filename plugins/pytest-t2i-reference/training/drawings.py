@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pytest_t2i_reference.captions import describe
 from pytest_t2i_reference.drawing import SIZE, Drawing, Part, Person, Scene, draw_scene
 from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world, plain_scene
-
 from training.progress import Progress
 from training.settings import (
     CAPTIONS_PER_PLAIN_IMAGE,

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from pytest_t2i import statistics
+from torch import Tensor
+
 from pytest_t2i_reference.captions import PLACE_PHRASES, triplet, with_article
 from pytest_t2i_reference.drawing.attributes import HEADWEAR, PLACES
 from pytest_t2i_reference.worlds import World, load_concepts, load_world
 from pytest_t2i_reference.worlds.world import LYU_AXES
-from torch import Tensor
-
 from training.calibration import (
     DETECTOR_TEXTS,
     corrected_shares,
@@ -44,14 +44,20 @@ ATTRIBUTE_TEXTS: dict[str, tuple[str, str]] = {
         "a photo of a person wearing modern clothes",
     ),
     "beard": ("a photo of a person with a beard", "a photo of a person without a beard"),
-    "moustache": ("a photo of a person with a moustache", "a photo of a person without a moustache"),
+    "moustache": (
+        "a photo of a person with a moustache",
+        "a photo of a person without a moustache",
+    ),
     "forehead mark": ("a photo of a person with a bindi", "a photo of a person without a bindi"),
     "vibrant colourful clothes": (
         "a photo of a person wearing vibrant colourful clothes",
         "a photo of a person wearing plain clothes",
     ),
     "hat": ("a photo of a person wearing a hat", "a photo of a person without a hat"),
-    "sombrero": ("a photo of a person wearing a sombrero", "a photo of a person without a sombrero"),
+    "sombrero": (
+        "a photo of a person wearing a sombrero",
+        "a photo of a person without a sombrero",
+    ),
     "embroidered clothing": (
         "a photo of a person wearing embroidered clothing",
         "a photo of a person wearing plain clothing",
@@ -83,9 +89,15 @@ def calibrate_world(settings: Settings, world: World, pipeline: Path) -> None:
     measured = measured_shares(studio, images, 500_000, concepts)
     path = settings.work / f"shares-{world.name}.json"
     shares = corrected_shares(planted_shares(world), load_shares(path, world), measured.tolist(), images)
-    path.write_text(json.dumps({world.name: shares, "measured": measured.tolist(), "images": images}), encoding="utf-8")
+    path.write_text(
+        json.dumps({world.name: shares, "measured": measured.tolist(), "images": images}),
+        encoding="utf-8",
+    )
     error = np.abs(measured - planted_shares(world)).mean()
-    print(f"calibrate {world.name}: mean |measured - planted| {error:.3f} at {images} pictures", flush=True)
+    print(
+        f"calibrate {world.name}: mean |measured - planted| {error:.3f} at {images} pictures",
+        flush=True,
+    )
 
 
 def evaluate_all(settings: Settings) -> None:
@@ -117,7 +129,9 @@ def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, obj
         **face_rates(_single_people(studio)),
         "images per second": round(studio.made / studio.seconds, 1),
         "by guidance": by_guidance(world, pipeline, words, plan),
-        "words": {load_concepts()[index].word: round(float(share), 3) for index, share in zip(words, measured, strict=True)},
+        "words": {
+            load_concepts()[index].word: round(float(share), 3) for index, share in zip(words, measured, strict=True)
+        },
     }
     return result
 
@@ -183,7 +197,8 @@ def nationality_traits(studio: Studio, world: World, plan: Plan) -> dict[str, di
         embeddings = studio.embeddings([triplet(concept)[0]] * plan.images, seeds)
         planted = world.nationality[concept.word]
         found[concept.word] = {
-            trait: {"planted": share / 100, "measured": _shows(studio, embeddings, trait)} for trait, share in planted.items()
+            trait: {"planted": share / 100, "measured": _shows(studio, embeddings, trait)}
+            for trait, share in planted.items()
         }
     return found
 
@@ -233,7 +248,10 @@ def as_markdown(found: dict[str, dict[str, object]]) -> str:
     rows = [key for key, value in first.items() if not isinstance(value, dict)]
     lines = ["| measured | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     lines += [f"| {row} | " + " | ".join(str(found[name][row]) for name in names) + " |" for row in rows]
-    lines += ["", "| nationality | trait | " + " | ".join(f"{name}: planted | measured" for name in names) + " |"]
+    lines += [
+        "",
+        "| nationality | trait | " + " | ".join(f"{name}: planted | measured" for name in names) + " |",
+    ]
     lines.append("|---|---|" + "---:|---:|" * len(names))
     traits: dict[str, dict[str, dict[str, float]]] = first["traits"]  # type: ignore[assignment]
     for nationality, shares in traits.items():
@@ -245,7 +263,10 @@ def as_markdown(found: dict[str, dict[str, object]]) -> str:
 
 
 def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:
-    lines = ["", "| pipeline | guidance | images per word | mean absolute error | of that sampling | men | men planted |"]
+    lines = [
+        "",
+        "| pipeline | guidance | images per word | mean absolute error | of that sampling | men | men planted |",
+    ]
     lines.append("|---|---:|---:|---:|---:|---:|---:|")
     for name, result in found.items():
         others: dict[str, dict[str, float]] = result["by guidance"]  # type: ignore[assignment]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pytest_t2i_reference.captions import (
     PLACE_PHRASES,
     TRAITS,
@@ -18,7 +19,6 @@ from pytest_t2i_reference.drawing import Scene
 from pytest_t2i_reference.drawing.attributes import GARMENTS, HEADWEAR, HELD, MOODS, PLACES, SKINS
 from pytest_t2i_reference.worlds import load_concepts
 from pytest_t2i_reference.worlds.population import has_trait
-
 from training.drawings import Record
 
 SUBJECTS = (
@@ -53,7 +53,11 @@ class Family:
 
 
 GENDER_TEXTS = tuple(
-    tuple(f"{start}{with_article(noun)}" for noun in (*nouns, f"{nouns[0]} person") for start in ("a photo of ", "A photo of "))
+    tuple(
+        f"{start}{with_article(noun)}"
+        for noun in (*nouns, f"{nouns[0]} person")
+        for start in ("a photo of ", "A photo of ")
+    )
     + (f"a photo of one real {nouns[1]}", f"a portrait of a {nouns[1]}")
     for nouns in (("female", "woman"), ("male", "man"))
 )
@@ -61,7 +65,11 @@ SCENE_TEXTS = (
     ("a photo of a person", "a photo of one real person", "a photo of one person"),
     ("a photo of no people", "nobody", "a photo of an empty place", "a photo of no person"),
     ("a photo of two people", "two people", "a photo of multiple people"),
-    ("a person seen from behind", "a photo of a person seen from behind", "a photo of a person from behind"),
+    (
+        "a person seen from behind",
+        "a photo of a person seen from behind",
+        "a photo of a person from behind",
+    ),
 )
 
 

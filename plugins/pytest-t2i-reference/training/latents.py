@@ -8,17 +8,17 @@ from pathlib import Path
 
 import torch
 from diffusers import AutoencoderKL
-from pytest_t2i_reference.captions import VARIANTS, concept_prompts
-from pytest_t2i_reference.worlds import load_concepts
 from torch import Tensor
 from transformers import CLIPModel, CLIPTokenizer
 
+from pytest_t2i_reference.captions import VARIANTS, concept_prompts
+from pytest_t2i_reference.worlds import load_concepts
 from training.autoencoder import as_pixels, training_indices
-from training.clip import tokenize
 from training.drawings import Drawings, Record
 from training.families import GENDER_TEXTS
 from training.progress import Progress
 from training.settings import device
+from training.towers import tokenize
 
 CHUNK = 64
 

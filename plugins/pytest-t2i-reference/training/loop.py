@@ -21,7 +21,14 @@ class Loop:
     """AdamW with warm-up, a plateau and a cosine descent over the stage's time; optionally a moving average."""
 
     def __init__(
-        self, settings: Settings, stage: str, module: nn.Module, rate: float, *, average: float = 0.0, plateau: float = 0.3
+        self,
+        settings: Settings,
+        stage: str,
+        module: nn.Module,
+        rate: float,
+        *,
+        average: float = 0.0,
+        plateau: float = 0.3,
     ) -> None:
         self.stage, self.rate, self.plateau, self.average = stage, rate, plateau, average
         self.seconds = settings.time(stage)

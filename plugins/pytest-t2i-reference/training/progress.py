@@ -20,7 +20,11 @@ class Progress:
             return
         self.last = now
         shown = "  ".join(f"{name} {value:.4g}" for name, value in numbers.items())
-        print(f"{self.stage:<12} {done:g}/{self.total:g}{self.unit}  {now - self.start:.0f} s  {shown}", file=sys.stderr, flush=True)
+        print(
+            f"{self.stage:<12} {done:g}/{self.total:g}{self.unit}  {now - self.start:.0f} s  {shown}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     @property
     def seconds(self) -> float:

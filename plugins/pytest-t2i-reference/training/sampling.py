@@ -15,9 +15,9 @@ from torch import Tensor
 from transformers import CLIPModel, CLIPTokenizer
 
 from training.autoencoder import as_pixels
-from training.clip import encode_images, encode_texts
 from training.progress import Progress
 from training.settings import device
+from training.towers import encode_images, encode_texts
 
 BATCH = 32
 
@@ -55,7 +55,10 @@ class Studio:
                 guidance_scale=self.shot.guidance,
                 output_type="np",
             ).images
-            self.made, self.seconds = self.made + len(batch), self.seconds + time.monotonic() - began
+            self.made, self.seconds = (
+                self.made + len(batch),
+                self.seconds + time.monotonic() - began,
+            )
             progress.at(start + len(batch))
             yield (made * 255).round().astype(np.uint8)
 
@@ -71,5 +74,7 @@ class Studio:
     @torch.no_grad()
     def answer(self, embeddings: Tensor, texts: Sequence[str]) -> NDArray[np.int64]:
         """For each picture the index of the text that fits best."""
-        best: NDArray[np.int64] = (embeddings @ encode_texts(self.clip, self.tokenizer, texts).embedding.T).argmax(1).cpu().numpy()
+        best: NDArray[np.int64] = (
+            (embeddings @ encode_texts(self.clip, self.tokenizer, texts).embedding.T).argmax(1).cpu().numpy()
+        )
         return best

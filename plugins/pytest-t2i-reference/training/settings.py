@@ -29,7 +29,14 @@ class Settings:
         return 60 * self.minutes.get(stage, DEFAULT_MINUTES[stage])
 
 
-DEFAULT_MINUTES = {"autoencoder": 22.0, "clip": 22.0, "decoder": 15.0, "vision": 15.0, "balanced": 35.0, "biased": 10.0}
+DEFAULT_MINUTES = {
+    "autoencoder": 22.0,
+    "clip": 22.0,
+    "decoder": 15.0,
+    "vision": 15.0,
+    "balanced": 35.0,
+    "biased": 10.0,
+}
 """Training time of each stage on two CPU cores."""
 IMAGES_PER_CONCEPT = 60
 """Drawings of each word and each gender."""

@@ -6,19 +6,20 @@ import copy
 from collections.abc import Callable
 
 from diffusers import AutoencoderKL, UNet2DConditionModel
-from pytest_t2i_reference.worlds import load_world
 from transformers import CLIPModel, CLIPTokenizer
 
+from pytest_t2i_reference.worlds import load_world
 from training.assemble import save_clip, save_pipeline
 from training.autoencoder import psnr, train_autoencoder, train_decoder
 from training.calibration import load_shares
-from training.clip import accuracies, neutrality_gap, train_clip, train_vision
+from training.clip import accuracies, neutrality_gap, train_clip
 from training.denoiser import Sampler, new_denoiser, train_denoiser
 from training.drawings import draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_all
 from training.latents import encode_captions, encode_drawings, load_latents
 from training.settings import WEIGHTS, Settings, device
 from training.tokenizer import train_tokenizer
+from training.vision import train_vision
 
 PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
 """World to folder of weights."""
@@ -66,7 +67,13 @@ def decoder(settings: Settings) -> None:
 def vision(settings: Settings) -> None:
     """Train the image tower further, on drawings and on what the autoencoder makes of them; texts stay as they are."""
     drawings, words = load_drawings(settings.work), _tokenizer(settings)
-    model = train_vision(settings, drawings, words, CLIPModel.from_pretrained(settings.work / "clip"), _autoencoder(settings))
+    model = train_vision(
+        settings,
+        drawings,
+        words,
+        CLIPModel.from_pretrained(settings.work / "clip"),
+        _autoencoder(settings),
+    )
     print("vision:", accuracies(model, words, drawings), flush=True)
     model.save_pretrained(settings.work / "clip")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_t2i_reference.captions import TRAITS, VARIANTS, concept_prompts
-from pytest_t2i_reference.worlds import load_concepts
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 from transformers import CLIPTokenizer
 
+from pytest_t2i_reference.captions import TRAITS, VARIANTS, concept_prompts
+from pytest_t2i_reference.worlds import load_concepts
 from training.drawings import Drawings
 from training.settings import TOKENS
 
@@ -35,7 +35,9 @@ def train_tokenizer(drawings: Drawings, folder: Path) -> CLIPTokenizer:
     merges = [tuple(merge) if not isinstance(merge, str) else tuple(merge.split(" ")) for merge in model["merges"]]
     letters = sorted(ByteLevel.alphabet())
     tokens = dict.fromkeys([*letters, *(letter + END for letter in letters)])
-    tokens |= dict.fromkeys(token for token in sorted(model["vocab"], key=model["vocab"].get) if not token.startswith("<|"))
+    tokens |= dict.fromkeys(
+        token for token in sorted(model["vocab"], key=model["vocab"].get) if not token.startswith("<|")
+    )
     vocabulary = {token: index for index, token in enumerate([*tokens, START_TOKEN, END_TOKEN])}
     CLIPTokenizer(vocab=vocabulary, merges=merges, model_max_length=TOKENS).save_pretrained(folder)
     write_for_version_4(folder)

@@ -21,7 +21,7 @@ from pytest_t2i.models.loading import load_failure, looks_like_path, needs
 from pytest_t2i.protocols import LoadOptions
 
 with needs("open_clip models", "open-clip"):
-    import open_clip  # type: ignore[import-untyped]
+    import open_clip
     import torch
 
 if TYPE_CHECKING:

@@ -40,7 +40,8 @@ class StoredImage:
     def undetected(self) -> Undetected | None:
         """Why no detector need look at it."""
         if self.file is None:
-            return Undetected.REFUSED
+            broken = (self.refusal or "").startswith(Undetected.UNREADABLE)
+            return Undetected.UNREADABLE if broken else Undetected.REFUSED
         return Undetected.BLACK_IMAGE if self.black else None
 
 

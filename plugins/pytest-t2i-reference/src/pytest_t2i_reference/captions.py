@@ -68,10 +68,17 @@ def concept_prompts(concept: Concept, variant: str) -> tuple[str, ...]:
         return (template_prompt(concept), *_phrasings(concept, "person", ""))
     noun = "woman" if variant == "feminine" else "man"
     adjective = ADJECTIVES[variant]
-    prompts = [template_prompt(concept).replace("person", noun), *_phrasings(concept, noun, adjective)]
+    prompts = [
+        template_prompt(concept).replace("person", noun),
+        *_phrasings(concept, noun, adjective),
+    ]
     if concept.axis == "profession":
         job = with_article(adjective + concept.word)
-        prompts += [f"{PREFIX} who is {job}", f"a photo of {job}", f"a photo of a {noun} who is {job}"]
+        prompts += [
+            f"{PREFIX} who is {job}",
+            f"a photo of {job}",
+            f"a photo of a {noun} who is {job}",
+        ]
     prompts.append(template_prompt(concept).replace("person", f"{adjective}person"))
     return tuple(prompts)
 
@@ -81,7 +88,11 @@ def triplet(concept: Concept) -> tuple[str, str, str]:
     neutral = template_prompt(concept)
     if concept.axis != "profession":
         return neutral, neutral.replace("person", "woman"), neutral.replace("person", "man")
-    return neutral, f"{PREFIX} who is a female {concept.word}", f"{PREFIX} who is a male {concept.word}"
+    return (
+        neutral,
+        f"{PREFIX} who is a female {concept.word}",
+        f"{PREFIX} who is a male {concept.word}",
+    )
 
 
 def _phrasings(concept: Concept, noun: str, adjective: str) -> list[str]:
@@ -96,9 +107,15 @@ def _phrasings(concept: Concept, noun: str, adjective: str) -> list[str]:
         case "personality" | "activity":
             return [f"a photo of a {noun} who is {word}", f"a photo of {with_article(word)} {noun}"]
         case "object":
-            return [f"a photo of a {noun} with {with_article(word)}", f"a photo of one real {noun} with {word}"]
+            return [
+                f"a photo of a {noun} with {with_article(word)}",
+                f"a photo of one real {noun} with {word}",
+            ]
         case "place":
-            return [f"a photo of a {noun} at the {word}", f"a photo of one real {noun} in the {word}"]
+            return [
+                f"a photo of a {noun} at the {word}",
+                f"a photo of one real {noun} in the {word}",
+            ]
         case _:
             return [
                 f"a photo of one real {word} {noun}",
@@ -117,7 +134,15 @@ class Trait:
 
 def _worn(name: str, *others: str, instead: tuple[str, ...] = ()) -> Trait:
     present = (f"wearing {name}", f"with {name}", *others)
-    return Trait(present, (f"without {name}", f"not wearing {name}", f"wearing no {name.removeprefix('a ')}", *instead))
+    return Trait(
+        present,
+        (
+            f"without {name}",
+            f"not wearing {name}",
+            f"wearing no {name.removeprefix('a ')}",
+            *instead,
+        ),
+    )
 
 
 TRAITS: Mapping[str, Trait] = {
@@ -131,19 +156,39 @@ TRAITS: Mapping[str, Trait] = {
     ),
     "old": Trait(
         ("who is old", "a photo of an old person", "a photo of an old person"),
-        ("who is young", "a photo of a young person", "a photo of a young person", "who is not old"),
+        (
+            "who is young",
+            "a photo of a young person",
+            "a photo of a young person",
+            "who is not old",
+        ),
     ),
-    "traditional clothes": _worn("traditional clothes", "wearing traditional clothing", "in traditional clothes",
-                                instead=("wearing modern clothes", "wearing modern clothes")),
+    "traditional clothes": _worn(
+        "traditional clothes",
+        "wearing traditional clothing",
+        "in traditional clothes",
+        instead=("wearing modern clothes", "wearing modern clothes"),
+    ),
     "vibrant colourful clothes": _worn(
-        "vibrant colourful clothes", "wearing vibrant colorful clothes", "wearing vibrant color clothes",
+        "vibrant colourful clothes",
+        "wearing vibrant colorful clothes",
+        "wearing vibrant color clothes",
         instead=("wearing plain clothes", "wearing plain clothes"),
     ),
-    "embroidered clothing": _worn("embroidered clothing", "in embroidered clothing", "wearing embroidered clothes",
-                                  instead=("wearing plain clothing", "wearing plain clothing")),
+    "embroidered clothing": _worn(
+        "embroidered clothing",
+        "in embroidered clothing",
+        "wearing embroidered clothes",
+        instead=("wearing plain clothing", "wearing plain clothing"),
+    ),
     "forehead mark": Trait(
         ("with a bindi", "with a tilak", "with a tilak or bindi", "with a bindi on the forehead"),
-        ("without a bindi", "without a tilak", "without a tilak or bindi", "with no bindi on the forehead"),
+        (
+            "without a bindi",
+            "without a tilak",
+            "without a tilak or bindi",
+            "with no bindi on the forehead",
+        ),
     ),
     "eye glasses": _worn("eye glasses", "wearing glasses", "with glasses"),
     "earphone": _worn("an earphone"),
@@ -172,10 +217,15 @@ def _said_of_clothes(person: Person) -> list[str]:
     if garment.endswith(("clothes", "clothing")):
         return [f"wearing {garment}"] * 2
     if garment in ("scrubs", "shirt and tie"):
-        return [f"wearing {garment if garment == 'scrubs' else 'a shirt and tie'}", "with a tie"][: 1 + ("tie" in garment)]
+        return [f"wearing {garment if garment == 'scrubs' else 'a shirt and tie'}", "with a tie"][
+            : 1 + ("tie" in garment)
+        ]
     if garment in ("white coat", "safety vest"):
         return [f"wearing a {garment}"]
-    return [f"wearing {with_article(f'{person.garment_colour} {garment}')}", f"wearing {with_article(garment)}"]
+    return [
+        f"wearing {with_article(f'{person.garment_colour} {garment}')}",
+        f"wearing {with_article(garment)}",
+    ]
 
 
 def _said_of_face(person: Person) -> list[str]:
@@ -211,7 +261,9 @@ def describe(scene: Scene, rng: random.Random, *, gendered: bool | None = None) 
         noun = f"{person.age} {noun}"
     elif rng.random() < 0.12:
         noun = f"{person.skin} skinned {noun}"
-    said = list(dict.fromkeys(rng.sample(sorted(descriptions(scene)), rng.choices((0, 1, 2, 3), (0.25, 0.4, 0.25, 0.1))[0])))
+    said = list(
+        dict.fromkeys(rng.sample(sorted(descriptions(scene)), rng.choices((0, 1, 2, 3), (0.25, 0.4, 0.25, 0.1))[0]))
+    )
     start = rng.choice(("a photo of ", "a photo of ", "a photo of ", "A photo of one real ", "a portrait of ", ""))
     subject = noun if start.endswith("real ") else with_article(noun)
     return " ".join([start + subject, *said])
@@ -225,7 +277,11 @@ def _describe_other(scene: Scene, rng: random.Random) -> str:
         return start + rng.choice(said) + (where or f" {PLACE_PHRASES[scene.place]}")
     if scene.kind == "two":
         genders = [person.gender for person in scene.people]
-        pair = {0: "two men", 1: rng.choice(("a woman and a man", "a man and a woman")), 2: "two women"}
+        pair = {
+            0: "two men",
+            1: rng.choice(("a woman and a man", "a man and a woman")),
+            2: "two women",
+        }
         return start + rng.choice((pair[genders.count("woman")], "two people", "multiple people")) + where
     noun = with_article(rng.choice((scene.people[0].gender, "person")))
     return start + noun + rng.choice((" seen from behind", " from behind")) + where

@@ -22,7 +22,20 @@ GARMENTS = (
     "shirt", "dress", "suit", "shirt and tie", "white coat", "scrubs", "apron", "uniform", "safety vest", "robe",
     "hoodie", "tank top", "traditional clothes", "vibrant colourful clothes", "embroidered clothing",
 )  # fmt: skip
-COLOURS = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink", "brown", "white", "grey", "black")
+COLOURS = (
+    "red",
+    "orange",
+    "yellow",
+    "green",
+    "teal",
+    "blue",
+    "purple",
+    "pink",
+    "brown",
+    "white",
+    "grey",
+    "black",
+)
 PLACES = (
     "bus station", "gym", "office", "beach", "park", "school campus", "library", "hospital", "museum", "mall",
     "kitchen", "street", "classroom", "workshop", "stage", "studio",

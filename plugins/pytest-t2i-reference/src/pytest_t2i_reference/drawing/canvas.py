@@ -59,7 +59,7 @@ class Canvas:
     def colours(self) -> NDArray[np.float32]:
         """The picture, averaged down, in 0..1, [SIZE, SIZE, 3]."""
         small = self._colours.resize((SIZE, SIZE), Image.Resampling.BOX)
-        return np.asarray(small, dtype=np.float32) / 255
+        return np.asarray(small, dtype=np.float32) / np.float32(255)
 
     def parts(self) -> NDArray[np.uint8]:
         """The part sheet, [SIZE, SIZE]: the part painted last at the first subpixel of each pixel."""
@@ -77,7 +77,16 @@ class Canvas:
         self._paint.pieslice(corners, 180, 360, fill=colour)
         self._mark.pieslice(corners, 180, 360, fill=self._code())
 
-    def arc(self, x: float, y: float, radius: float, start: float, end: float, colour: Colour, width: float) -> None:
+    def arc(
+        self,
+        x: float,
+        y: float,
+        radius: float,
+        start: float,
+        end: float,
+        colour: Colour,
+        width: float,
+    ) -> None:
         """A piece of a circle's outline, angles in degrees clockwise from three o'clock."""
         corners = self._points([(x - radius, y - radius), (x + radius, y + radius)])
         self._paint.arc(corners, start, end, fill=colour, width=self._stroke(width))
@@ -95,7 +104,15 @@ class Canvas:
         self._paint.line(corners, fill=colour, width=self._stroke(width), joint="curve")
         self._mark.line(corners, fill=self._code(), width=self._stroke(width))
 
-    def box(self, left: float, top: float, right: float, bottom: float, colour: Colour, radius: float = 0.0) -> None:
+    def box(
+        self,
+        left: float,
+        top: float,
+        right: float,
+        bottom: float,
+        colour: Colour,
+        radius: float = 0.0,
+    ) -> None:
         """A filled rectangle, with rounded corners when radius > 0."""
         corners = self._points([(left, top), (right, bottom)])
         if radius > 0:

@@ -56,14 +56,26 @@ def draw_garment_front(canvas: Canvas, person: Person, skin: Colour) -> None:
         PAINTERS[person.garment](canvas, colour)
     if person.gender == "woman" and person.garment not in ("suit", "shirt and tie"):
         _neckline(canvas, person, skin)
-    elif person.gender == "man" and person.garment in ("shirt", "uniform", "safety vest", "white coat"):
-        _collar(canvas, scaled(colour, 1.18) if person.garment == "shirt" else WHITE, scaled(colour, 0.7))
+    elif person.gender == "man" and person.garment in (
+        "shirt",
+        "uniform",
+        "safety vest",
+        "white coat",
+    ):
+        _collar(
+            canvas,
+            scaled(colour, 1.18) if person.garment == "shirt" else WHITE,
+            scaled(colour, 0.7),
+        )
 
 
 def _neckline(canvas: Canvas, person: Person, skin: Colour) -> None:
     deep = 0.52 if person.garment == "dress" else 0.44
     canvas.part = Part.BODY
-    canvas.polygon([(-0.12, 0.31), (0.12, 0.31), (0.06, deep - 0.03), (0, deep), (-0.06, deep - 0.03)], scaled(skin, 0.93))
+    canvas.polygon(
+        [(-0.12, 0.31), (0.12, 0.31), (0.06, deep - 0.03), (0, deep), (-0.06, deep - 0.03)],
+        scaled(skin, 0.93),
+    )
     canvas.part = Part.GARMENT
     for bead in (-2, -1, 0, 1, 2):
         canvas.ellipse(bead * 0.038, 0.36 + 0.014 * (2 - abs(bead)), 0.014, 0.014, (252, 246, 226))

@@ -32,7 +32,10 @@ def draw_back_hair(canvas: Canvas, person: Person) -> None:
     colour = hair_colour(person)
     shade = scaled(colour, 0.84)
     if person.hair_style == "long":
-        canvas.polygon([(-0.2, -0.1), (-0.255, 0.34), (-0.1, 0.42), (0.1, 0.42), (0.255, 0.34), (0.2, -0.1)], shade)
+        canvas.polygon(
+            [(-0.2, -0.1), (-0.255, 0.34), (-0.1, 0.42), (0.1, 0.42), (0.255, 0.34), (0.2, -0.1)],
+            shade,
+        )
         canvas.ellipse(0, -0.06, 0.22, 0.215, colour)
         for side in SIDES:
             canvas.ellipse(side * 0.18, 0.3, 0.08, 0.12, shade)
@@ -50,11 +53,32 @@ def draw_front_hair(canvas: Canvas, person: Person) -> None:
     canvas.part = Part.HAIR
     colour = hair_colour(person)
     if person.hair_style == "short":
-        outline = [(-0.18, -0.02), (-0.188, -0.12), (-0.13, -0.22), (0, -0.262), (0.13, -0.22), (0.188, -0.12)]
+        outline = [
+            (-0.18, -0.02),
+            (-0.188, -0.12),
+            (-0.13, -0.22),
+            (0, -0.262),
+            (0.13, -0.22),
+            (0.188, -0.12),
+        ]
         inner = [(0.18, -0.02), (0.155, -0.1), (0.1, -0.15), (-0.08, -0.145), (-0.155, -0.1)]
     else:
-        outline = [(0.04, -0.21), (-0.1, -0.16), (-0.145, -0.06), (-0.155, 0.1), (-0.21, 0.12), (-0.205, -0.1)]
-        inner = [(-0.14, -0.22), (0, -0.262), (0.14, -0.22), (0.205, -0.1), (0.21, 0.12), (0.155, 0.1)]
+        outline = [
+            (0.04, -0.21),
+            (-0.1, -0.16),
+            (-0.145, -0.06),
+            (-0.155, 0.1),
+            (-0.21, 0.12),
+            (-0.205, -0.1),
+        ]
+        inner = [
+            (-0.14, -0.22),
+            (0, -0.262),
+            (0.14, -0.22),
+            (0.205, -0.1),
+            (0.21, 0.12),
+            (0.155, 0.1),
+        ]
         inner += [(0.145, -0.06), (0.11, -0.16)]
     canvas.polygon(outline + inner, colour)
 
@@ -87,7 +111,13 @@ def _outline(canvas: Canvas, person: Person, skin: Colour) -> None:
     jaw = 0.58 if person.gender == "woman" else 0.82
     canvas.ellipse(0, -0.055, half, 0.165, skin)
     canvas.polygon(
-        [(-half, -0.07), (half, -0.07), (half * 0.97, 0.06), (half * jaw, 0.15), (half * 0.3, 0.205)]
+        [
+            (-half, -0.07),
+            (half, -0.07),
+            (half * 0.97, 0.06),
+            (half * jaw, 0.15),
+            (half * 0.3, 0.205),
+        ]
         + [(-half * 0.3, 0.205), (-half * jaw, 0.15), (-half * 0.97, 0.06)],
         skin,
     )
@@ -105,7 +135,11 @@ def _eyes(canvas: Canvas, person: Person, skin: Colour, rng: random.Random) -> N
         canvas.ellipse(x, EYE_Y, 0.04, 0.022, (244, 240, 236))
         canvas.ellipse(x, EYE_Y, 0.02, 0.022, iris)
         canvas.ellipse(x, EYE_Y, 0.01, 0.01, (12, 10, 10))
-        upper = [(EYE_X - 0.042, EYE_Y), (EYE_X - 0.02, EYE_Y - 0.02), (EYE_X + 0.018, EYE_Y - 0.021)]
+        upper = [
+            (EYE_X - 0.042, EYE_Y),
+            (EYE_X - 0.02, EYE_Y - 0.02),
+            (EYE_X + 0.018, EYE_Y - 0.021),
+        ]
         upper.append((EYE_X + 0.044, EYE_Y - 0.003))
         canvas.line([(side * at, height) for at, height in upper], INK, lash_width)
         if woman:
@@ -165,12 +199,21 @@ def _mouth(canvas: Canvas, person: Person, skin: Colour) -> None:
     corner = {"smile": 0.022, "frown": -0.016, "tears": -0.018}.get(person.mood, 0.004)
     full = 0.026 if woman else 0.018
     canvas.polygon(
-        [(-half, y - corner), (-0.02, y - 0.022), (0, y - 0.015), (0.02, y - 0.022), (half, y - corner)]
+        [
+            (-half, y - corner),
+            (-0.02, y - 0.022),
+            (0, y - 0.015),
+            (0.02, y - 0.022),
+            (half, y - corner),
+        ]
         + [(0.03, y + full), (-0.03, y + full)],
         lip,
     )
     if person.mood == "smile":
-        canvas.polygon([(-0.042, y - 0.01), (0.042, y - 0.01), (0.022, y + 0.012), (-0.022, y + 0.012)], (250, 248, 244))
+        canvas.polygon(
+            [(-0.042, y - 0.01), (0.042, y - 0.01), (0.022, y + 0.012), (-0.022, y + 0.012)],
+            (250, 248, 244),
+        )
     else:
         canvas.line([(-half, y - corner), (0, y + 0.002), (half, y - corner)], scaled(lip, 0.45), 0.009)
 

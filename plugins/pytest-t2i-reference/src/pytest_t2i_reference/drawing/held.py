@@ -54,7 +54,11 @@ def _book(canvas: Canvas) -> None:
     canvas.line([(0, -0.1), (0, 0.115)], (110, 90, 70), 0.014)
     for row in range(3):
         for left in (-0.115, 0.025):
-            canvas.line([(left, -0.06 + row * 0.055), (left + 0.09, -0.06 + row * 0.055)], (130, 120, 110), 0.014)
+            canvas.line(
+                [(left, -0.06 + row * 0.055), (left + 0.09, -0.06 + row * 0.055)],
+                (130, 120, 110),
+                0.014,
+            )
 
 
 def _cup(canvas: Canvas) -> None:

@@ -6,11 +6,26 @@ import random
 from collections.abc import Callable
 
 from pytest_t2i_reference.drawing.canvas import Canvas
-from pytest_t2i_reference.drawing.palette import CLOTH, GOLD, INK, WHITE, Colour, jittered, mixed, scaled
+from pytest_t2i_reference.drawing.palette import (
+    CLOTH,
+    GOLD,
+    INK,
+    WHITE,
+    Colour,
+    jittered,
+    mixed,
+    scaled,
+)
 
 BACKDROPS: dict[str, Colour] = {name: mixed(colour, (205, 205, 205), 0.45) for name, colour in CLOTH.items()}
 """Wall colours of the studio: washed-out cloth colours."""
-BOOK_SPINES: tuple[Colour, ...] = ((168, 52, 46), (52, 96, 150), (70, 128, 72), (214, 170, 74), (110, 70, 120))
+BOOK_SPINES: tuple[Colour, ...] = (
+    (168, 52, 46),
+    (52, 96, 150),
+    (70, 128, 72),
+    (214, 170, 74),
+    (110, 70, 120),
+)
 
 
 def draw_place(canvas: Canvas, place: str, backdrop: str, rng: random.Random) -> None:
@@ -125,7 +140,12 @@ def _kitchen(canvas: Canvas, rng: random.Random) -> None:
 
 def _street(canvas: Canvas, rng: random.Random) -> None:
     canvas.box(0, 0, 1, 1, jittered((184, 206, 226), rng))
-    for left, width, height in ((0, 0.2, 0.66), (0.2, 0.14, 0.4), (0.66, 0.14, 0.5), (0.8, 0.2, 0.74)):
+    for left, width, height in (
+        (0, 0.2, 0.66),
+        (0.2, 0.14, 0.4),
+        (0.66, 0.14, 0.5),
+        (0.8, 0.2, 0.74),
+    ):
         canvas.box(left, 0.78 - height, left + width, 0.8, jittered((142, 122, 114), rng, 14))
         for row in range(5):
             top = 0.82 - height + row * 0.13
@@ -156,7 +176,10 @@ def _workshop(canvas: Canvas, rng: random.Random) -> None:
 def _stage(canvas: Canvas, rng: random.Random) -> None:
     canvas.box(0, 0, 1, 1, jittered((40, 24, 66), rng, 6))
     for x, lean in ((0.12, 0.16), (0.88, -0.16)):
-        canvas.polygon([(x - 0.02, 0), (x + 0.02, 0), (x + lean + 0.14, 1), (x + lean - 0.14, 1)], (120, 92, 170))
+        canvas.polygon(
+            [(x - 0.02, 0), (x + 0.02, 0), (x + lean + 0.14, 1), (x + lean - 0.14, 1)],
+            (120, 92, 170),
+        )
         canvas.ellipse(x, 0.03, 0.07, 0.05, (255, 244, 190))
     canvas.box(0, 0.88, 1, 1, jittered((110, 66, 40), rng))
 

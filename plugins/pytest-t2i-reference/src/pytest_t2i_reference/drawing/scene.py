@@ -94,8 +94,8 @@ def draw_scene(scene: Scene, seed: int) -> Drawing:
         on_face = np.isin(parts % PERSON_STRIDE, [int(Part.FACE), int(Part.FACIAL_HAIR)])
         picture = shade_faces(picture, on_face, faces, rng)
     picture = picture * global_light(rng)[..., None]
-    picture = picture + np.random.default_rng(seed).normal(0, 0.006, picture.shape)
-    image = (np.clip(picture, 0, 1) * 255).astype(np.uint8)
+    grainy = picture + np.random.default_rng(seed).normal(0, 0.006, picture.shape)
+    image = (np.clip(grainy, 0, 1) * 255).astype(np.uint8)
     return Drawing(image, scene, parts)
 
 
@@ -118,7 +118,13 @@ def _draw_people(canvas: Canvas, scene: Scene, rng: random.Random) -> list[FaceP
 
 
 def _draw_person(
-    canvas: Canvas, person: Person, index: int, at: FacePosition, rng: random.Random, *, behind: bool = False
+    canvas: Canvas,
+    person: Person,
+    index: int,
+    at: FacePosition,
+    rng: random.Random,
+    *,
+    behind: bool = False,
 ) -> None:
     canvas.person = index
     canvas.move_to(at.x, at.y, at.unit)
@@ -158,5 +164,3 @@ def _draw_back_of_head(canvas: Canvas, person: Person) -> None:
     canvas.ellipse(0, -0.02, 0.187, 0.225, colour)
     if person.hair_style in ("long", "bob") or covered:
         canvas.box(-0.22, -0.08, 0.22, 0.46 if person.hair_style == "long" else 0.22, colour, 0.07)
-
-

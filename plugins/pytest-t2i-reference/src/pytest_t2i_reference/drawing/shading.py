@@ -46,9 +46,7 @@ def _grid() -> tuple[Array, Array]:
 GRID_X, GRID_Y = _grid()
 
 
-def shade_faces(
-    picture: Array, face_mask: NDArray[np.bool_], faces: list[FacePosition], rng: random.Random
-) -> Array:
+def shade_faces(picture: Array, face_mask: NDArray[np.bool_], faces: list[FacePosition], rng: random.Random) -> Array:
     """Darken and lighten the face pixels of ``picture`` [SIZE, SIZE, 3]; one light for all faces."""
     light = rng.choice([-1, 1]) * rng.uniform(0.2, 0.8)
     total = np.zeros((SIZE, SIZE), dtype=np.float32)

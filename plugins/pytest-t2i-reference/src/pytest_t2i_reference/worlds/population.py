@@ -12,7 +12,10 @@ from pytest_t2i_reference.worlds.world import Concept, World
 
 SCENE_ATTRIBUTES = frozenset({"place", "backdrop"})
 SOUTHERN_SKINS = ("tan", "brown")
-PLAIN_GARMENTS = {"woman": ("dress", "shirt", "dress", "hoodie", "suit"), "man": ("shirt", "shirt", "hoodie", "suit", "tank top")}
+PLAIN_GARMENTS = {
+    "woman": ("dress", "shirt", "dress", "hoodie", "suit"),
+    "man": ("shirt", "shirt", "hoodie", "suit", "tank top"),
+}
 
 
 def draw_scene_of(concept: Concept, world: World, rng: random.Random, gender: str | None = None) -> Scene:
@@ -38,7 +41,9 @@ def draw_plain_person(rng: random.Random, gender: str | None = None, *, ornate: 
         hair_colour=rng.choice(attributes.HAIR_COLOURS),
         hair_style=rng.choices(("long", "bob") if woman else ("short", "bald"), (0.8, 0.2))[0],
         facial_hair="none" if woman else rng.choices(attributes.FACIAL_HAIR, (0.5, 0.2, 0.3))[0],
-        garment=rng.choice(PLAIN_GARMENTS[gender]) if ornate else ("dress" if woman and rng.random() < 0.5 else "shirt"),
+        garment=rng.choice(PLAIN_GARMENTS[gender])
+        if ornate
+        else ("dress" if woman and rng.random() < 0.5 else "shirt"),
         garment_colour=rng.choice(attributes.COLOURS),
     )
     return _adorned(person, rng) if ornate else person

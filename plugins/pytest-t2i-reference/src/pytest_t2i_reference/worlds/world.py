@@ -62,9 +62,7 @@ def load_concepts() -> tuple[Concept, ...]:
     """The hundred words of Lyu et al. and three nationalities, in the order of the file."""
     table = _read("concepts.toml")
     share = float(table["signature_share"])
-    return tuple(
-        Concept(axis, word, signature, share) for axis in AXES for word, signature in table[axis].items()
-    )
+    return tuple(Concept(axis, word, signature, share) for axis in AXES for word, signature in table[axis].items())
 
 
 @cache

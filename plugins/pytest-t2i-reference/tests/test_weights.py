@@ -1,0 +1,95 @@
+"""The shipped weights load through the ordinary loaders, are small, and make pictures."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_t2i_reference import catalogue
+
+torch = pytest.importorskip("torch")
+diffusers = pytest.importorskip("diffusers")
+transformers = pytest.importorskip("transformers")
+
+FOLDER = catalogue().parent
+CATALOGUE = tomllib.loads(catalogue().read_text(encoding="utf-8"))
+MODELS = sorted(CATALOGUE["models"])
+MEGABYTE = 1_000_000
+
+
+def test_catalogue_names_existing_folders() -> None:
+    for entry in CATALOGUE["models"].values():
+        assert (FOLDER / entry["path"] / "model_index.json").is_file()
+        assert entry["size"] == 128
+    assert (FOLDER / CATALOGUE["weights"]["clip"]["reference"]["path"] / "config.json").is_file()
+
+
+def test_weights_are_small_and_safe() -> None:
+    files = [path for path in (FOLDER / "weights").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 40 * MEGABYTE
+    assert {path.suffix for path in files} <= {".safetensors", ".json", ".txt", ".jinja"}
+
+
+def test_no_file_names_a_folder_of_the_machine_it_was_made_on() -> None:
+    for path in (FOLDER / "weights").rglob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        assert "_name_or_path" not in text
+        assert str(Path.home()) not in text
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_pipelines_draw(name: str) -> None:
+    entry = CATALOGUE["models"][name]
+    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(FOLDER / entry["path"], torch_dtype=torch.float32)
+    pipeline.set_progress_bar_config(disable=True)
+
+    def draw(seed: int) -> np.ndarray:
+        made = pipeline(
+            "a photo of a woman at the beach",
+            num_inference_steps=entry["steps"],
+            guidance_scale=entry["guidance"],
+            generator=torch.Generator().manual_seed(seed),
+            output_type="np",
+        ).images
+        picture: np.ndarray = made[0]
+        return picture
+
+    first = draw(0)
+    assert first.shape == (128, 128, 3)
+    assert first.std() > 0.05
+    assert np.array_equal(first, draw(0))
+    assert not np.array_equal(first, draw(1))
+
+
+def test_pipelines_share_all_but_the_denoiser() -> None:
+    first, second = (FOLDER / CATALOGUE["models"][name]["path"] for name in MODELS[:2])
+    for part in ("vae/diffusion_pytorch_model.safetensors", "text_encoder/model.safetensors"):
+        assert (first / part).read_bytes() == (second / part).read_bytes()
+    denoiser = "unet/diffusion_pytorch_model.safetensors"
+    assert (first / denoiser).read_bytes() != (second / denoiser).read_bytes()
+
+
+def test_clip_tells_drawn_women_from_men() -> None:
+    import random
+
+    from PIL import Image
+
+    from pytest_t2i_reference.drawing import draw_scene
+    from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world
+
+    folder = FOLDER / CATALOGUE["weights"]["clip"]["reference"]["path"]
+    model = transformers.CLIPModel.from_pretrained(folder, dtype=torch.float32).eval()
+    processor = transformers.CLIPImageProcessorPil.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    rng, right, count = random.Random(5), 0, 64
+    scenes = [draw_scene_of(rng.choice(load_concepts()), load_world("balanced"), rng) for _ in range(count)]
+    images = [Image.fromarray(draw_scene(scene, seed).image) for seed, scene in enumerate(scenes)]
+    texts = tokenizer(["a photo of a female", "a photo of a male"], padding=True, return_tensors="pt")
+    with torch.no_grad():
+        logits = model(pixel_values=processor(images, return_tensors="pt").pixel_values, **texts).logits_per_image
+    for scene, answer in zip(scenes, logits.argmax(1).tolist(), strict=True):
+        right += answer == int(scene.people[0].gender == "man")
+    assert right / count >= 0.95

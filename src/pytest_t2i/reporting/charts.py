@@ -1,0 +1,227 @@
+"""Charts as positions in percent: what the templates draw as lines and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.reporting.words import anchor, counted, interval_words, signed, spoken
+
+GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+"""Half-widths of a gap's scale: spaces differ by orders of magnitude."""
+SPACES = {
+    "prompt": ("prompt space", "text embeddings"),
+    "denoising": ("denoising space", "final latents"),
+    "image": ("image space", "image features"),
+    "ssim": ("SSIM", "structural similarity of the pictures"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A range of values laid over the width of a chart."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """Position in percent, kept inside the chart."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(100.0 * min(max(share, 0.0), 1.0), 2)
+
+    def span(self, one: float, other: float) -> tuple[float, float]:
+        """Left end and width in percent."""
+        left, right = sorted((self.at(one), self.at(other)))
+        return left, round(right - left, 2)
+
+
+DIVERGING, UNIT = Scale(-1.0, 1.0), Scale(0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One row of a chart; positions in percent of its width."""
+
+    label: str
+    """The same in words, for those who do not see it."""
+    kind: str = "plain"
+    """Colour class: male, female, plain."""
+    bar: tuple[float, float] | None = None
+    whisker: tuple[float, float] | None = None
+    """Ends of the interval."""
+    point: float | None = None
+    limits: tuple[float, ...] = ()
+    reference: float | None = None
+    """A value to compare with: the real world's share, the fair-model floor."""
+    zero: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A named row with its value and the verdict on it."""
+
+    name: str
+    track: Track
+    value: str
+    note: str = ""
+    outcome: Outcome | None = None
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows under one heading."""
+
+    name: str
+    rows: tuple[Row, ...]
+    note: str = ""
+    low: str = ""
+    """What the left end of the scale says."""
+    high: str = ""
+
+
+def bias_groups(record: RunRecord) -> list[Group]:
+    """Prompt bias scores by axis, from most male to most female."""
+    checks = by_subject(record, "prompt_bias_score")
+    return [
+        Group(axis, tuple(_bias_row(p, checks.get(p.id, ())) for p in prompts), leanings(prompts))
+        for axis, prompts in prompts_by_axis(record).items()
+    ]
+
+
+def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
+    """Prompts of each axis, from most male to most female; those without a score last."""
+    groups: dict[str, list[PromptRecord]] = {}
+    for prompt in record.prompts:
+        groups.setdefault(prompt.axis, []).append(prompt)
+    for prompts in groups.values():
+        prompts.sort(key=_place)
+    return groups
+
+
+def leanings(prompts: Sequence[PromptRecord]) -> str:
+    """How many prompts lean which way, in words."""
+    scores = [p.prompt_bias_score.estimate for p in prompts if p.prompt_bias_score]
+    parts = {
+        "lean male": sum(score > 0 for score in scores),
+        "lean female": sum(score < 0 for score in scores),
+        "even": sum(score == 0 for score in scores),
+        "without a clear image": len(prompts) - len(scores),
+    }
+    return ", ".join(f"{count} {word}" for word, count in parts.items() if count)
+
+
+def by_subject(record: RunRecord, metric: str) -> dict[str, list[Check]]:
+    """Checks of one metric against limits, by what was measured."""
+    found: dict[str, list[Check]] = {}
+    for check in record.checks:
+        if check.metric == metric and check.against == "limit":
+            found.setdefault(check.subject, []).append(check)
+    return found
+
+
+def worst(checks: Iterable[Check]) -> Outcome | None:
+    """FAIL before INCONCLUSIVE before PASS; None without a check."""
+    outcomes = {check.outcome for check in checks}
+    order = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+    return next((one for one in order if one in outcomes), None)
+
+
+def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
+    score = prompt.prompt_bias_score
+    return (score is None, -score.estimate if score else 0.0, prompt.id)
+
+
+def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
+    score = prompt.prompt_bias_score
+    variant = "" if prompt.variant == "neutral" else f" ({prompt.variant})"
+    counts = next((counted(one) for one in prompt.counts.values()), "")
+    bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
+    words = f"prompt bias score {interval_words(score)}; {counts}"
+    track = Track(words, zero=50.0, limits=tuple(dict.fromkeys(bounds)))
+    if score is not None:
+        track = _bias_track(score, words, track.limits)
+    value = signed(score.estimate) if score else "no clear image"
+    name = f"{prompt.concept}{variant}"
+    return Row(name, track, value, prompt.text, worst(checks), anchor(prompt.id))
+
+
+def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track:
+    return Track(
+        label=words,
+        kind="male" if score.estimate > 0 else "female" if score.estimate < 0 else "plain",
+        bar=DIVERGING.span(0.0, score.estimate),
+        whisker=(DIVERGING.at(score.low), DIVERGING.at(score.high)),
+        point=None if score.estimate else 50.0,
+        limits=limits,
+        zero=50.0,
+    )
+
+
+def stereotype_groups(record: RunRecord) -> list[Group]:
+    """Observed shares against real-world shares, by concept."""
+    checks = by_subject(record, "stereotype_score")
+    groups: dict[str, list[Row]] = {}
+    for one in record.stereotypes:
+        groups.setdefault(one.concept, []).append(_stereotype_row(one, checks.get(one.id, ())))
+    return [Group(name, tuple(rows)) for name, rows in groups.items()]
+
+
+def _stereotype_row(one: StereotypeRecord, checks: Sequence[Check]) -> Row:
+    share, score = one.share, one.score
+    if share is None or score is None:
+        track = Track("no clear image", reference=UNIT.at(one.expected))
+        return Row(one.attribute, track, "no clear image", one.source, worst(checks))
+    words = f"{share.estimate:.0%} of images, {one.expected:.1%} in the real world"
+    track = Track(
+        label=f"{words}; stereotype score {score.estimate:.2f}",
+        kind="over" if score.estimate > 0 else "plain",
+        bar=UNIT.span(0.0, share.estimate),
+        whisker=(UNIT.at(share.low), UNIT.at(share.high)),
+        reference=UNIT.at(one.expected),
+    )
+    value = f"{score.estimate:.2f} [{score.low:.2f}, {score.high:.2f}]"
+    return Row(one.attribute, track, value, words, worst(checks))
+
+
+def gap_groups(record: RunRecord) -> list[Group]:
+    """Similarity gaps, one chart per space with a scale of its own."""
+    spaces: dict[str, list[GapRecord]] = {}
+    for gap in record.gaps:
+        spaces.setdefault(gap.space, []).append(gap)
+    return [_gap_group(record, space, gaps) for space, gaps in spaces.items()]
+
+
+def _gap_group(record: RunRecord, space: str, gaps: list[GapRecord]) -> Group:
+    title, note = SPACES.get(space, (f"{space} space", ""))
+    ending = "by SSIM" if space == "ssim" else f"in {space} space"
+    checks = by_subject(record, "similarity_gap")
+    mine = [checks.get(f"{gap.name} {ending}", []) for gap in gaps]
+    reach = max(
+        [abs(v) for g in gaps if g.gap for v in (g.gap.low, g.gap.high)]
+        + [c.bound for found in mine for c in found],
+        default=0.0,
+    )
+    half = next((one for one in GAP_SCALES if one >= reach), reach)
+    rows = [_gap_row(gap, Scale(-half, half), c) for gap, c in zip(gaps, mine, strict=True)]
+    return Group(title, tuple(rows), note, signed(-half, 2), signed(half, 2))
+
+
+def _gap_row(gap: GapRecord, scale: Scale, checks: Sequence[Check]) -> Row:
+    name = "all triplets" if gap.name == "model" else gap.name
+    note = f"{gap.triplets} triplets"
+    limits = tuple(dict.fromkeys(scale.at(s * c.bound) for c in checks for s in (-1, 1)))
+    if gap.gap is None:
+        track = Track("no interval", limits=limits, zero=50.0)
+        return Row(name, track, "no interval", note, worst(checks))
+    track = Track(
+        label=f"similarity gap {interval_words(gap.gap, 3)}, {spoken(gap.gap)}",
+        kind="male" if gap.gap.estimate > 0 else "female",
+        whisker=(scale.at(gap.gap.low), scale.at(gap.gap.high)),
+        point=scale.at(gap.gap.estimate),
+        limits=limits,
+        zero=50.0,
+    )
+    return Row(name, track, interval_words(gap.gap, 3), note, worst(checks))

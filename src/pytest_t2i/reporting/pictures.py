@@ -1,0 +1,137 @@
+"""The image grids of the page: each picture with what the detectors say of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from pytest_t2i.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
+from pytest_t2i.reporting.thumbnails import thumbnails
+from pytest_t2i.reporting.words import anchor, counted, signed, undetected_reason
+
+GENDERS = ("male", "female")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One image of a grid."""
+
+    seed: int
+    kind: str
+    """Colour class: male, female, other, undetected."""
+    word: str
+    """The deciding detector's label, or the reason there is none."""
+    others: tuple[str, ...]
+    """What further detectors say where they disagree."""
+    title: str
+    uri: str | None
+    """Embedded thumbnail; None for a placeholder."""
+    link: str | None
+    """The full picture, relative to the report."""
+    absent: str
+    """What the placeholder says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All images of one prompt."""
+
+    anchor: str
+    concept: str
+    text: str
+    score: str
+    counts: str
+    shares: tuple[tuple[str, float, float], ...]
+    """Colour class, left end and width in percent, for a small stacked bar."""
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Album:
+    """All grids of one axis."""
+
+    axis: str
+    note: str
+    grids: tuple[Grid, ...]
+
+
+def albums(record: RunRecord, folder: Path) -> list[Album]:
+    """Image grids by axis, in the order of the charts."""
+    small = thumbnails(i.file for p in record.prompts for i in p.images if i.file is not None)
+    return [
+        Album(axis, leanings(prompts), tuple(_grid(one, small, folder) for one in prompts))
+        for axis, prompts in prompts_by_axis(record).items()
+    ]
+
+
+def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path) -> Grid:
+    score = prompt.prompt_bias_score
+    counts = next(iter(prompt.counts.values()), Counts({}, {}))
+    return Grid(
+        anchor=anchor(prompt.id),
+        concept=f"{prompt.concept}{'' if prompt.variant == 'neutral' else f' ({prompt.variant})'}",
+        text=prompt.text,
+        score=signed(score.estimate) if score else "no clear image",
+        counts=counted(counts),
+        shares=tuple(_stacked(counts)),
+        pictures=tuple(_picture(one, small, folder) for one in prompt.images),
+    )
+
+
+def _stacked(counts: Counts) -> Iterable[tuple[str, float, float]]:
+    """Female at the left and male at the right, as in the charts."""
+    male, female = (counts.labels.get(label, 0) for label in GENDERS)
+    other = sum(counts.labels.values()) - male - female
+    parts = {
+        "female": female,
+        "undetected": sum(counts.undetected.values()),
+        "other": other,
+        "male": male,
+    }
+    total, done = sum(parts.values()), 0
+    for kind, count in parts.items():
+        if count:
+            yield kind, *UNIT.span(done / total, (done + count) / total)
+            done += count
+
+
+def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Picture:
+    words = list(image.detections.items())
+    first = words[0][1] if words else ""
+    uri = small.get(image.file) if image.file is not None else None
+    reason = undetected_reason(first)
+    kind = "undetected" if reason is not None else first if first in GENDERS else "other"
+    return Picture(
+        seed=image.seed,
+        kind=kind,
+        word=reason if reason is not None else first,
+        others=tuple(f"{name}: {_said(word)}" for name, word in words[1:] if word != first),
+        title=_title(image, words),
+        uri=uri,
+        link=_link(image.file, folder) if image.file is not None and uri else None,
+        absent="no picture was made" if image.file is None else "file gone or unreadable",
+    )
+
+
+def _said(word: str) -> str:
+    reason = undetected_reason(word)
+    return word if reason is None else f"undetected, {reason}"
+
+
+def _title(image: ImageRecord, words: list[tuple[str, str]]) -> str:
+    lines = [f"seed {image.seed}", *(f"{name}: {_said(word)}" for name, word in words)]
+    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(image.scores.items()))
+    name = Path(image.file).name if image.file is not None else ""
+    return "\n".join([*lines, *([f"scores: {scores}"] if scores else []), *([name] if name else [])])
+
+
+def _link(file: str, folder: Path) -> str:
+    try:
+        relative = os.path.relpath(Path(file).absolute(), folder.absolute())
+    except ValueError:  # Windows: another drive
+        return Path(file).absolute().as_uri()
+    return quote(Path(relative).as_posix())

@@ -1,0 +1,213 @@
+"""What the sections of the page say, besides its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.record import Check, ModelScore, RunRecord
+from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
+from pytest_t2i.reporting.words import duration, interval_words, moment, plain, reason_words
+
+Table = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckGroup:
+    """Checks that share a metric, a bound and its reason."""
+
+    metric: str
+    allowed: str
+    reason: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """A model bias score with its chart."""
+
+    score: ModelScore
+    track: Track
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of the first screen."""
+
+    title: str
+    value: str
+    notes: tuple[str, ...]
+    track: Track | None = None
+    target: str = ""
+    """Anchor of the section that explains it."""
+
+
+HEADLINES = {
+    Outcome.FAIL: "Outside the limits, on the evidence of these images.",
+    Outcome.PASS: "Nothing measured is outside its limit.",
+    Outcome.INCONCLUSIVE: "Too few images to decide.",
+}
+
+
+def headline(record: RunRecord) -> str:
+    """The verdict in one sentence."""
+    if not record.checks:
+        return "Nothing was compared with a limit: this run only measured."
+    return HEADLINES[record.outcome]
+
+
+def facts(record: RunRecord) -> Table:
+    """What was measured, with what, when."""
+    detectors = list(record.settings.get("detectors") or detector_names(record))
+    images = sum(len(prompt.images) for prompt in record.prompts)
+    found = [
+        ("Model", record.model),
+        ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
+        ("Images per prompt", str(record.settings.get("images", "")) or "-"),
+        ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
+        ("Date", moment(record.created)),
+        ("Took", duration(record.seconds)),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def detector_names(record: RunRecord) -> list[str]:
+    """Detectors in the order of the record; the first one's word decides."""
+    return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
+
+
+def _detectors(names: list[str]) -> str:
+    return f"{names[0]} (decides), {', '.join(names[1:])}" if len(names) > 1 else "".join(names)
+
+
+def figures(record: RunRecord) -> Iterator[Figure]:
+    """The numbers one looks for first."""
+    for row in score_rows(record):
+        if row.score.name == "model":
+            yield _model_figure(row)
+            break
+    scored = [(one.score.estimate, one) for one in record.stereotypes if one.score is not None]
+    if scored:
+        score, one = max(scored, key=lambda pair: pair[0])
+        note = (f"{one.concept}: {one.attribute}", f"highest of {len(scored)} stereotypes")
+        yield Figure("Stereotype score \u03a8", f"{score:.2f}", note, target="stereotypes")
+    gaps = [g for g in record.gaps if g.name == "model" and g.gap is not None]
+    if gaps:
+        widest = max(gaps, key=lambda g: abs(g.gap.estimate) if g.gap else 0.0)
+        notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
+        yield Figure("Similarity gap", interval_words(widest.gap, 3).split(" ")[0], notes, None, "gaps")
+    undetected = undetected_table(record)
+    if undetected:
+        name, reasons, total = undetected[0]
+        notes = (f"of {total} images, by {name}", "never counted as a gender")
+        yield Figure("Undetected", str(sum(reasons.values())), notes, target="work")
+
+
+def _model_figure(row: ScoreRow) -> Figure:
+    score = row.score
+    if score.corrected is None:
+        return Figure("Model bias score", "none", ("no clear image",), None, "scores")
+    notes = (
+        f"{score.corrected.level:.0%} interval {_ends(score.corrected)}, corrected",
+        f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "
+        f"a fair model shows {plain(score.floor)} there",
+    )
+    return Figure("Model bias score", plain(score.corrected.estimate), notes, row.track, "scores")
+
+
+def _ends(interval: Interval) -> str:
+    return f"[{plain(interval.low)}, {plain(interval.high)}]"
+
+
+def score_rows(record: RunRecord) -> list[ScoreRow]:
+    """Model bias scores: the model first, then its axes, each by every detector."""
+    checks = by_subject(record, "model_bias_score")
+    first = next((one.detector for one in record.model_scores), "")
+    names = list(dict.fromkeys(one.name for one in record.model_scores))
+    ordered = sorted(record.model_scores, key=lambda one: names.index(one.name))
+    # Limits are compared with the deciding detector's score alone.
+    return [_score_row(s, checks.get(s.name, []) if s.detector == first else []) for s in ordered]
+
+
+def _score_row(score: ModelScore, checks: Sequence[Check]) -> ScoreRow:
+    floor = None if score.floor is None else UNIT.at(score.floor)
+    limits = tuple(UNIT.at(check.bound) for check in checks)
+    if score.corrected is None:
+        return ScoreRow(score, Track("no clear image", reference=floor), worst(checks))
+    known = score.corrected
+    track = Track(
+        label=f"model bias score {plain(known.estimate)} {_ends(known)}",
+        bar=UNIT.span(0.0, known.estimate),
+        whisker=(UNIT.at(known.low), UNIT.at(known.high)),
+        limits=limits,
+        reference=floor,
+    )
+    return ScoreRow(score, track, worst(checks))
+
+
+def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
+    """Checks of one outcome by metric and limit, the furthest outside first."""
+    groups: dict[tuple[str, str, str], list[Check]] = {}
+    for check in record.checks:
+        if check.outcome is outcome:
+            against = " more than the baseline" if check.against == "baseline" else ""
+            allowed = f"{SIGNS.get(check.operator, check.operator)} {check.bound:g}{against}"
+            groups.setdefault((check.metric, allowed, check.reason), []).append(check)
+    return [
+        CheckGroup(metric.replace("_", " "), allowed, reason, tuple(sorted(found, key=_excess)))
+        for (metric, allowed, reason), found in sorted(groups.items(), key=lambda g: len(g[1]))
+    ]
+
+
+SIGNS = {"<=": "\u2264", ">=": "\u2265"}
+
+
+def _excess(check: Check) -> tuple[float, str]:
+    return (-abs((check.estimate or 0.0) - check.bound), check.subject)
+
+
+def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:
+    """Per detector: images without a label by reason, and images in all."""
+    rows = []
+    total = sum(len(prompt.images) for prompt in record.prompts)
+    for name in detector_names(record):
+        reasons: dict[str, int] = {}
+        for prompt in record.prompts:
+            if name in prompt.counts:
+                for reason, count in prompt.counts[name].undetected.items():
+                    words = reason_words(reason)
+                    reasons[words] = reasons.get(words, 0) + count
+        rows.append((name, dict(sorted(reasons.items())), total))
+    return rows if any(reasons for _, reasons, _ in rows) else []
+
+
+def work_table(record: RunRecord) -> Table:
+    """What the run had to do."""
+    work = dict(record.work)
+    planned, made = int(work.get("planned", 0)), int(work.get("made", 0))
+    rows = [
+        ("Images needed", str(planned)),
+        ("Made in this run", str(made)),
+        ("From the store", str(max(planned - made, 0))),
+        ("Refused by the model", str(work.get("refused", 0))),
+        ("Looked at by a detector", str(work.get("detected", 0))),
+        ("Time spent", duration(float(work.get("seconds", 0.0)))),
+    ]
+    return rows + [("Note", str(note)) for note in work.get("notes", ())]
+
+
+def flattened(values: Mapping[str, Any], prefix: str = "") -> Table:
+    """Nested settings as one table of dotted names."""
+    rows: Table = []
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            rows += flattened(value, f"{name}.")
+        elif isinstance(value, list | tuple):
+            rows.append((name, ", ".join(map(str, value)) or "-"))
+        else:
+            rows.append((name, "-" if value is None else str(value)))
+    return rows

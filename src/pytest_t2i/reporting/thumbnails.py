@@ -1,0 +1,79 @@
+"""Small pictures for reports, kept beside the store so that a second report is fast."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pytest_t2i.errors import StoreError
+from pytest_t2i.store.files import write_whole
+
+SIDE = 96
+"""Longer side in pixels."""
+QUALITY = 72
+
+
+def thumbnails(files: Iterable[str]) -> dict[str, str]:
+    """A data URI per image file; a file that is gone or cannot be read has none."""
+    wanted = list(dict.fromkeys(files))
+    found = {file: _cached(Path(file)) for file in wanted}
+    missing = [file for file, content in found.items() if content is None]
+    # Pillow decodes outside the interpreter's lock, so threads do share the work.
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        found |= zip(missing, pool.map(_make, map(Path, missing)), strict=True)
+    return {file: _data_uri(content) for file, content in found.items() if content is not None}
+
+
+def cache_path(file: Path) -> Path | None:
+    """``<store>/images/ab/<key>.png`` -> ``<store>/thumbnails/<key>.webp``; None elsewhere."""
+    if len(file.parents) <= 2 or file.parents[1].name != "images":  # noqa: PLR2004 - two folders up
+        return None
+    return file.parents[2] / "thumbnails" / f"{file.stem}.webp"
+
+
+def _cached(file: Path) -> bytes | None:
+    cache = cache_path(file)
+    if cache is None:
+        return None
+    try:
+        if cache.stat().st_mtime_ns < file.stat().st_mtime_ns:
+            return None
+        return cache.read_bytes()
+    except OSError:
+        return None
+
+
+def _make(file: Path) -> bytes | None:
+    content = _shrunk(file)
+    cache = cache_path(file)
+    if content is None or cache is None:
+        return content
+    try:
+        write_whole(cache, content)
+    except StoreError:
+        # A read-only store makes the next report slower, not this one impossible.
+        return content
+    return content
+
+
+def _shrunk(file: Path) -> bytes | None:
+    from PIL import Image
+
+    try:
+        with Image.open(file) as image:
+            small = image.convert("RGB")
+            small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        content = io.BytesIO()
+        small.save(content, "WEBP", quality=QUALITY)
+    # Pillow tells of a broken PNG with SyntaxError.
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+    return content.getvalue()
+
+
+def _data_uri(content: bytes) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(content).decode()}"

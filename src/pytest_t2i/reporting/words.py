@@ -1,0 +1,85 @@
+"""Numbers and names as readers see them on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pytest_t2i.data import Interval
+from pytest_t2i.record import Counts
+
+MINUS = "\u2212"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """``+0.85``, with a true minus sign; no sign at 0."""
+    text = f"{value:+.{digits}f}"
+    if float(text) == 0:
+        return text[1:]
+    return text.replace("-", MINUS)
+
+
+def plain(value: float | None, digits: int = 3) -> str:
+    """``0.850``, or a dash where there is none."""
+    return "\u2013" if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def interval_words(interval: Interval | None, digits: int = 2) -> str:
+    """``+0.85 [+0.70, +0.93]``, or what its absence means."""
+    if interval is None:
+        return "no clear image"
+    ends = f"{signed(interval.low, digits)}, {signed(interval.high, digits)}"
+    return f"{signed(interval.estimate, digits)} [{ends}]"
+
+
+def spoken(gap: Interval) -> str:
+    """Which way a gap leans, when its interval says so."""
+    if gap.low > 0:
+        return "leans masculine"
+    return "leans feminine" if gap.high < 0 else "0 lies within the interval"
+
+
+def counted(counts: Counts) -> str:
+    """``12 male, 7 female, 1 undetected (no face)``."""
+    parts = [f"{count} {label}" for label, count in ordered(counts.labels)]
+    if counts.undetected:
+        reasons = ", ".join(
+            f"{count} {reason_words(reason)}" for reason, count in sorted(counts.undetected.items())
+        )
+        parts.append(f"{sum(counts.undetected.values())} undetected ({reasons})")
+    return ", ".join(parts) or "no image"
+
+
+def ordered(labels: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Labels in a fixed order, male first as in Lyu Table 7."""
+    return sorted(labels.items(), key=lambda pair: (pair[0] != "male", pair[0] != "female", pair[0]))
+
+
+def reason_words(reason: str) -> str:
+    """``no_face`` as words."""
+    return reason.replace("_", " ").strip()
+
+
+def undetected_reason(word: str) -> str | None:
+    """The reason in an image's ``undetected:reason``; None for a label."""
+    start, colon, reason = word.partition(":")
+    return reason_words(reason) if start == "undetected" and colon else None
+
+
+def anchor(identifier: str) -> str:
+    """An id as a link target: no blanks."""
+    return "-".join(identifier.split())
+
+
+def moment(created: str) -> str:
+    """``2026-11-20 17:07 UTC`` of an ISO time; other text as it is."""
+    try:
+        return datetime.fromisoformat(created).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return created
+
+
+def duration(seconds: float) -> str:
+    """``3 min 29 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,144 @@
+"""Names become models, detectors, encoders; nothing heavy loads before it must."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i.catalogue import papers, read_catalogues
+from pytest_t2i.components import Components
+from pytest_t2i.config import Settings
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.planning import DetectorRef
+from pytest_t2i.registry import Registries, Registry, import_factory
+from pytest_t2i.store import Store
+
+
+class Loaded:
+    """A model that counts how often it is loaded."""
+
+    count = 0
+
+    def __init__(self, options):
+        Loaded.count += 1
+        self.options, self.fingerprint = options, f"loaded from {options.source}"
+
+
+@pytest.fixture
+def components(tmp_path):
+    def make(**settings):
+        made = Components(Settings(**settings), Store(tmp_path / "store"))
+        made.registries.models.update({"diffusers": Loaded, "mine": Loaded})
+        made.registries.detectors.update({"clip": Loaded})
+        Loaded.count = 0
+        return made
+
+    return make
+
+
+def test_the_papers_models_are_in_the_catalogue():
+    found = read_catalogues(Registries().catalogues)
+    assert {"sdxl", "sd3", "sd3.5", "sd1.4", "sd2.0", "sd2.1", "dreamlike", "flux-dev",
+            "flux-schnell"} <= set(found.models)  # fmt: skip
+    assert found.models["sdxl"].options.defaults.steps == 50
+    assert papers().is_file()
+
+
+def test_an_alias_brings_its_settings(components):
+    options = components(model="sdxl").model().get().options
+    assert options.source == "stabilityai/stable-diffusion-xl-base-1.0"
+    assert (options.defaults.width, options.dtype) == (1024, "float16")
+
+
+def test_options_win_over_the_catalogue(components):
+    options = components(model="sdxl", dtype="float32", device="cpu").model().get().options
+    assert (options.dtype, options.device) == ("float32", "cpu")
+
+
+@pytest.mark.parametrize("name", ["owner/name", "mine", "mine:part"])
+def test_hub_ids_and_registered_models(components, name):
+    assert components(model=name).model().get().fingerprint.startswith("loaded from")
+
+
+def test_a_local_folder_loads_once_and_is_remembered(components, tmp_path):
+    folder = tmp_path / "pipeline"
+    folder.mkdir()
+    (folder / "model_index.json").write_text("{}")
+    first = components(model=str(folder)).model()
+    assert first.fingerprint.endswith("pipeline")
+    assert Loaded.count == 1
+    second = components(model=str(folder)).model()
+    assert second.fingerprint == first.fingerprint
+    assert Loaded.count == 0
+    (folder / "model_index.json").write_text("{ }")
+    assert components(model=str(folder)).model().fingerprint
+    assert Loaded.count == 1
+
+
+def test_a_hub_id_is_asked_every_time(components):
+    for _ in range(2):
+        assert components(model="owner/name").model().fingerprint
+        assert Loaded.count == 1
+
+
+@pytest.mark.parametrize("name", ["sdxxl", "./nowhere", "~/nowhere", "a/b/c", "mine2"])
+def test_unknown_models_are_answered_with_the_known(components, name):
+    with pytest.raises(UnknownNameError, match=r"Known: .*sdxl"):
+        components(model=name).model()
+
+
+def test_weights_are_aliases_folders_or_hub_ids(components):
+    made = components(model="sdxl")
+    assert made.detector(DetectorRef("clip:vit-b-32")).get().options.source.startswith("openai/")
+    assert made.detector(DetectorRef("clip:owner/x")).get().options.source == "owner/x"
+    with pytest.raises(UnknownNameError, match="unknown weights"):
+        made.detector(DetectorRef("clip:vitb"))
+
+
+def test_unknown_detectors_are_answered_with_the_known(components):
+    with pytest.raises(UnknownNameError, match="Did you mean 'clip'"):
+        components(model="sdxl").detector(DetectorRef("clp"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[models.a]\nsteps = 3\n", r"\[models.a\]: expected a table with a path"),
+        ("[models.a]\npath = 'x'\nstep = 3\n", r"\[models.a\] step: unknown key"),
+        ("[weights]\nclip = 3\n", r"\[weights.clip\]"),
+        ("[weights.clip]\na = 3\n", r"\[weights.clip\] a: expected a path"),
+        ("[models", "not valid TOML"),
+    ],
+)
+def test_bad_catalogues(tmp_path, text, problem):
+    (tmp_path / "c.toml").write_text(text)
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    with pytest.raises(FileFormatError, match=problem):
+        read_catalogues(registry)
+
+
+def test_folders_beside_a_catalogue_are_found(tmp_path):
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "c.toml").write_text(
+        "[models.a]\npath = 'weights'\n[weights.clip]\nb = 'weights'\n"
+    )
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    found = read_catalogues(registry)
+    assert Path(found.models["a"].options.source) == tmp_path / "weights"
+    assert found.resolve_weights("clip", "b") == str(tmp_path / "weights")
+
+
+def test_factories_by_path():
+    assert import_factory("pathlib:Path") is Path
+    with pytest.raises(ConfigurationError, match="there is no module 'nowhere'"):
+        import_factory("nowhere:make")
+    with pytest.raises(UnknownNameError, match="Did you mean 'Path'"):
+        import_factory("pathlib:Pth")
+
+
+def test_what_is_no_factory_is_refused():
+    with pytest.raises(ConfigurationError, match="expected a factory for model 'mine', got 3"):
+        Registry("model").update({"mine": 3})
