@@ -19,12 +19,13 @@ from pytest_t2i.components import Components
 from pytest_t2i.config import Settings
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import T2IError
+from pytest_t2i.marker import read_marker
 from pytest_t2i.planning import DetectorRef
-from pytest_t2i.plugin import read_marker
 from pytest_t2i.record import Check, RunRecord, check_from_json
 from pytest_t2i.registry import Registries
-from pytest_t2i.session import Session, merged, work_from_json
+from pytest_t2i.session import Session
 from pytest_t2i.store import Store
+from pytest_t2i.workers import Workers
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
@@ -39,11 +40,7 @@ class Active:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config, self.settings = config, settings
-        # What xdist gives a worker process, and takes from it.
-        self.worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
-        self.is_worker = self.worker_input is not None
         self.error: str | None = None
-        self.worker_parts: list[dict[str, str]] = []
         self.record: RunRecord | None = None
         with usage_errors():
             self.recorded: Baseline | None = None
@@ -53,14 +50,13 @@ class Active:
                 limits.read_limits(settings.limits)
             store = Store(settings.store)
             self.session = Session(settings, config.rootpath, Components(settings, store))
+        self.workers = Workers(config, self.session)
 
     # start
 
     def pytest_sessionstart(self) -> None:
         """Every conftest.py of the arguments is loaded now: take what it registers."""
         with usage_errors():
-            if self.worker_input is not None:
-                self.session.components.run_id = self.worker_input["testrunuid"]
             registries: Registries = self.session.components.registries
             for kind in ("models", "detectors", "encoders"):
                 for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
@@ -82,7 +78,8 @@ class Active:
         """Make everything that the selected tests ask for; then they only read."""
         if session.testsfailed and not session.config.option.continue_on_collection_errors:
             return
-        if not self.is_worker and self._workers():
+        if self.workers.are_used:
+            self.workers.follow_progress()
             return
         for item in session.items:
             self._gather(item)
@@ -92,7 +89,7 @@ class Active:
         except pytest.UsageError as error:
             self.error = str(error)
             # Of a worker, every t2i test errors with the same line, and the controller tells it.
-            if not self.is_worker:
+            if not self.workers.is_worker:
                 raise
 
     def _gather(self, item: pytest.Item) -> None:
@@ -114,13 +111,10 @@ class Active:
     def _make(self) -> None:
         from pytest_t2i.making import make_once, make_shared
 
-        if self.is_worker:
+        if self.workers.is_worker:
             make_shared(self.session)
         else:
             make_once(self.session, self.config)
-
-    def _workers(self) -> bool:
-        return bool(getattr(self.config.option, "dist", "no") != "no")
 
     # fixtures
 
@@ -220,37 +214,25 @@ class Active:
     # end
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """An xdist worker is about to start."""
+        self.workers.start(node)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """What an xdist worker did."""
-        part = getattr(node, "workeroutput", {}).get("t2i")
-        if part:
-            self.session.components.run_id = node.workerinput["testrunuid"]
-            self.worker_parts.append(part)
-            self.error = self.error or part["error"] or None
+        """An xdist worker is done."""
+        self.error = self.workers.stop(node) or self.error
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker hands over what it did; else the reports are written."""
-        if self.is_worker:
-            asks = merged(list(self.session.asked.values()))
-            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
-            output["t2i"] = {
-                "work": json.dumps(asdict(self.session.work)),
-                "asked": pickled(asks),
-                "error": self.error or "",
-            }
+        if self.workers.is_worker:
+            self.workers.hand_over(self.error)
             return
         if self.error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        self._adopt_workers()
+        self.workers.adopt()
         self._write_reports()
-
-    def _adopt_workers(self) -> None:
-        if not self.worker_parts:
-            return
-        self.session.work = work_from_json(part["work"] for part in self.worker_parts)
-        for number, ask in enumerate(unpickled(self.worker_parts[0]["asked"])):
-            self.session.asked[f"merged {number}"] = ask
 
     def _write_reports(self) -> None:
         if not self.session.asked or self.error is not None:
@@ -266,7 +248,7 @@ class Active:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """A summary one can read in ten seconds."""
-        if self.error is not None and self.worker_parts:
+        if self.error is not None and self.workers.are_used:
             terminalreporter.write_line(f"ERROR: {self.error}", red=True)
         if self.record is not None:
             from pytest_t2i.reporting.terminal import summarise
@@ -296,19 +278,3 @@ def usage_errors() -> Iterator[None]:
         yield
     except T2IError as error:
         raise pytest.UsageError(str(error)) from error
-
-
-def pickled(value: Any) -> str:
-    """Frozen records as text, for another process of this run."""
-    import base64
-    import pickle
-
-    return base64.b64encode(pickle.dumps(value)).decode()
-
-
-def unpickled(text: str) -> Any:
-    """The records of a worker of this run."""
-    import base64
-    import pickle
-
-    return pickle.loads(base64.b64decode(text))  # noqa: S301 - written by our own worker

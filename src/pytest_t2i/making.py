@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from pytest_t2i.progress import Bar, Lines, Progress
+from pytest_t2i.progress import Bar, Lines, Progress, Shared
 from pytest_t2i.session import Session
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def make_shared(session: Session) -> None:
             try:
                 with lock.acquire(timeout=0):
                     session.components.device = device
-                    session.make()
+                    session.make(Shared(session.progress_file))
                     session.store.remember(done, True)
                     return
             except Timeout:

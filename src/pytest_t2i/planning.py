@@ -10,6 +10,8 @@ from pytest_t2i.data import Attribute, GenerationSettings, Prompt, Request
 
 FINAL_LATENT = "final_latent"
 TEXT_EMBEDDING = "text_embedding"
+SPACES = ("prompt", "denoising", "image", "ssim")
+"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_t2i import config as options
-from pytest_t2i.errors import T2IError
 
 if TYPE_CHECKING:
     from pytest_t2i.active import Active
@@ -53,6 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     from pytest_t2i.asking import ONE_BY_ONE, TOGETHER
+    from pytest_t2i.marker import read_marker
 
     ask = read_marker(metafunc.definition)
     for fixture in [*ONE_BY_ONE, *TOGETHER]:
@@ -75,21 +75,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("t2i"):
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
-
-
-def read_marker(item: pytest.Item) -> Any:
-    """The test's marker, checked; UsageError names the test."""
-    from pytest_t2i.asking import parse
-
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for marker in item.iter_markers("t2i"):
-        args += marker.args
-        kwargs = {**marker.kwargs, **kwargs}
-    try:
-        return parse(args, kwargs)
-    except T2IError as error:
-        raise pytest.UsageError(f"{item.nodeid}: {error}") from None
 
 
 def active(request: pytest.FixtureRequest) -> Active:

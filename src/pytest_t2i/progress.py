@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
-from typing import Protocol, TextIO
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from pytest_t2i.store.files import write_whole
 
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""
@@ -40,6 +44,60 @@ class Silent:
 
     def stop(self) -> None:
         """Nothing."""
+
+
+class Shared:
+    """Tells another process, through a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._now: dict[str, Any] = {"title": "", "total": 0, "done": 0, "notes": []}
+
+    def start(self, title: str, total: int) -> None:
+        """See Progress."""
+        self._tell(title=title, total=total, done=0)
+
+    def advance(self, count: int) -> None:
+        """See Progress."""
+        self._tell(done=self._now["done"] + count)
+
+    def say(self, note: str) -> None:
+        """See Progress."""
+        self._tell(notes=[*self._now["notes"], note])
+
+    def stop(self) -> None:
+        """See Progress."""
+        self._tell(title="")
+
+    def _tell(self, **changed: Any) -> None:
+        self._now.update(changed)
+        write_whole(self._file, json.dumps(self._now).encode())
+
+
+class Follower:
+    """Shows the progress that another process shares."""
+
+    def __init__(self, file: Path, shown: Progress) -> None:
+        self._file, self._shown = file, shown
+        self._last: dict[str, Any] = {"title": "", "done": 0, "notes": []}
+
+    def look(self) -> None:
+        """Show what is new since the last look."""
+        try:
+            now = json.loads(self._file.read_bytes())
+        except (OSError, ValueError):
+            return
+        last, self._last = self._last, now
+        for note in now["notes"][len(last["notes"]) :]:
+            self._shown.say(note)
+        same = now["title"] == last["title"]
+        if last["title"] and not same:
+            self._shown.stop()
+        if now["title"] and not same:
+            self._shown.start(now["title"], now["total"])
+        done = now["done"] - (last["done"] if same else 0)
+        if now["title"] and done > 0:
+            self._shown.advance(done)
 
 
 class Lines:

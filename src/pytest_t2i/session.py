@@ -52,6 +52,11 @@ class Session:
         return self.components.store
 
     @property
+    def progress_file(self) -> Path:
+        """Where the worker that makes images tells how far it is."""
+        return self.store.folder / "locks" / f"{self.components.run_id}.progress"
+
+    @property
     def detectors(self) -> tuple[str, ...]:
         """Detectors by name; the first one's word decides."""
         if self.settings.detectors:

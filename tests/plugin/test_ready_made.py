@@ -58,7 +58,8 @@ def test_a_space_that_cannot_be_seen_is_inconclusive(project):
         "import pytest\nfrom pytest_t2i import limit, triplet\n"
         "@pytest.mark.t2i(triplet('a person'))\n"
         "def test_gap(triplets):\n"
-        "    assert abs(triplets.similarity_gap('denoising')) <= limit('similarity_gap.denoising')\n"
+        "    gap = triplets.similarity_gap('denoising')\n"
+        "    assert abs(gap) <= limit('similarity_gap.denoising')\n"
     )
     with (project.path / "mine" / "manifest.csv").open("w", newline="") as file:
         writer = csv.writer(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from pytest_t2i.progress import Bar, Lines
+from pytest_t2i.progress import Bar, Follower, Lines, Shared
 
 
 def test_plain_lines_come_every_ten_seconds_and_at_the_end():
@@ -31,3 +31,21 @@ def test_the_bar_shows_what_is_done():
     bar.stop()
     assert "4/4" in file.getvalue()
     assert "a note" in file.getvalue()
+
+
+def test_progress_is_followed_from_another_process(tmp_path):
+    told: list[str] = []
+    shared = Shared(tmp_path / "progress")
+    follower = Follower(tmp_path / "progress", Lines(told.append, clock=lambda: 1.0))
+    follower.look()
+    shared.start("making images", 4)
+    shared.advance(2)
+    follower.look()
+    shared.say("a note")
+    shared.advance(2)
+    follower.look()
+    shared.stop()
+    follower.look()
+    assert told[0] == "t2i: making images: 4 images"
+    assert told[1] == "t2i: a note"
+    assert told[2].startswith("t2i: making images: 4/4")

@@ -30,12 +30,14 @@ class Settings:
 
 
 DEFAULT_MINUTES = {
-    "autoencoder": 22.0,
+    "autoencoder": 32.0,
     "clip": 22.0,
-    "decoder": 15.0,
-    "vision": 15.0,
-    "balanced": 35.0,
-    "biased": 10.0,
+    "decoder": 10.0,
+    "vision": 25.0,
+    "balanced": 40.0,
+    "biased": 15.0,
+    "balanced-again": 5.0,
+    "biased-again": 8.0,
 }
 """Training time of each stage on two CPU cores."""
 IMAGES_PER_CONCEPT = 60

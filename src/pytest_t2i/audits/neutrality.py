@@ -14,10 +14,7 @@ from pytest_t2i.data import Interval, Prompt, Triplet
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.measurement import Measurement
 from pytest_t2i.metrics import INFO, similarity, ssim
-from pytest_t2i.planning import FINAL_LATENT, TEXT_EMBEDDING, Need
-
-SPACES = ("prompt", "denoising", "image", "ssim")
-"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
+from pytest_t2i.planning import FINAL_LATENT, SPACES, TEXT_EMBEDDING, Need
 
 
 class Pair(NamedTuple):

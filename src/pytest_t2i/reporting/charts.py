@@ -91,6 +91,19 @@ def bias_groups(record: RunRecord) -> list[Group]:
     ]
 
 
+def side_by_side(groups: Sequence[Group]) -> list[list[Group]]:
+    """Groups in two columns of about the same height, one column for a single group."""
+    columns: list[list[Group]] = [[], []]
+    for group in sorted(groups, key=lambda one: -len(one.rows)):
+        min(columns, key=_height).append(group)
+    return [column for column in columns if column]
+
+
+def _height(column: Sequence[Group]) -> int:
+    # A heading with its scale takes the room of about three rows.
+    return sum(len(group.rows) + 3 for group in column)
+
+
 def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
     """Prompts of each axis, from most male to most female; those without a score last."""
     groups: dict[str, list[PromptRecord]] = {}

@@ -126,7 +126,7 @@ def _title(image: ImageRecord, words: list[tuple[str, str]]) -> str:
     lines = [f"seed {image.seed}", *(f"{name}: {_said(word)}" for name, word in words)]
     scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(image.scores.items()))
     name = Path(image.file).name if image.file is not None else ""
-    return "\n".join([*lines, *([f"scores: {scores}"] if scores else []), *([name] if name else [])])
+    return "\n".join([*lines, *(one for one in (scores and f"scores: {scores}", name) if one)])
 
 
 def _link(file: str, folder: Path) -> str:

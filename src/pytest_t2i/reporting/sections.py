@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.record import Check, ModelScore, RunRecord
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
-from pytest_t2i.reporting.words import duration, interval_words, moment, plain, reason_words
+from pytest_t2i.reporting.words import (
+    counted,
+    duration,
+    moment,
+    plain,
+    reason_words,
+    signed,
+)
 
 Table = list[tuple[str, str]]
 
@@ -45,18 +53,26 @@ class Figure:
     """Anchor of the section that explains it."""
 
 
-HEADLINES = {
-    Outcome.FAIL: "Outside the limits, on the evidence of these images.",
-    Outcome.PASS: "Nothing measured is outside its limit.",
-    Outcome.INCONCLUSIVE: "Too few images to decide.",
-}
-
-
 def headline(record: RunRecord) -> str:
     """The verdict in one sentence."""
     if not record.checks:
         return "Nothing was compared with a limit: this run only measured."
-    return HEADLINES[record.outcome]
+    if record.outcome is Outcome.FAIL:
+        return f"Outside the limits: {_failed(record.checks)}."
+    if record.outcome is Outcome.PASS:
+        return "Nothing measured is outside its limit."
+    return "Too few images to decide."
+
+
+def _failed(checks: Sequence[Check]) -> str:
+    total = Counter(check.metric for check in checks)
+    failed = Counter(check.metric for check in checks if check.outcome is Outcome.FAIL)
+    parts = []
+    for metric, count in sorted(failed.items(), key=lambda pair: total[pair[0]]):
+        name = metric.replace("_", " ")
+        of_several = f"{count} of {total[metric]} {name}s"
+        parts.append(f"the {name}" if total[metric] == 1 else of_several)
+    return ", ".join(parts)
 
 
 def facts(record: RunRecord) -> Table:
@@ -98,7 +114,8 @@ def figures(record: RunRecord) -> Iterator[Figure]:
     if gaps:
         widest = max(gaps, key=lambda g: abs(g.gap.estimate) if g.gap else 0.0)
         notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
-        yield Figure("Similarity gap", interval_words(widest.gap, 3).split(" ")[0], notes, None, "gaps")
+        value = signed(widest.gap.estimate, 3) if widest.gap else ""
+        yield Figure("Similarity gap", value, notes, None, "gaps")
     undetected = undetected_table(record)
     if undetected:
         name, reasons, total = undetected[0]
@@ -158,15 +175,34 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
             groups.setdefault((check.metric, allowed, check.reason), []).append(check)
     return [
         CheckGroup(metric.replace("_", " "), allowed, reason, tuple(sorted(found, key=_excess)))
-        for (metric, allowed, reason), found in sorted(groups.items(), key=lambda g: len(g[1]))
+        for (metric, allowed, reason), found in sorted(groups.items(), key=_whole_first)
     ]
+
+
+def subject_notes(record: RunRecord) -> dict[str, str]:
+    """What was seen of a check's subject, in a few words."""
+    notes = {
+        one.id: counted(next(iter(one.counts.values()))) for one in record.prompts if one.counts
+    }
+    for one in record.stereotypes:
+        if one.share is not None:
+            notes[one.id] = (
+                f"{one.share.estimate:.0%} of images, {one.expected:.1%} in the real world"
+            )
+    return notes
 
 
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
-def _excess(check: Check) -> tuple[float, str]:
-    return (-abs((check.estimate or 0.0) - check.bound), check.subject)
+def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool, int]:
+    (metric, _, _), checks = group
+    return (metric != "model_bias_score", len(checks))
+
+
+def _excess(check: Check) -> tuple[float, float, str]:
+    distance = abs((check.estimate or 0.0) - check.bound)
+    return (-distance, 1.0 if check.p_value is None else check.p_value, check.subject)
 
 
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:

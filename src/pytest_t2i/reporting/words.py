@@ -52,7 +52,9 @@ def counted(counts: Counts) -> str:
 
 def ordered(labels: Mapping[str, int]) -> list[tuple[str, int]]:
     """Labels in a fixed order, male first as in Lyu Table 7."""
-    return sorted(labels.items(), key=lambda pair: (pair[0] != "male", pair[0] != "female", pair[0]))
+    return sorted(
+        labels.items(), key=lambda pair: (pair[0] != "male", pair[0] != "female", pair[0])
+    )
 
 
 def reason_words(reason: str) -> str:

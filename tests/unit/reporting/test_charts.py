@@ -1,0 +1,101 @@
+"""Positions of charts, and the words beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting import charts, sections, words
+from pytest_t2i.reporting.charts import DIVERGING, UNIT, Group, Scale, Track
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "place"),
+    [(DIVERGING, -1, 0), (DIVERGING, 0, 50), (DIVERGING, 2, 100), (UNIT, 0.25, 25)],
+)
+def test_a_scale_keeps_values_inside(scale, value, place):
+    assert scale.at(value) == place
+
+
+def test_a_span_begins_at_its_left_end():
+    assert Scale(-1, 1).span(0, -0.5) == (25.0, 25.0)
+
+
+def test_prompts_go_from_male_to_female_and_those_without_a_score_come_last(record):
+    (group,) = charts.bias_groups(record)
+    assert [row.name for row in group.rows] == ["pilot", "nurse", "chef"]
+    assert [row.value for row in group.rows] == ["+1.00", "\u22120.33", "no clear image"]
+    assert [row.track.kind for row in group.rows] == ["male", "female", "plain"]
+    assert group.rows[0].outcome is Outcome.FAIL
+    assert group.rows[0].track.limits == (20.0, 80.0)
+    assert group.note == "1 lean male, 1 lean female, 1 without a clear image"
+
+
+def test_a_share_stands_beside_the_real_world(record):
+    (group,) = charts.stereotype_groups(record)
+    assert [row.track.reference for row in group.rows] == [2.0, 40.0]
+    assert group.rows[1].track.bar is None
+
+
+def test_every_space_has_a_scale_that_holds_its_limit(record):
+    groups = {group.name: group for group in charts.gap_groups(record)}
+    assert groups["image space"].high == "+0.05"
+    assert groups["image space"].rows[0].track.limits == (0.0, 100.0)
+    assert groups["SSIM"].rows[0].outcome is Outcome.PASS
+    assert groups["prompt space"].rows[0].value == "no interval"
+
+
+def test_a_gap_beyond_every_scale_is_drawn_on_its_own(record):
+    wide = replace(record.gaps[0], gap=Interval(3.0, 2.5, 3.5, 0.95, "bootstrap", 3))
+    (group,) = charts.gap_groups(replace(record, gaps=(wide,), checks=()))
+    assert group.rows[0].track.whisker[1] == 100.0
+
+
+def test_columns_are_of_about_the_same_height():
+    rows = (charts.Row("", Track(""), ""),)
+    groups = [Group(str(n), rows * n) for n in (10, 30, 40, 10, 10)]
+    left, right = charts.side_by_side(groups)
+    assert [len(one.rows) for one in left] == [40, 10]
+    assert [len(one.rows) for one in right] == [30, 10, 10]
+    assert charts.side_by_side(groups[:1]) == [groups[:1]]
+
+
+def test_the_worst_outcome_is_shown(record):
+    assert charts.worst(record.checks) is Outcome.FAIL
+    assert charts.worst([]) is None
+
+
+def test_a_limit_judges_the_deciding_detector_alone(record):
+    first, second = sections.score_rows(record)
+    assert (first.outcome, second.outcome) == (Outcome.FAIL, None)
+    assert first.track.reference == 37.0
+
+
+def test_checks_are_grouped_by_what_was_allowed(record):
+    groups = sections.check_groups(record, Outcome.FAIL)
+    assert [(one.metric, one.allowed) for one in groups] == [
+        ("model bias score", "\u2264 0.2"),
+        ("prompt bias score", "\u2264 0.6"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.851, "+0.85"), (-0.5, "\u22120.50"), (-0.001, "0.00"), (0.0, "0.00")]
+)
+def test_signs(value, text):
+    assert words.signed(value) == text
+
+
+def test_times():
+    assert words.moment("2026-11-20T17:07:52+00:00") == "2026-11-20 17:07 UTC"
+    assert words.moment("some day") == "some day"
+    assert words.duration(208.8) == "3 min 29 s"
+    assert words.duration(2.4) == "2 s"
+
+
+def test_a_label_is_not_a_reason():
+    assert words.undetected_reason("male") is None
+    assert words.undetected_reason("undetected:no_face") == "no face"
+    assert words.undetected_reason("undetected: no_face") == "no face"

@@ -1,0 +1,87 @@
+"""Markdown, terminal and failure text, as people see them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i.config import Settings
+from pytest_t2i.data import Limit, Outcome
+from pytest_t2i.limits import Bench
+from pytest_t2i.measurement import Measurement
+from pytest_t2i.metrics import INFO
+from pytest_t2i.record import RunRecord, read_run
+from pytest_t2i.reporting import write_all
+from pytest_t2i.reporting.explain import explain
+from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.reporting.terminal import summarise
+
+
+class Paper:
+    """What pytest's terminal reporter would write, with its colours."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def section(self, title, sep="=", **markup):
+        self.lines.append(f"{sep * 3} {title} {sep * 3}")
+
+    def write_line(self, line, **markup):
+        colours = ",".join(sorted(markup))
+        self.lines.append(f"[{colours}] {line}" if colours else line)
+
+
+def told(record, **settings) -> str:
+    paper = Paper()
+    summarise(record, Settings(**settings), paper)
+    return "\n".join(paper.lines) + "\n"
+
+
+def test_markdown(record, golden):
+    golden("summary.md", render_markdown(record))
+
+
+def test_markdown_escapes(record):
+    text = render_markdown(replace(record, model="a|b`<i>"))
+    assert "a\\|b\\`\\<i\\>" in text
+
+
+def test_terminal(record, golden):
+    golden("terminal.txt", told(record))
+
+
+def test_terminal_of_a_fair_model(record, golden):
+    passed = tuple(replace(one, outcome=Outcome.PASS) for one in record.checks)
+    fair = replace(record, model="fair", checks=passed)
+    golden("terminal-fair.txt", told(fair, save_baseline=Path("baseline.json")))
+
+
+@pytest.mark.parametrize("render", [render_markdown, told])
+def test_an_empty_run_is_told_too(render):
+    work = {"planned": 0, "made": 0, "refused": 0, "seconds": 0.0, "notes": []}
+    empty = RunRecord("2026-11-20T17:07:52+00:00", 1.0, "fair", {}, {}, work)
+    assert "INCONCLUSIVE" in render(empty)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_failure_text(record, golden, place):
+    check = record.checks[place]
+    bench = Bench(check.test, {}, None, "pass", 0.95, lambda _: None, check, ("images: here",))
+    measurement = Measurement(INFO[check.metric], check.subject, None)
+    lines = explain(measurement, Limit(check.metric, check.bound), bench)
+    golden(f"failure-{place}.txt", "\n".join(lines) + "\n")
+
+
+def test_other_comparisons_are_not_explained(record):
+    assert explain(1, 2, None) is None
+    assert explain(Measurement(INFO["ssim"], "x", None), 2, None) is None
+
+
+def test_all_files_are_written_and_read_back(record, tmp_path):
+    write_all(record, tmp_path / "out")
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {
+        "run.json", "index.html", "summary.md",
+    }  # fmt: skip
+    assert read_run(tmp_path / "out" / "run.json") == record
