@@ -66,9 +66,12 @@ class Session:
 
     @property
     def encoder(self) -> str:
-        """The encoder of image space."""
+        """The encoder of image space: the detector's, where it has one, so that one is loaded."""
         entry = self.components.catalogue.models.get(self.settings.model or "")
-        return entry.encoder if entry and entry.encoder else "clip"
+        if entry and entry.encoder:
+            return entry.encoder
+        base = self.detectors[0].partition(":")[0]
+        return self.detectors[0] if base in self.components.registries.encoders else "clip"
 
     @property
     def generation(self) -> GenerationSettings:

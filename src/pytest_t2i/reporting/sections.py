@@ -201,8 +201,9 @@ def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool,
 
 
 def _excess(check: Check) -> tuple[float, float, str]:
-    distance = abs((check.estimate or 0.0) - check.bound)
-    return (-distance, 1.0 if check.p_value is None else check.p_value, check.subject)
+    beyond = (check.estimate or 0.0) - check.bound
+    nearer = beyond if check.operator.startswith(">") else -beyond
+    return (nearer, 1.0 if check.p_value is None else check.p_value, check.subject)
 
 
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:

@@ -1,0 +1,54 @@
+"""docs/run-json.md says what run.json holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i import record as records
+from pytest_t2i.data import Interval, Outcome, Undetected
+from pytest_t2i.runner import Work
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
+PARTS = {
+    "The run": records.RunRecord,
+    "Interval": Interval,
+    "checks": records.Check,
+    "model_scores": records.ModelScore,
+    "prompts": records.PromptRecord,
+    "stereotypes": records.StereotypeRecord,
+    "gaps": records.GapRecord,
+}
+
+
+def named(section):
+    """First columns of the tables of a section."""
+    text = DOCUMENT.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+@pytest.mark.parametrize("section", PARTS)
+def test_every_key_is_documented_and_nothing_else(section):
+    keys = {field.name for field in fields(PARTS[section])}
+    extra = {field.name for field in fields(records.ImageRecord)} if section == "prompts" else set()
+    if section == "The run":
+        extra = {"outcome"}
+    assert named(section) == keys | extra
+
+
+def test_words_are_documented():
+    work = {field.name for field in fields(Work)}
+    counts = {field.name for field in fields(records.Counts)}
+    assert {
+        one for one in (*Outcome, *Undetected, *work, *counts) if f"`{one}`" not in DOCUMENT
+    } == set()
+    assert f"`{records.SCHEMA}`" in DOCUMENT
+
+
+def test_the_document_speaks_of_what_is_written(record):
+    assert set(json.loads(record.to_json())) == named("The run")
