@@ -58,6 +58,7 @@ class Runner:
         if not plan.wants:
             return self.work
         keys = self.keys(plan)
+        self._check_observers(plan)
         self._embed_texts(plan)
         self._make(plan, keys)
         self._look(plan, keys)
@@ -68,6 +69,13 @@ class Runner:
         """The store's key of every request."""
         fingerprint = self.components.model().fingerprint
         return {request: request.key(fingerprint) for request in plan}
+
+    def _check_observers(self, plan: Plan) -> None:
+        """Find out now, before a GPU second is spent, that a detector cannot be had."""
+        for ref in {ref for wants in plan.wants.values() for ref in wants.detectors}:
+            _ = self.components.detector(ref).fingerprint
+        for name in {name for wants in plan.wants.values() for name in wants.encoders}:
+            _ = self.components.encoder(name).fingerprint
 
     # prompt space
 

@@ -100,21 +100,12 @@ class Session:
     def make_plan(self) -> Plan:
         """Everything the collected tests ask for."""
         plan = Plan(self.generation)
+        refs = [DetectorRef(name) for name in self.detectors]
         for ask in self.asked.values():
-            plan.add_all(
-                parity.needs(
-                    ask.prompts,
-                    [self.seeds(one, ask) for one in ask.prompts],
-                    [DetectorRef(name) for name in self.detectors],
-                )
-            )
-            plan.add_all(
-                stereotyping.needs(
-                    ask.stereotypes,
-                    [self.seeds(one.prompt, ask) for one in ask.stereotypes],
-                    self.detectors[0],
-                )
-            )
+            seeds = [self.seeds(one, ask) for one in ask.prompts]
+            plan.add_all(parity.needs(ask.prompts, seeds, refs))
+            seeds = [self.seeds(one.prompt, ask) for one in ask.stereotypes]
+            plan.add_all(stereotyping.needs(ask.stereotypes, seeds, refs))
             seeds = [self.seeds(one.neutral, ask) for one in ask.triplets]
             plan.add_all(neutrality.needs(ask.triplets, seeds, ask.spaces, self.encoder))
         return plan

@@ -118,7 +118,7 @@ def conditions(session: Session) -> dict[str, Any]:
 def _prompts(session: Session, asks: list[Ask]) -> Iterator[PromptRecord]:
     seen: set[str] = set()
     for ask in asks:
-        for prompt in ask.prompts:
+        for prompt in [*ask.prompts, *(one.prompt for one in ask.stereotypes)]:
             if prompt.text not in seen:
                 seen.add(prompt.text)
                 yield _prompt(session, session.sample(prompt, ask))

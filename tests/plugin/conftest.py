@@ -81,8 +81,9 @@ class Project:
     def run(self, *arguments: str, model: str | None = "fair") -> pytest.RunResult:
         """Run pytest in a process of its own."""
         named = ["--t2i-model", model] if model and "--t2i-model" not in arguments else []
-        chosen = [*named, "--t2i-detector", "colour"] if model else []
-        return self.pytester.runpytest_subprocess(*chosen, *arguments)
+        if "--t2i-detector" not in arguments:
+            named += ["--t2i-detector", "colour"] if model else []
+        return self.pytester.runpytest_subprocess(*named, *arguments)
 
     def refused(self, *arguments: str) -> tuple[int, str]:
         """Run pytest in this process, for what ends before anything is made: exit code, text."""

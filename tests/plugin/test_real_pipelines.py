@@ -1,4 +1,4 @@
-"""The whole way with pipelines of the true classes: tiny random weights, loaded as SDXL would be."""
+"""The whole way with pipelines of the true classes: tiny random weights, loaded as SDXL is."""
 
 from __future__ import annotations
 

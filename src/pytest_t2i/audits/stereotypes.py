@@ -17,11 +17,18 @@ PRESENT = "present"
 
 
 def needs(
-    stereotypes: Sequence[Stereotype], seeds: Sequence[tuple[int, ...]], detector: str
+    stereotypes: Sequence[Stereotype],
+    seeds: Sequence[tuple[int, ...]],
+    detectors: Sequence[DetectorRef],
 ) -> list[Need]:
-    """What a stereotype score asks for: the attribute looked for in every image."""
+    """What a stereotype score asks for: the attribute looked for in every image.
+
+    The detectors' own labels are asked for too: reports show each image with its label, and an
+    image is encoded once however many look at it.
+    """
+    decides = detectors[0].name
     return [
-        Need(one.prompt, mine, frozenset({DetectorRef(detector, one.attribute)}))
+        Need(one.prompt, mine, frozenset({*detectors, DetectorRef(decides, one.attribute)}))
         for one, mine in zip(stereotypes, seeds, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.record import RunRecord
-from pytest_t2i.reporting import charts, pictures, sections, words
+from pytest_t2i.reporting import charts, checks, pictures, sections, words
 
 
 def render_html(record: RunRecord, folder: Path) -> str:
@@ -25,12 +25,12 @@ def render_html(record: RunRecord, folder: Path) -> str:
         style=style,
         script=script,
         policy=_policy(style, script),
-        headline=sections.headline(record),
+        headline=checks.headline(record),
         facts=sections.facts(record),
         figures=list(sections.figures(record)),
-        groups={one: sections.check_groups(record, one) for one in Outcome},
+        groups={one: checks.check_groups(record, one) for one in Outcome},
         anchors={prompt.id: words.anchor(prompt.id) for prompt in record.prompts},
-        notes=sections.subject_notes(record),
+        notes=checks.subject_notes(record),
         axes=charts.side_by_side(charts.bias_groups(record)),
         scores=sections.score_rows(record),
         stereotypes=charts.side_by_side(charts.stereotype_groups(record)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,6 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.record import Check, ModelScore, RunRecord
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.words import (
-    counted,
     duration,
     moment,
     plain,
@@ -20,16 +18,6 @@ from pytest_t2i.reporting.words import (
 )
 
 Table = list[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckGroup:
-    """Checks that share a metric, a bound and its reason."""
-
-    metric: str
-    allowed: str
-    reason: str
-    checks: tuple[Check, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +39,6 @@ class Figure:
     track: Track | None = None
     target: str = ""
     """Anchor of the section that explains it."""
-
-
-def headline(record: RunRecord) -> str:
-    """The verdict in one sentence."""
-    if not record.checks:
-        return "Nothing was compared with a limit: this run only measured."
-    if record.outcome is Outcome.FAIL:
-        return f"Outside the limits: {_failed(record.checks)}."
-    if record.outcome is Outcome.PASS:
-        return "Nothing measured is outside its limit."
-    return "Too few images to decide."
-
-
-def _failed(checks: Sequence[Check]) -> str:
-    total = Counter(check.metric for check in checks)
-    failed = Counter(check.metric for check in checks if check.outcome is Outcome.FAIL)
-    parts = []
-    for metric, count in sorted(failed.items(), key=lambda pair: total[pair[0]]):
-        name = metric.replace("_", " ")
-        of_several = f"{count} of {total[metric]} {name}s"
-        parts.append(f"the {name}" if total[metric] == 1 else of_several)
-    return ", ".join(parts)
 
 
 def facts(record: RunRecord) -> Table:
@@ -163,47 +129,6 @@ def _score_row(score: ModelScore, checks: Sequence[Check]) -> ScoreRow:
         reference=floor,
     )
     return ScoreRow(score, track, worst(checks))
-
-
-def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
-    """Checks of one outcome by metric and limit, the furthest outside first."""
-    groups: dict[tuple[str, str, str], list[Check]] = {}
-    for check in record.checks:
-        if check.outcome is outcome:
-            against = " more than the baseline" if check.against == "baseline" else ""
-            allowed = f"{SIGNS.get(check.operator, check.operator)} {check.bound:g}{against}"
-            groups.setdefault((check.metric, allowed, check.reason), []).append(check)
-    return [
-        CheckGroup(metric.replace("_", " "), allowed, reason, tuple(sorted(found, key=_excess)))
-        for (metric, allowed, reason), found in sorted(groups.items(), key=_whole_first)
-    ]
-
-
-def subject_notes(record: RunRecord) -> dict[str, str]:
-    """What was seen of a check's subject, in a few words."""
-    notes = {
-        one.id: counted(next(iter(one.counts.values()))) for one in record.prompts if one.counts
-    }
-    for one in record.stereotypes:
-        if one.share is not None:
-            notes[one.id] = (
-                f"{one.share.estimate:.0%} of images, {one.expected:.1%} in the real world"
-            )
-    return notes
-
-
-SIGNS = {"<=": "\u2264", ">=": "\u2265"}
-
-
-def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool, int]:
-    (metric, _, _), checks = group
-    return (metric != "model_bias_score", len(checks))
-
-
-def _excess(check: Check) -> tuple[float, float, str]:
-    beyond = (check.estimate or 0.0) - check.bound
-    nearer = beyond if check.operator.startswith(">") else -beyond
-    return (nearer, 1.0 if check.p_value is None else check.p_value, check.subject)
 
 
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:

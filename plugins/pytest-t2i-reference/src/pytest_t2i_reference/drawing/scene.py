@@ -145,8 +145,8 @@ def _draw_person(
     if not behind:
         draw_face_wear(canvas, person)
     if person.held != "none" and not behind:
-        side = rng.choice([-1, 1])
-        canvas.move_to(at.x + side * 0.29 * at.unit, min(0.8, at.y + 0.4 * at.unit), at.unit)
+        # Always the same hand: a small denoiser that may choose the side draws half an object on each.
+        canvas.move_to(at.x + 0.29 * at.unit, min(0.8, at.y + 0.4 * at.unit), at.unit)
         draw_held(canvas, person.held, skin)
 
 
