@@ -1,26 +1,23 @@
-"""Requests become batches, images, traces, features, detections; what is stored is not remade."""
+"""Requests become batches, batches images and traces; what is stored is not made again."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
 
 from pytest_t2i.components import Components
-from pytest_t2i.data import Detection, Generated, Request, Undetected, digest
-from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError, StoreError
+from pytest_t2i.data import Generated, Request, digest
+from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
 from pytest_t2i.models.pictures import is_black
-from pytest_t2i.planning import FINAL_LATENT, TEXT_EMBEDDING, DetectorRef, Plan, Wants
+from pytest_t2i.observer import DEFAULT_BATCH, Observer
+from pytest_t2i.planning import FINAL_LATENT, TEXT_EMBEDDING, Plan
 from pytest_t2i.progress import Progress
 from pytest_t2i.protocols import TextEmbedding
-from pytest_t2i.store import Store, StoredImage
+from pytest_t2i.store import Store
 from pytest_t2i.store.store import NewImage
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-DEFAULT_BATCH = 16
 WAIT_FOR_OTHERS = 0.2
 """Seconds between looks at what another process is making."""
 
@@ -38,7 +35,7 @@ class Work:
     """Remarks for the user, such as a batch halved for want of memory."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Runner:
     """Carries out a plan."""
 
@@ -47,6 +44,11 @@ class Runner:
     progress: Progress
     batch: int | None = None
     work: Work = field(default_factory=Work)
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Looks at what is made."""
+        return Observer(self.components, self.store, self.progress, self.batch)
 
     def run(self, plan: Plan) -> Work:
         """Make what is missing, then have it looked at.
@@ -58,10 +60,11 @@ class Runner:
         if not plan.wants:
             return self.work
         keys = self.keys(plan)
-        self._check_observers(plan)
+        self.observer.check(plan)
         self._embed_texts(plan)
         self._make(plan, keys)
-        self._look(plan, keys)
+        self.observer.look(plan, keys)
+        self.work.detected = self.observer.detected
         self.work.seconds = time.monotonic() - started
         return self.work
 
@@ -69,13 +72,6 @@ class Runner:
         """The store's key of every request."""
         fingerprint = self.components.model().fingerprint
         return {request: request.key(fingerprint) for request in plan}
-
-    def _check_observers(self, plan: Plan) -> None:
-        """Find out now, before a GPU second is spent, that a detector cannot be had."""
-        for ref in {ref for wants in plan.wants.values() for ref in wants.detectors}:
-            _ = self.components.detector(ref).fingerprint
-        for name in {name for wants in plan.wants.values() for name in wants.encoders}:
-            _ = self.components.encoder(name).fingerprint
 
     # prompt space
 
@@ -174,7 +170,8 @@ class Runner:
         pictures = {keys[r]: g.image for r, g in zip(part, generated, strict=True)}
         wants = {keys[r]: plan.wants[r] for r in part}
         # Looked at while they are in memory; nothing is read back.
-        self._look_at(wants, self.store.images(list(wants)), lambda s: pictures[s.key])
+        stored = self.store.images(list(wants))
+        self.observer.look_at(wants, stored, lambda one: pictures[one.key])
 
     def _mark_unseen(
         self,
@@ -194,99 +191,6 @@ class Runner:
         if unseen:
             self.store.add_arrays(FINAL_LATENT, unseen)
 
-    # detections and features
-
-    def _look(self, plan: Plan, keys: dict[Request, str]) -> None:
-        wants = {keys[request]: wanted for request, wanted in plan.wants.items()}
-        stored = self.store.images(list(wants))
-        open_tasks = sum(1 for _ in self._tasks(wants, stored))
-        if not open_tasks:
-            return
-        self.progress.start("looking at images", len(wants))
-        try:
-            self._look_at(wants, stored, self._open, advance=True)
-        finally:
-            self.progress.stop()
-
-    def _open(self, stored: StoredImage) -> Image | None:
-        try:
-            return self.store.open_image(stored)
-        except (StoreError, OSError):
-            return None
-
-    def _look_at(
-        self,
-        wants: dict[str, Wants],
-        stored: dict[str, StoredImage],
-        picture: Callable[[StoredImage], Image | None],
-        *,
-        advance: bool = False,
-    ) -> None:
-        size = self.batch or DEFAULT_BATCH
-        names = list(wants)
-        step = max(size, DEFAULT_BATCH)
-        for start in range(0, len(names), step):
-            part = {key: wants[key] for key in names[start : start + step] if key in stored}
-            pictures: dict[str, Image | None] = {}
-            for task, missing in self._tasks(part, stored):
-                for key in missing:
-                    if key not in pictures:
-                        pictures[key] = picture(stored[key])
-                self._do(task, missing, pictures)
-            if advance:
-                self.progress.advance(len(names[start : start + step]))
-
-    def _tasks(
-        self, wants: dict[str, Wants], stored: dict[str, StoredImage]
-    ) -> Iterator[tuple[DetectorRef | str, list[str]]]:
-        """Each detector or encoder with the images it has not seen."""
-        for ref in _in_order({ref for one in wants.values() for ref in one.detectors}):
-            keys = [key for key, one in wants.items() if ref in one.detectors and key in stored]
-            seen = self.store.detections(keys, self.components.detector(ref).fingerprint)
-            if missing := [key for key in keys if key not in seen]:
-                yield ref, missing
-        for name in sorted({name for one in wants.values() for name in one.encoders}):
-            keys = [
-                key
-                for key, one in wants.items()
-                if name in one.encoders and key in stored and stored[key].undetected is None
-            ]
-            have = self.store.arrays(keys, self.components.encoder(name).fingerprint)
-            if missing := [key for key in keys if key not in have]:
-                yield name, missing
-
-    def _do(
-        self, task: DetectorRef | str, keys: list[str], pictures: dict[str, Image | None]
-    ) -> None:
-        if isinstance(task, str):
-            self._encode(task, [key for key in keys if pictures[key] is not None], pictures)
-        else:
-            self._detect(task, keys, pictures)
-
-    def _encode(self, name: str, keys: list[str], pictures: dict[str, Any]) -> None:
-        if not keys:
-            return
-        handle = self.components.encoder(name)
-        features = handle.get().encode([pictures[key] for key in keys])
-        self.store.add_arrays(handle.fingerprint, dict(zip(keys, features, strict=True)))
-
-    def _detect(self, ref: DetectorRef, keys: list[str], pictures: dict[str, Any]) -> None:
-        handle = self.components.detector(ref)
-        stored = self.store.images(keys)
-        found: dict[str, Detection] = {}
-        for key in keys:
-            reason = stored[key].undetected if key in stored else Undetected.UNREADABLE
-            if reason is None and pictures[key] is None:
-                reason = Undetected.UNREADABLE
-            if reason is not None:
-                found[key] = Detection(None, reason)
-        visible = [key for key in keys if key not in found]
-        if visible:
-            detections = handle.get().detect([pictures[key] for key in visible])
-            found |= dict(zip(visible, detections, strict=True))
-        self.store.add_detections(handle.fingerprint, found)
-        self.work.detected += len(found)
-
     def _say(self, note: str) -> None:
         self.work.notes.append(note)
         self.progress.say(note)
@@ -295,7 +199,3 @@ class Runner:
 def text_key(model: str, text: str) -> str:
     """The store's key of a prompt's text embedding."""
     return digest(["text", model, text])
-
-
-def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
-    return sorted(refs, key=lambda r: (r.name, r.attribute.name if r.attribute else "", str(r)))

@@ -20,6 +20,7 @@ LAYERS = (
     {"verdicts", "config", "record", "measurement"},
     {"models", "detectors", "encoders", "engines", "store"},
     {"components", "limits", "baselines", "progress"},
+    {"observer"},
     {"runner", "seeds"},
     {"audits"},
     {"asking", "marker"},
