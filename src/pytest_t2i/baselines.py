@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
-from pytest_t2i.store.files import write_whole
+from pytest_t2i.files import read_json, write_whole
 
 SCHEMA = "pytest-t2i/baseline/1"
 SHOWN = 5
@@ -74,20 +74,8 @@ class Baseline:
 
 def read_baseline(path: Path) -> Baseline:
     """A baseline file; FileFormatError says what is wrong and where."""
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileFormatError(
-            path, "no such baseline.", remedy=f"Record one: --t2i-save-baseline {path}"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
-    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-        found = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-        raise FileFormatError(path, f"expected schema {SCHEMA!r}, found {found!r}.")
+    remedy = f"Record one: --t2i-save-baseline {path}"
+    plain = read_json(path, SCHEMA, kind="baseline", remedy=remedy)
     try:
         return _from_plain(plain)
     except (KeyError, TypeError, AttributeError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.prompts.axes import read_toml
+from pytest_t2i.files import read_toml
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.registry import Registry
 

@@ -16,11 +16,11 @@ from pytest_t2i.catalogue import Catalogue, read_catalogues
 from pytest_t2i.config import Settings
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.files import stamp
 from pytest_t2i.planning import DetectorRef
 from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
 from pytest_t2i.registry import Factory, Registries, import_factory
 from pytest_t2i.store import Store
-from pytest_t2i.store.files import stamp
 
 T = TypeVar("T")
 LIBRARIES = ("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow")

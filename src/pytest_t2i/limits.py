@@ -10,8 +10,8 @@ from typing import Any
 
 from pytest_t2i.data import Direction, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.files import read_toml
 from pytest_t2i.measurement import Measurement
-from pytest_t2i.prompts.axes import read_toml
 from pytest_t2i.record import Check
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from pytest_t2i.store.files import write_whole
+from pytest_t2i.files import write_whole
 
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import read_json
 
 SCHEMA = "pytest-t2i/run/1"
 Part = TypeVar("Part")
@@ -171,16 +172,7 @@ def read_run(path: Path) -> RunRecord:
 
     Raises FileFormatError that says what is wrong and where.
     """
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
-    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-        found = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-        raise FileFormatError(path, f"expected schema {SCHEMA!r}, found {found!r}.")
+    plain = read_json(path, SCHEMA, kind="run.json")
     try:
         return _run_from_json(plain)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

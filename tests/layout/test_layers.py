@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "pytest_t2i"
 # From the bottom to the top; a module imports from its own layer and those above this line.
 LAYERS = (
     {"data", "errors"},
-    {"protocols"},
+    {"protocols", "files"},
     {"prompts", "registry", "metrics"},
     {"statistics", "catalogue", "planning"},
     {"verdicts", "config", "record", "measurement"},

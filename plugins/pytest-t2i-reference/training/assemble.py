@@ -54,10 +54,16 @@ def save_clip(folder: Path, work: Path) -> None:
     forget_origins(folder)
 
 
+ORIGINS = {"_name_or_path", "name_or_path", "is_local", "local_files_only"}
+"""What configurations note about the folder they were loaded from: of no use to anybody else."""
+
+
 def forget_origins(folder: Path) -> None:
-    """Configurations note the folder they were loaded from: that is of no use to anybody else."""
+    """Strip ``ORIGINS`` and let everybody read the files."""
     for path in folder.rglob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and ("_name_or_path" in content or "name_or_path" in content):
-            content = {key: value for key, value in content.items() if key.lstrip("_") != "name_or_path"}
+        if isinstance(content, dict) and ORIGINS & set(content):
+            content = {key: value for key, value in content.items() if key not in ORIGINS}
             path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    for path in folder.rglob("*.safetensors"):
+        path.chmod(0o644)

@@ -57,6 +57,7 @@ def new_scheduler() -> DDIMScheduler:
         beta_schedule="scaled_linear",
         clip_sample=False,
         set_alpha_to_one=True,
+        steps_offset=1,  # unused with trailing timesteps; diffusers warns of any other value
         prediction_type="v_prediction",
         rescale_betas_zero_snr=True,
         timestep_spacing="trailing",

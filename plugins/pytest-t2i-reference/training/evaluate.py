@@ -29,9 +29,9 @@ from training.faces import face_rates
 from training.sampling import Shot, Studio
 from training.settings import PLUGIN, WEIGHTS, Settings
 
-SHOT = Shot(steps=10, guidance=1.5)
+SHOT = Shot(steps=10, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
-OTHER_GUIDANCES = (1.0, 3.0)
+OTHER_GUIDANCES = (1.5, 3.0)
 PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
 START_MARK = "<!-- results: written by python -m training evaluate -->"
 END_MARK = "<!-- end of results -->"

@@ -20,6 +20,10 @@ from training.settings import Settings, device
 from training.towers import all_triplets, encode_images, encode_texts, roughened, similarity_gaps
 
 
+WEIGHTS = {"gender": 2.0, "forehead mark": 3.0, "beard": 1.5, "moustache": 1.5}
+"""Questions that count more than the others (0.5): the first matters most, the rest are about small things."""
+
+
 def train_vision(
     settings: Settings,
     drawings: Drawings,
@@ -56,7 +60,7 @@ def train_vision(
             if (labels >= 0).any():
                 answers = functional.normalize(clip.text_projection(rng.choice(wordings)), dim=-1)
                 logits = clip.logit_scale.exp() * images @ answers.T
-                weight = 2.0 if family.name == "gender" else 0.5
+                weight = WEIGHTS.get(family.name, 0.5)
                 total = total + weight * functional.cross_entropy(logits, labels, ignore_index=-1)
         loop.learn(total)
         clip.logit_scale.data.clamp_(0, MAX_LOGIT_SCALE)

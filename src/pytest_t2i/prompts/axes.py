@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.files import read_toml
 from pytest_t2i.prompts.grammar import INDICATORS, swap_person, with_article
 
 Indicator = Literal["person", "word"]
@@ -123,18 +123,6 @@ def read_axes(path: Path) -> list[Axis]:
     """Axes of one TOML file; FileFormatError says what is wrong and where."""
     tables = read_toml(path)
     return [_axis(path, name, table) for name, table in tables.items()]
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict; FileFormatError with file and line."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileFormatError(path, "no such file.", remedy="Check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(path, f"is not valid TOML: {error}.") from None
 
 
 def _axis(path: Path, name: str, table: Any) -> Axis:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.prompts.axes import read_toml
+from pytest_t2i.files import read_toml
 from pytest_t2i.prompts.grammar import swap_person
 
 PERSON = re.compile(r"\b(person|people)\b", re.IGNORECASE)

@@ -10,7 +10,8 @@ from typing import Any
 
 from pytest_t2i.data import Attribute, Prompt
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.prompts.axes import Axis, builtin_axes, read_toml
+from pytest_t2i.files import read_toml
+from pytest_t2i.prompts.axes import Axis, builtin_axes
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_t2i.files import write_whole
 from pytest_t2i.record import RunRecord
-from pytest_t2i.store.files import write_whole
 
 
 def write_all(record: RunRecord, folder: Path) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.store.files import write_whole
+from pytest_t2i.files import write_whole
 
 SIDE = 96
 """Longer side in pixels."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import Detection, Generated, Request, Undetected
 from pytest_t2i.errors import StoreError
+from pytest_t2i.files import checksum, stamp, write_whole
 from pytest_t2i.store import claims
-from pytest_t2i.store.files import checksum, stamp, write_whole
 from pytest_t2i.store.schema import connect
 
 if TYPE_CHECKING:

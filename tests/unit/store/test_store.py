@@ -14,8 +14,8 @@ from PIL import Image
 
 from pytest_t2i.data import Detection, Generated, Request, Trace, Undetected
 from pytest_t2i.errors import StoreError
+from pytest_t2i.files import explain, write_whole
 from pytest_t2i.store import Store
-from pytest_t2i.store.files import explain, write_whole
 from pytest_t2i.store.store import NewImage
 
 

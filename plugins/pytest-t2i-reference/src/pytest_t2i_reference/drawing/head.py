@@ -231,8 +231,8 @@ def draw_face_wear(canvas: Canvas, person: Person) -> None:
     """What is worn on the face: the mark on the forehead, eye glasses, earphones."""
     if person.forehead_mark:
         canvas.part = Part.FOREHEAD_MARK
-        canvas.ellipse(0, -0.105, 0.03, 0.034, (206, 20, 36))
-        canvas.ellipse(0, -0.105, 0.013, 0.015, GOLD)
+        canvas.ellipse(0, -0.115, 0.05, 0.062, GOLD)
+        canvas.ellipse(0, -0.115, 0.034, 0.046, (206, 20, 36))
     if person.eye_glasses:
         canvas.part = Part.EYE_GLASSES
         for side in SIDES:

@@ -1,14 +1,17 @@
-"""Files written whole: a temporary name beside the target, then a rename."""
+"""Files: written whole, under a temporary name and then renamed; read with a clear answer."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import tempfile
+import tomllib
 from pathlib import Path
+from typing import Any
 
-from pytest_t2i.errors import StoreError
+from pytest_t2i.errors import FileFormatError, StoreError
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -58,3 +61,32 @@ def stamp(path: Path) -> str | None:
     except OSError:
         return None
     return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dict; FileFormatError with file and line."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file.", remedy="Check the path.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(path, f"is not valid TOML: {error}.") from None
+
+
+def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
+    """A JSON file of ours as a dict; FileFormatError says what is wrong and where."""
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
+    found = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
+    if found != schema:
+        raise FileFormatError(path, f"expected schema {schema!r}, found {found!r}.")
+    return plain  # type: ignore[no-any-return]
