@@ -129,6 +129,15 @@ def check_comparable(
     return differences
 
 
+def library_differences(recorded: Baseline, now: Mapping[str, str]) -> list[str]:
+    """Libraries and platform that are not those of the baseline; told, not refused."""
+    return [
+        f"{name}: baseline {recorded.environment.get(name)}, now {value}"
+        for name, value in now.items()
+        if recorded.environment.get(name) != value
+    ]
+
+
 def _fold_lists(text: str) -> str:
     return re.sub(
         r"\[\s+([^\[\]{}]*?)\s+\]",

@@ -10,14 +10,14 @@ import numpy as np
 
 from pytest_t2i import statistics, verdicts
 from pytest_t2i.audits.parity import Sample
-from pytest_t2i.baselines import Baseline, check_comparable
+from pytest_t2i.baselines import Baseline, check_comparable, library_differences
 from pytest_t2i.data import Interval, Limit, Outcome, Prompt, Verdict
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.limits import bench, settle
 from pytest_t2i.measurement import Measurement
 from pytest_t2i.session import Session
 from pytest_t2i.statistics import Estimator
-from pytest_t2i.summary import conditions
+from pytest_t2i.summary import conditions, environment
 
 DEFAULT_MARGINS = {"model_bias_score": 0.05, "prompt_bias_score": 0.2}
 """Worsening that is tolerated when the limits file has no ``<metric>.margin``."""
@@ -34,6 +34,7 @@ class Recorded:
     family: tuple[Sample, ...]
     """Samples of all cases of the same test: they share one error level."""
     differences: tuple[str, ...] = ()
+    """Settings that differ, when the comparison was forced; libraries that differ."""
 
     @classmethod
     def of(
@@ -50,6 +51,7 @@ class Recorded:
         family = tuple(
             session.sample(prompt, ask) for ask in session.family(node_id) for prompt in ask.prompts
         )
+        differences += library_differences(baseline, environment())
         return cls(baseline, s.confidence, s.seed, s.estimator, family, tuple(differences))
 
     def __call__(self, metric: str) -> RecordedValue:
@@ -163,9 +165,7 @@ class RecordedValue:
             lines.append(f"got worse: {', '.join(worse[:8])}")
         if better := [name for name, move in reversed(moves) if move < -self.margin]:
             lines.append(f"got better: {', '.join(better[:8])}")
-        lines += [
-            f"compared all the same though it differs: {d}" for d in self.recorded.differences
-        ]
+        lines += [f"differs from the baseline: {d}" for d in self.recorded.differences]
         return lines
 
     def _moves(self, samples: Sequence[Sample]) -> list[tuple[str, float]]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.baselines import Baseline, RecordedPrompt, check_comparable, read_baseline
+from pytest_t2i.baselines import (
+    Baseline,
+    RecordedPrompt,
+    check_comparable,
+    library_differences,
+    read_baseline,
+)
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 
@@ -40,6 +46,11 @@ def test_what_differs_is_said_exactly():
     ):
         check_comparable(baseline(), now, [NURSE], force=False)
     assert len(check_comparable(baseline(), now, [NURSE], force=True)) == 1
+
+
+def test_other_libraries_are_told():
+    assert library_differences(baseline(), {"torch": "2"}) == []
+    assert library_differences(baseline(), {"torch": "3"}) == ["torch: baseline 2, now 3"]
 
 
 def test_a_prompt_without_a_record_is_refused_even_when_forced():
