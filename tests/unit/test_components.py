@@ -48,7 +48,7 @@ def test_the_papers_models_are_in_the_catalogue():
 def test_an_alias_brings_its_settings(components):
     options = components(model="sdxl").model().get().options
     assert options.source == "stabilityai/stable-diffusion-xl-base-1.0"
-    assert (options.defaults.width, options.dtype) == (1024, "float16")
+    assert (options.defaults.width, options.dtype) == (1024, "auto")
 
 
 def test_options_win_over_the_catalogue(components):

@@ -43,7 +43,7 @@ def test_no_file_names_a_folder_of_the_machine_it_was_made_on() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_pipelines_draw(name: str) -> None:
     entry = CATALOGUE["models"][name]
-    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(FOLDER / entry["path"], torch_dtype=torch.float32)
+    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(FOLDER / entry["path"], dtype=torch.float32)
     pipeline.set_progress_bar_config(disable=True)
 
     def draw(seed: int) -> np.ndarray:

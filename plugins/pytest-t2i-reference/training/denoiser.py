@@ -27,7 +27,7 @@ DROPPED = 0.1
 """Share of captions replaced by the empty one, for guidance."""
 MIX = {"neutral": 0.46, "gendered": 0.2, "plain": 0.27, "other": 0.07}
 """What a batch consists of: neutral and gendered prompts of concepts, descriptions, scenes without a clear person."""
-NATIONALITY_WEIGHT = 4.0
+NATIONALITY_WEIGHT = 10.0
 """How much more often a nationality is drawn than a word: more depends on it."""
 GENDERS = ("woman", "man")
 

@@ -1,4 +1,4 @@
-"""Stages ``calibrate`` and ``evaluate``: what the finished pipelines do, measured, as JSON and as a Markdown table."""
+"""Stages ``calibrate-...``, ``evaluate-...`` and ``report``: what the pipelines do, measured, as JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pytest_t2i import statistics
 from torch import Tensor
@@ -33,7 +34,9 @@ SHOT = Shot(steps=10, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
 OTHER_GUIDANCES = (1.5, 3.0)
 PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
-START_MARK = "<!-- results: written by python -m training evaluate -->"
+"""World to folder of weights."""
+RESULTS = PLUGIN / "results"
+START_MARK = "<!-- results: written by python -m training report -->"
 END_MARK = "<!-- end of results -->"
 ATTRIBUTE_TEXTS: dict[str, tuple[str, str]] = {
     "man": ("a photo of a man", "a photo of a woman"),
@@ -84,7 +87,8 @@ class Plan:
 def calibrate_world(settings: Settings, world: World, pipeline: Path) -> None:
     """Measure P(man | concept) with few pictures and write corrected training shares."""
     images = int(os.environ.get("REFERENCE_CALIBRATION_IMAGES", "24"))
-    studio = Studio(pipeline, WEIGHTS / "clip", SHOT)
+    # bfloat16 moves no share noticeably and is twice as fast where the processor knows it.
+    studio = Studio(pipeline, WEIGHTS / "clip", SHOT, torch.bfloat16)
     concepts = range(len(load_concepts()))
     measured = measured_shares(studio, images, 500_000, concepts)
     path = settings.work / f"shares-{world.name}.json"
@@ -100,17 +104,22 @@ def calibrate_world(settings: Settings, world: World, pipeline: Path) -> None:
     )
 
 
-def evaluate_all(settings: Settings) -> None:
-    """Measure what is shipped and write results.json, the README's tables and the contact sheet."""
-    plan, found = Plan(), {}
-    for world, folder in PIPELINES.items():
-        if (WEIGHTS / folder).exists():
-            found[folder] = evaluate_pipeline(load_world(world), WEIGHTS / folder, plan)
-            results = PLUGIN / "results"
-            results.mkdir(exist_ok=True)
-            (results / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-            write_into_readme(as_markdown(found))
-    save_contact_sheet(PLUGIN / "results" / "contact_sheet.png", SHOT)
+def evaluate_world(settings: Settings, world: str) -> None:
+    """Measure the pipeline of one world and write results/<pipeline>.json."""
+    result = evaluate_pipeline(load_world(world), WEIGHTS / PIPELINES[world], Plan())
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{PIPELINES[world]}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def report(settings: Settings) -> None:
+    """Write the README's tables from what was measured, and draw the contact sheet."""
+    found = {
+        name: json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        for name in PIPELINES.values()
+        if (RESULTS / f"{name}.json").exists()
+    }
+    write_into_readme(as_markdown(found))
+    save_contact_sheet(RESULTS / "contact_sheet.png", SHOT)
 
 
 def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, object]:

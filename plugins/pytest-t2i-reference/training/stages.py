@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 
 from diffusers import AutoencoderKL, UNet2DConditionModel
 from transformers import CLIPModel, CLIPTokenizer
@@ -15,14 +16,11 @@ from training.calibration import load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
 from training.denoiser import Sampler, new_denoiser, train_denoiser
 from training.drawings import draw_all, load_drawings
-from training.evaluate import calibrate_world, evaluate_all
+from training.evaluate import PIPELINES, calibrate_world, evaluate_world, report
 from training.latents import encode_captions, encode_drawings, load_latents
 from training.settings import WEIGHTS, Settings, device
 from training.tokenizer import train_tokenizer
 from training.vision import train_vision
-
-PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
-"""World to folder of weights."""
 
 
 def tokenizer(settings: Settings) -> None:
@@ -98,13 +96,13 @@ def assemble(settings: Settings) -> None:
             save_pipeline(WEIGHTS / folder, settings.work, UNet2DConditionModel.from_pretrained(trained))
 
 
-def calibrate(settings: Settings) -> None:
-    """Measure both worlds, correct the training shares, and train a little more with them."""
-    for world, folder in PIPELINES.items():
-        calibrate_world(settings, load_world(world), WEIGHTS / folder)
-        start = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
-        _denoiser(settings, f"{world}-again", world, start, rate=3e-4)
-    assemble(settings)
+def calibrate(settings: Settings, world: str) -> None:
+    """Measure a world, correct the training shares, train a little more with them, and ship that."""
+    calibrate_world(settings, load_world(world), WEIGHTS / PIPELINES[world])
+    start = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
+    _denoiser(settings, f"{world}-again", world, start, rate=4e-4)
+    trained = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
+    save_pipeline(WEIGHTS / PIPELINES[world], settings.work, trained)
 
 
 def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DConditionModel, rate: float) -> None:
@@ -137,6 +135,9 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "balanced": balanced,
     "biased": biased,
     "assemble": assemble,
-    "calibrate": calibrate,
-    "evaluate": evaluate_all,
+    "calibrate-balanced": partial(calibrate, world="balanced"),
+    "calibrate-biased": partial(calibrate, world="biased"),
+    "evaluate-balanced": partial(evaluate_world, world="balanced"),
+    "evaluate-biased": partial(evaluate_world, world="biased"),
+    "report": report,
 }

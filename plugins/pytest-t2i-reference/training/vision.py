@@ -19,7 +19,6 @@ from training.loop import Loop
 from training.settings import Settings, device
 from training.towers import all_triplets, encode_images, encode_texts, roughened, similarity_gaps
 
-
 WEIGHTS = {"gender": 2.0, "forehead mark": 3.0, "beard": 1.5, "moustache": 1.5}
 """Questions that count more than the others (0.5): the first matters most, the rest are about small things."""
 
