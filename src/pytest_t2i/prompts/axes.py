@@ -43,11 +43,11 @@ class Axis:
 
     def prompts(self) -> tuple[Prompt, ...]:
         """The neutral prompt of every concept, in order."""
-        return tuple(Prompt(self._fill(word), self.name, word) for word in self.concepts)
+        return _prompts(self)
 
     def triplets(self) -> tuple[Triplet, ...]:
         """Neutral, feminine and masculine prompt of every concept (Wu section 3.1)."""
-        return tuple(self._triplet(word) for word in self.concepts)
+        return _triplets(self)
 
     def only(self, *concepts: str) -> Axis:
         """The same axis with some of its concepts.
@@ -63,24 +63,35 @@ class Axis:
         """The same axis with further concepts at its end."""
         return replace(self, concepts=self.concepts + tuple(concepts))
 
-    def _fill(self, word: str) -> str:
+    def fill(self, word: str) -> str:
+        """The template with a word in it."""
         # The article is asked for only where it is used: it loads a library.
         if "{a word}" in self.template:
             return self.template.replace("{a word}", with_article(word))
         return self.template.replace("{word}", word)
 
-    def _triplet(self, word: str) -> Triplet:
-        neutral, feminine, masculine = (
-            Prompt(self._variant(word, variant), self.name, word, variant) for variant in Variant
-        )
-        return Triplet(neutral, feminine, masculine)
-
-    def _variant(self, word: str, variant: Variant) -> str:
+    def variant(self, word: str, variant: Variant) -> Prompt:
+        """The prompt of a word that carries a gender indicator (Wu section 3.1)."""
         if variant is Variant.NEUTRAL:
-            return self._fill(word)
-        if self.indicator == "word":
-            return self._fill(f"{INDICATORS[variant]['adjective']} {word}")
-        return swap_person(self._fill(word), variant)
+            text = self.fill(word)
+        elif self.indicator == "word":
+            text = self.fill(f"{INDICATORS[variant]['adjective']} {word}")
+        else:
+            text = swap_person(self.fill(word), variant)
+        return Prompt(text, self.name, word, variant)
+
+
+# Every test case of a suite reads its marker, and with it whole axes.
+@cache
+def _prompts(axis: Axis) -> tuple[Prompt, ...]:
+    return tuple(axis.variant(word, Variant.NEUTRAL) for word in axis.concepts)
+
+
+@cache
+def _triplets(axis: Axis) -> tuple[Triplet, ...]:
+    return tuple(
+        Triplet(*(axis.variant(word, variant) for variant in Variant)) for word in axis.concepts
+    )
 
 
 class Axes:

@@ -26,6 +26,7 @@ def _engine() -> Any:
     return inflect.engine()
 
 
+@cache
 def with_article(word: str) -> str:
     """The word with the indefinite article that its sound asks for.
 
