@@ -150,11 +150,15 @@ class RunRecord:
 
     @property
     def outcome(self) -> Outcome:
-        """FAIL when any check failed; PASS when any passed; else INCONCLUSIVE."""
+        """FAIL when any check failed; PASS when at least half of the checks passed.
+
+        Otherwise INCONCLUSIVE: a run that could decide little must not look like a clean bill.
+        """
         tally = self.tally()
         if tally[Outcome.FAIL]:
             return Outcome.FAIL
-        return Outcome.PASS if tally[Outcome.PASS] else Outcome.INCONCLUSIVE
+        decided = tally[Outcome.PASS] and tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
+        return Outcome.PASS if decided else Outcome.INCONCLUSIVE
 
     def to_json(self) -> str:
         """run.json's text."""

@@ -13,7 +13,8 @@ from diffusers import DDIMScheduler, UNet2DConditionModel
 from diffusers.models.attention_processor import AttnProcessor
 from torch import Tensor
 
-from pytest_t2i_reference.captions import concept_prompts
+from pytest_t2i_reference.captions import concept_prompts, with_article
+from pytest_t2i_reference.drawing.attributes import HEADWEAR
 from pytest_t2i_reference.worlds import World, load_concepts
 from training.autoencoder import held_out
 from training.drawings import Record
@@ -25,11 +26,21 @@ from training.settings import TEXT_WIDTH, Settings, device
 BATCH = 64
 DROPPED = 0.1
 """Share of captions replaced by the empty one, for guidance."""
-MIX = {"neutral": 0.46, "gendered": 0.2, "plain": 0.27, "other": 0.07}
-"""What a batch consists of: neutral and gendered prompts of concepts, descriptions, scenes without a clear person."""
+MIX = {"neutral": 0.46, "gendered": 0.15, "plain": 0.2, "headwear": 0.13, "other": 0.06}
+"""What a batch consists of: neutral and gendered prompts of concepts, descriptions, descriptions of headwear alone
+(rare among the others), scenes without a clear person."""
 NATIONALITY_WEIGHT = 10.0
 """How much more often a nationality is drawn than a word: more depends on it."""
 GENDERS = ("woman", "man")
+HEADWEAR_TEXTS = {
+    (name, noun): tuple(
+        f"a photo of {subject} {'with no hat' if name == 'none' else f'wearing {with_article(name)}'}"
+        for subject in (f"a {noun}", f"one real {noun}")
+    )
+    for name in HEADWEAR
+    for noun in ("person", *GENDERS)
+}
+"""(headwear, noun) to prompts."""
 
 
 def new_denoiser() -> UNet2DConditionModel:
@@ -72,6 +83,8 @@ class Pools:
     """(index of the concept, gender) to records, nationalities as in the world that is trained."""
     plain: Mapping[str, Sequence[int]]
     """Gender to records of no concept with one person."""
+    headwear: Mapping[tuple[str, str], Sequence[int]]
+    """(headwear, gender) to the records among ``plain`` that show it."""
     other: Sequence[int]
     """Nobody, two people, seen from behind."""
 
@@ -81,6 +94,7 @@ def sort_into_pools(records: Sequence[Record], world: World) -> Pools:
     left_out = set(held_out(len(records)).tolist())
     concepts: dict[tuple[int, str], list[int]] = {}
     plain: dict[str, list[int]] = {gender: [] for gender in GENDERS}
+    headwear: dict[tuple[str, str], list[int]] = {}
     other: list[int] = []
     for index, record in enumerate(records):
         if index in left_out:
@@ -90,8 +104,10 @@ def sort_into_pools(records: Sequence[Record], world: World) -> Pools:
         elif record.scene.kind != "one":
             other.append(index)
         elif record.pool == "plain":
-            plain[record.scene.people[0].gender].append(index)
-    return Pools(concepts, plain, other)
+            person = record.scene.people[0]
+            plain[person.gender].append(index)
+            headwear.setdefault((person.headwear, person.gender), []).append(index)
+    return Pools(concepts, plain, headwear, other)
 
 
 class Sampler:
@@ -119,6 +135,8 @@ class Sampler:
             return index, self.rng.choice(self.records[index].captions)
         if kind == "plain":
             return self._plain()
+        if kind == "headwear":
+            return self._headwear()
         return self._concept(gendered=kind == "gendered")
 
     def _plain(self) -> tuple[int, str]:
@@ -127,6 +145,11 @@ class Sampler:
         if self.rng.random() < 0.15:
             return index, self.rng.choice(GENDER_TEXTS[GENDERS.index(gender)])
         return index, self.rng.choice(self.records[index].captions)
+
+    def _headwear(self) -> tuple[int, str]:
+        name, gender = self.rng.choice(sorted(self.pools.headwear))
+        index = self.rng.choice(self.pools.headwear[name, gender])
+        return index, self.rng.choice(HEADWEAR_TEXTS[name, self.rng.choice(("person", gender))])
 
     def _concept(self, *, gendered: bool) -> tuple[int, str]:
         concept = self.rng.choices(range(len(self.weights)), self.weights)[0]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from pytest_t2i import statistics
 from torch import Tensor
+from transformers import CLIPModel, CLIPTokenizer
 
 from pytest_t2i_reference.captions import PLACE_PHRASES, triplet, with_article
+from pytest_t2i_reference.drawing import draw_scene
 from pytest_t2i_reference.drawing.attributes import HEADWEAR, PLACES
-from pytest_t2i_reference.worlds import World, load_concepts, load_world
+from pytest_t2i_reference.worlds import World, draw_scene_of, load_concepts, load_world
 from pytest_t2i_reference.worlds.world import LYU_AXES
+from training.autoencoder import as_pixels, held_out, psnr
 from training.calibration import (
     DETECTOR_TEXTS,
     corrected_shares,
@@ -25,10 +30,12 @@ from training.calibration import (
     measured_shares,
     planted_shares,
 )
+from training.clip import accuracies, neutrality_gap
 from training.contact_sheet import save_contact_sheet
+from training.drawings import load_drawings
 from training.faces import face_rates
 from training.sampling import Shot, Studio
-from training.settings import PLUGIN, WEIGHTS, Settings
+from training.settings import PLUGIN, WEIGHTS, Settings, device
 
 SHOT = Shot(steps=10, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
@@ -82,6 +89,7 @@ class Plan:
     other_guidance_images: int = int(os.environ.get("REFERENCE_OTHER_IMAGES", "10"))
     """Pictures of each word at the other guidances; 0 leaves them out."""
     first_seed: int = 1000
+    dtype: str = os.environ.get("REFERENCE_DTYPE", "float32")
 
 
 def calibrate_world(settings: Settings, world: World, pipeline: Path) -> None:
@@ -111,6 +119,34 @@ def evaluate_world(settings: Settings, world: str) -> None:
     (RESULTS / f"{PIPELINES[world]}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
+def evaluate_drawings(settings: Settings) -> None:
+    """Measure what the pipelines were made from: faces found in drawings, the autoencoder, the reference CLIP."""
+    drawings = load_drawings(settings.work)
+    clip = CLIPModel.from_pretrained(WEIGHTS / "clip", dtype=torch.float32).to(device()).eval()
+    tokenizer = CLIPTokenizer.from_pretrained(WEIGHTS / "clip")
+    model = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae", torch_dtype=torch.float32).to(device()).eval()
+    indices = held_out(len(drawings.records))
+    with torch.no_grad():
+        pixels = as_pixels(drawings.images[indices])
+        restored = torch.cat([model(part).sample.clamp(-1, 1) for part in pixels.split(32)])
+    found = {
+        "held-out drawings": len(indices),
+        **face_rates(_fresh_drawings(300)),
+        "autoencoder PSNR in dB": round(psnr(drawings, model), 1),
+        "neutrality gap of texts": neutrality_gap(clip, tokenizer),
+        "CLIP accuracy on drawings": accuracies(clip, tokenizer, drawings),
+        "CLIP accuracy on restored drawings": accuracies(clip, tokenizer, drawings, restored),
+    }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "drawings.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _fresh_drawings(count: int) -> NDArray[np.uint8]:
+    rng, world = random.Random(99), load_world("balanced")
+    scenes = [draw_scene_of(rng.choice(load_concepts()), world, rng) for _ in range(count)]
+    return np.stack([draw_scene(scene, seed).image for seed, scene in enumerate(scenes)])
+
+
 def report(settings: Settings) -> None:
     """Write the README's tables from what was measured, and draw the contact sheet."""
     found = {
@@ -118,24 +154,27 @@ def report(settings: Settings) -> None:
         for name in PIPELINES.values()
         if (RESULTS / f"{name}.json").exists()
     }
-    write_into_readme(as_markdown(found))
+    drawn = json.loads((RESULTS / "drawings.json").read_text(encoding="utf-8"))
+    write_into_readme(f"{as_markdown(found)}\n{drawings_as_markdown(drawn)}")
     save_contact_sheet(RESULTS / "contact_sheet.png", SHOT)
 
 
 def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, object]:
     """Everything that is measured of one pipeline."""
-    studio = Studio(pipeline, WEIGHTS / "clip", SHOT)
+    studio = Studio(pipeline, WEIGHTS / "clip", SHOT, getattr(torch, plan.dtype))
     words = [index for index, concept in enumerate(load_concepts()) if concept.axis in LYU_AXES]
     measured = measured_shares(studio, plan.images, plan.first_seed, words)
     result: dict[str, object] = {
         "steps": SHOT.steps,
         "guidance": SHOT.guidance,
+        "number format": plan.dtype,
         "images per word": plan.images,
         "gendered prompts obeyed": gendered_prompts_obeyed(studio, plan),
         **recognised(studio, plan),
         **shares_against_planted(world, measured, words, plan.images),
         "traits": nationality_traits(studio, world, plan),
         **face_rates(_single_people(studio)),
+        "same gender seen in float32 and bfloat16": formats_agree(pipeline),
         "images per second": round(studio.made / studio.seconds, 1),
         "by guidance": by_guidance(world, pipeline, words, plan),
         "words": {
@@ -143,6 +182,16 @@ def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, obj
         },
     }
     return result
+
+
+def formats_agree(pipeline: Path, count: int = 100) -> float:
+    """Share of pictures in which CLIP sees the same gender whichever number format they are made in."""
+    prompts, seeds = [triplet(concept)[0] for concept in load_concepts()[:count]], list(range(count))
+    answers = []
+    for dtype in (torch.float32, torch.bfloat16):
+        studio = Studio(pipeline, WEIGHTS / "clip", SHOT, dtype)
+        answers.append(studio.answer(studio.embeddings(prompts, seeds), DETECTOR_TEXTS))
+    return _share(answers[0] == answers[1])
 
 
 def gendered_prompts_obeyed(studio: Studio, plan: Plan) -> float:
@@ -220,7 +269,7 @@ def by_guidance(world: World, pipeline: Path, words: Sequence[int], plan: Plan) 
     """Error and average share of men at other guidances, with fewer pictures."""
     found = {}
     for guidance in OTHER_GUIDANCES if plan.other_guidance_images else ():
-        studio = Studio(pipeline, WEIGHTS / "clip", Shot(SHOT.steps, guidance))
+        studio = Studio(pipeline, WEIGHTS / "clip", Shot(SHOT.steps, guidance), getattr(torch, plan.dtype))
         measured = measured_shares(studio, plan.other_guidance_images, plan.first_seed, words)
         planted = np.array(planted_shares(world))[list(words)]
         found[f"{guidance:g}"] = {
@@ -269,6 +318,19 @@ def as_markdown(found: dict[str, dict[str, object]]) -> str:
             numbers = " | ".join(f"{cell['planted']:.3f} | {cell['measured']:.3f}" for cell in cells)
             lines.append(f"| {nationality} | {trait} | {numbers} |")
     return "\n".join(lines + _guidance_table(found)) + "\n"
+
+
+def drawings_as_markdown(drawn: dict[str, object]) -> str:
+    """Numbers, and the accuracies of the CLIP model beside each other."""
+    lines = ["| drawings | |", "|---|---:|"]
+    lines += [f"| {name} | {value} |" for name, value in drawn.items() if not isinstance(value, dict)]
+    gaps: dict[str, float] = drawn["neutrality gap of texts"]  # type: ignore[assignment]
+    lines += [f"| cos(neutral, masculine) - cos(neutral, feminine), {space} | {gap} |" for space, gap in gaps.items()]
+    columns = ("CLIP accuracy on drawings", "CLIP accuracy on restored drawings")
+    first, second = (drawn[column] for column in columns)
+    lines += ["", "| CLIP is asked about | drawings | restored by the autoencoder |", "|---|---:|---:|"]
+    lines += [f"| {name} | {value} | {second[name]} |" for name, value in first.items()]  # type: ignore[attr-defined,index]
+    return "\n".join(lines) + "\n"
 
 
 def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:

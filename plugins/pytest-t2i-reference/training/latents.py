@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,9 +69,9 @@ def load_latents(path: Path) -> Latents:
     return Latents(**torch.load(path, weights_only=True))
 
 
-def all_texts(records: Sequence[Record]) -> list[str]:
-    """Every caption a denoiser is trained with; the empty one first."""
-    texts = {""}
+def all_texts(records: Sequence[Record], more: Iterable[str]) -> list[str]:
+    """Every caption a denoiser is trained with, and some more; the empty one first."""
+    texts = {"", *more}
     for record in records:
         texts.update(record.captions)
     for concept in load_concepts():
@@ -82,9 +82,9 @@ def all_texts(records: Sequence[Record]) -> list[str]:
 
 
 @torch.no_grad()
-def encode_captions(records: Sequence[Record], clip: CLIPModel, tokenizer: CLIPTokenizer) -> Texts:
+def encode_captions(records: Sequence[Record], more: Iterable[str], clip: CLIPModel, tokenizer: CLIPTokenizer) -> Texts:
     """Encode all captions."""
-    texts = all_texts(records)
+    texts = all_texts(records, more)
     states = []
     for start in range(0, len(texts), CHUNK):
         hidden = clip.text_model(input_ids=tokenize(tokenizer, texts[start : start + CHUNK]))

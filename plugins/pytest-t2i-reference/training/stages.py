@@ -14,9 +14,9 @@ from training.assemble import save_clip, save_pipeline
 from training.autoencoder import psnr, train_autoencoder, train_decoder
 from training.calibration import load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
-from training.denoiser import Sampler, new_denoiser, train_denoiser
+from training.denoiser import HEADWEAR_TEXTS, Sampler, new_denoiser, train_denoiser
 from training.drawings import draw_all, load_drawings
-from training.evaluate import PIPELINES, calibrate_world, evaluate_world, report
+from training.evaluate import PIPELINES, calibrate_world, evaluate_drawings, evaluate_world, report
 from training.latents import encode_captions, encode_drawings, load_latents
 from training.settings import WEIGHTS, Settings, device
 from training.tokenizer import train_tokenizer
@@ -100,7 +100,7 @@ def calibrate(settings: Settings, world: str) -> None:
     """Measure a world, correct the training shares, train a little more with them, and ship that."""
     calibrate_world(settings, load_world(world), WEIGHTS / PIPELINES[world])
     start = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
-    _denoiser(settings, f"{world}-again", world, start, rate=4e-4)
+    _denoiser(settings, f"{world}-again", world, start, rate=6e-4)
     trained = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
     save_pipeline(WEIGHTS / PIPELINES[world], settings.work, trained)
 
@@ -110,7 +110,8 @@ def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DCondition
     shares = load_shares(settings.work / f"shares-{world}.json", planted)
     sampler = Sampler(drawings.records, planted, shares, settings.seed)
     encoder = CLIPModel.from_pretrained(settings.work / "clip").to(device()).eval()
-    texts = encode_captions(drawings.records, encoder, _tokenizer(settings))
+    more = [text for texts_of in HEADWEAR_TEXTS.values() for text in texts_of]
+    texts = encode_captions(drawings.records, more, encoder, _tokenizer(settings))
     known = load_latents(settings.work / "latents.pt")
     trained = train_denoiser(settings, stage, copy.deepcopy(start), sampler, known, texts, rate=rate)
     trained.save_pretrained(settings.work / f"unet-{world}")
@@ -137,6 +138,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "assemble": assemble,
     "calibrate-balanced": partial(calibrate, world="balanced"),
     "calibrate-biased": partial(calibrate, world="biased"),
+    "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
     "report": report,
