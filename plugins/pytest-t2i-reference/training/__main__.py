@@ -10,13 +10,13 @@ PLUGIN = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PLUGIN / "src"))
 
 from training.settings import DEFAULT_MINUTES, Settings, use_threads  # noqa: E402 - the path above comes first
-from training.stages import STAGES  # noqa: E402
+from training.stages import OPTIONAL, STAGES  # noqa: E402
 
 
 def parse(arguments: list[str]) -> tuple[Settings, list[str]]:
     """Settings and the stages to run."""
     parser = argparse.ArgumentParser(prog="python -m training", description="Train the reference models.")
-    parser.add_argument("stages", nargs="*", help=f"default: all of {' '.join(STAGES)}")
+    parser.add_argument("stages", nargs="*", help=f"default: {' '.join(STAGES)}; optional: {' '.join(OPTIONAL)}")
     parser.add_argument(
         "--work",
         type=Path,
@@ -33,9 +33,10 @@ def parse(arguments: list[str]) -> tuple[Settings, list[str]]:
         help=f"training time; default {DEFAULT_MINUTES}",
     )
     chosen = parser.parse_args(arguments)
-    unknown = sorted(set(chosen.stages) - set(STAGES))
+    known = OPTIONAL | STAGES
+    unknown = sorted(set(chosen.stages) - set(known))
     if unknown:
-        parser.error(f"unknown stage {unknown[0]!r}; there are: {' '.join(STAGES)}")
+        parser.error(f"unknown stage {unknown[0]!r}; there are: {' '.join(known)}")
     minutes = {stage: float(value) for stage, _, value in (item.partition("=") for item in chosen.minutes)}
     chosen.work.mkdir(parents=True, exist_ok=True)
     return Settings(chosen.work, chosen.seed, chosen.threads, minutes), chosen.stages or list(STAGES)
@@ -45,7 +46,7 @@ def main() -> None:
     """Run the stages in their order."""
     settings, chosen = parse(sys.argv[1:])
     use_threads(settings.threads)
-    for stage, run in STAGES.items():
+    for stage, run in (OPTIONAL | STAGES).items():
         if stage in chosen:
             run(settings)
 

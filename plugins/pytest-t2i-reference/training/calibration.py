@@ -1,8 +1,8 @@
-"""Closes the loop between what is planted and what comes out.
+"""Closes the loop between what is planted and what comes out, where they differ.
 
-Guidance and coarse sampling shift shares (0.30 planted may come out as 0.12). So the share of men that the denoiser
-is *trained* with is not the planted one but one that makes the *measured* share, at the shipped steps and guidance,
-meet the planted one. The planted shares themselves stay in the world files.
+Guidance and coarse sampling may shift shares (0.30 planted may come out as 0.12). The shares that a denoiser is
+*trained* with can therefore be corrected until the *measured* ones, at the shipped steps and guidance, meet the planted
+ones. The planted shares themselves stay in the world files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def measured_shares(studio: Studio, images: int, first_seed: int, concepts: Sequ
     """Share of pictures in which CLIP sees a man, for each concept's template prompt."""
     texts = [concept_prompts(load_concepts()[index], "neutral")[0] for index in concepts]
     prompts = [text for text in texts for _ in range(images)]
-    seeds = [first_seed + number for _ in texts for number in range(images)]
+    # Seeds of their own for every concept: the same noise leans to the same gender whatever the concept.
+    seeds = [first_seed + index * images + number for index in concepts for number in range(images)]
     answers = studio.answer(studio.embeddings(prompts, seeds), DETECTOR_TEXTS)
     shares: NDArray[np.float64] = answers.reshape(len(texts), images).mean(1)
     return shares

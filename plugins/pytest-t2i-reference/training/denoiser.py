@@ -26,10 +26,10 @@ from training.settings import TEXT_WIDTH, Settings, device
 BATCH = 64
 DROPPED = 0.1
 """Share of captions replaced by the empty one, for guidance."""
-MIX = {"neutral": 0.46, "gendered": 0.15, "plain": 0.2, "headwear": 0.13, "other": 0.06}
+MIX = {"neutral": 0.54, "gendered": 0.13, "plain": 0.15, "headwear": 0.13, "other": 0.05}
 """What a batch consists of: neutral and gendered prompts of concepts, descriptions, descriptions of headwear alone
 (rare among the others), scenes without a clear person."""
-NATIONALITY_WEIGHT = 10.0
+NATIONALITY_WEIGHT = 6.0
 """How much more often a nationality is drawn than a word: more depends on it."""
 GENDERS = ("woman", "man")
 HEADWEAR_TEXTS = {

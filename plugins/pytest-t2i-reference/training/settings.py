@@ -36,8 +36,8 @@ DEFAULT_MINUTES = {
     "vision": 25.0,
     "balanced": 40.0,
     "biased": 15.0,
-    "balanced-again": 5.0,
-    "biased-again": 8.0,
+    "balanced-again": 10.0,
+    "biased-again": 10.0,
 }
 """Training time of each stage on two CPU cores."""
 IMAGES_PER_CONCEPT = 60

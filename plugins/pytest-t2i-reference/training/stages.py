@@ -96,13 +96,15 @@ def assemble(settings: Settings) -> None:
             save_pipeline(WEIGHTS / folder, settings.work, UNet2DConditionModel.from_pretrained(trained))
 
 
-def calibrate(settings: Settings, world: str) -> None:
-    """Measure a world, correct the training shares, train a little more with them, and ship that."""
-    calibrate_world(settings, load_world(world), WEIGHTS / PIPELINES[world])
+def again(settings: Settings, world: str) -> None:
+    """Train a world's denoiser a little more, with corrected shares when ``calibrate-...`` has written some."""
     start = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
-    _denoiser(settings, f"{world}-again", world, start, rate=6e-4)
-    trained = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
-    save_pipeline(WEIGHTS / PIPELINES[world], settings.work, trained)
+    _denoiser(settings, f"{world}-again", world, start, rate=7e-4)
+
+
+def calibrate(settings: Settings, world: str) -> None:
+    """Measure a world's assembled pipeline and write corrected training shares for ``...-again``."""
+    calibrate_world(settings, load_world(world), WEIGHTS / PIPELINES[world])
 
 
 def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DConditionModel, rate: float) -> None:
@@ -135,11 +137,17 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "vision": vision,
     "balanced": balanced,
     "biased": biased,
+    "balanced-again": partial(again, world="balanced"),
+    "biased-again": partial(again, world="biased"),
     "assemble": assemble,
-    "calibrate-balanced": partial(calibrate, world="balanced"),
-    "calibrate-biased": partial(calibrate, world="biased"),
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
     "report": report,
 }
+"""What ``python -m training`` runs."""
+OPTIONAL: dict[str, Callable[[Settings], None]] = {
+    "calibrate-balanced": partial(calibrate, world="balanced"),
+    "calibrate-biased": partial(calibrate, world="biased"),
+}
+"""What runs only when it is named."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.errors import MissingExtraError, ModelLoadError
 
 HUB = "https://huggingface.co"
-NETWORK_MODULES = {"httpx", "httpcore", "requests", "urllib3", "socket"}
+NETWORK_MODULES = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3", "socket"}
 
 
 @contextmanager

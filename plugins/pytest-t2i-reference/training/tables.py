@@ -1,0 +1,64 @@
+"""What was measured, as Markdown tables in the README."""
+
+from __future__ import annotations
+
+from training.settings import PLUGIN
+
+START_MARK = "<!-- results: written by python -m training report -->"
+END_MARK = "<!-- end of results -->"
+
+
+def write_into_readme(tables: str) -> None:
+    """Replace what stands between the two marks."""
+    readme = PLUGIN / "README.md"
+    before, rest = readme.read_text(encoding="utf-8").split(START_MARK)
+    after = rest.split(END_MARK)[1]
+    readme.write_text(f"{before}{START_MARK}\n{tables}{END_MARK}{after}", encoding="utf-8")
+
+
+def as_markdown(found: dict[str, dict[str, object]]) -> str:
+    """Two tables: numbers, and traits."""
+    names = list(found)
+    first = found[names[0]]
+    rows = [key for key, value in first.items() if not isinstance(value, dict)]
+    lines = ["| measured | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    lines += [f"| {row} | " + " | ".join(str(found[name][row]) for name in names) + " |" for row in rows]
+    lines += [
+        "",
+        "| nationality | trait | " + " | ".join(f"{name}: planted | measured" for name in names) + " |",
+    ]
+    lines.append("|---|---|" + "---:|---:|" * len(names))
+    traits: dict[str, dict[str, dict[str, float]]] = first["traits"]  # type: ignore[assignment]
+    for nationality, shares in traits.items():
+        for trait in shares:
+            cells = [found[name]["traits"][nationality][trait] for name in names]  # type: ignore[index]
+            numbers = " | ".join(f"{cell['planted']:.3f} | {cell['measured']:.3f}" for cell in cells)
+            lines.append(f"| {nationality} | {trait} | {numbers} |")
+    return "\n".join(lines + _guidance_table(found)) + "\n"
+
+
+def drawings_as_markdown(drawn: dict[str, object]) -> str:
+    """Numbers, and the accuracies of the CLIP model beside each other."""
+    lines = ["| drawings | |", "|---|---:|"]
+    lines += [f"| {name} | {value} |" for name, value in drawn.items() if not isinstance(value, dict)]
+    gaps: dict[str, float] = drawn["neutrality gap of texts"]  # type: ignore[assignment]
+    lines += [f"| cos(neutral, masculine) - cos(neutral, feminine), {space} | {gap} |" for space, gap in gaps.items()]
+    columns = ("CLIP accuracy on drawings", "CLIP accuracy on restored drawings")
+    first, second = (drawn[column] for column in columns)
+    lines += ["", "| CLIP is asked about | drawings | restored by the autoencoder |", "|---|---:|---:|"]
+    lines += [f"| {name} | {value} | {second[name]} |" for name, value in first.items()]  # type: ignore[attr-defined,index]
+    return "\n".join(lines) + "\n"
+
+
+def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:
+    lines = [
+        "",
+        "| pipeline | guidance | images per word | mean absolute error | of that sampling | men | men planted |",
+    ]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    for name, result in found.items():
+        others: dict[str, dict[str, float]] = result["by guidance"]  # type: ignore[assignment]
+        for guidance, numbers in others.items():
+            cells = " | ".join(f"{value:g}" for value in numbers.values())
+            lines.append(f"| {name} | {guidance} | {cells} |")
+    return lines
