@@ -81,9 +81,9 @@ class Plan:
 
     images: int = int(os.environ.get("REFERENCE_IMAGES", "100"))
     """Pictures of each word and each nationality."""
-    obeyed: int = 2
+    obeyed: int = 1
     """Pictures of each gendered prompt (two per concept)."""
-    recognised: int = 10
+    recognised: int = 6
     """Pictures of each place and each piece of headwear."""
     other_guidance_images: int = int(os.environ.get("REFERENCE_OTHER_IMAGES", "10"))
     """Pictures of each word at the other guidances; 0 leaves them out."""
@@ -127,7 +127,7 @@ def evaluate_drawings(settings: Settings) -> None:
     indices = held_out(len(drawings.records))
     with torch.no_grad():
         pixels = as_pixels(drawings.images[indices])
-        restored = torch.cat([model(part).sample.clamp(-1, 1) for part in pixels.split(32)])
+        restored = torch.cat([model(part).sample.clamp(-1, 1) for part in torch.split(pixels, 32)])
     found = {
         "held-out drawings": len(indices),
         **face_rates(_fresh_drawings(300)),

@@ -30,14 +30,14 @@ class Settings:
 
 
 DEFAULT_MINUTES = {
-    "autoencoder": 32.0,
-    "clip": 22.0,
-    "decoder": 10.0,
-    "vision": 25.0,
-    "balanced": 40.0,
-    "biased": 15.0,
-    "balanced-again": 10.0,
-    "biased-again": 10.0,
+    "autoencoder": 22.0,
+    "clip": 16.0,
+    "decoder": 8.0,
+    "vision": 14.0,
+    "balanced": 30.0,
+    "biased": 8.0,
+    "balanced-again": 6.0,
+    "biased-again": 6.0,
 }
 """Training time of each stage on two CPU cores."""
 IMAGES_PER_CONCEPT = 60
