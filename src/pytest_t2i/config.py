@@ -233,9 +233,18 @@ def resolve(config: pytest.Config) -> Settings:
         height=height,
     )
     detectors = given.pop("detector", ())
-    given.setdefault("store", config.rootpath / ".t2i")
-    given.setdefault("report", config.rootpath / "reports" / "t2i")
+    given.setdefault("store", project_folder(config) / ".t2i")
+    given.setdefault("report", project_folder(config) / "reports" / "t2i")
     return Settings(generation=generation, detectors=detectors, **given)
+
+
+def project_folder(config: pytest.Config) -> Path:
+    """The folder of the ini file, else the one pytest was started in.
+
+    Not pytest's rootdir: without an ini file that is the common ancestor of all paths on the
+    command line, a model's folder somewhere else included.
+    """
+    return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def _value(config: pytest.Config, option: Option) -> Any:
@@ -248,5 +257,5 @@ def _value(config: pytest.Config, option: Option) -> Any:
     value = option.parse(option.ini, str(from_ini).strip())
     if isinstance(value, Path) and not value.is_absolute():
         # An ini path is relative to the ini file, as pytest's own are.
-        return (config.inipath.parent if config.inipath else config.rootpath) / value
+        return project_folder(config) / value
     return value

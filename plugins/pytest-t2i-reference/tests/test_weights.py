@@ -82,7 +82,9 @@ def test_clip_tells_drawn_women_from_men() -> None:
 
     folder = FOLDER / CATALOGUE["weights"]["clip"]["reference"]["path"]
     model = transformers.CLIPModel.from_pretrained(folder, dtype=torch.float32).eval()
-    processor = transformers.CLIPImageProcessorPil.from_pretrained(folder)
+    # transformers 5 resizes with torchvision unless told otherwise; version 4 knows Pillow alone.
+    kind = "CLIPImageProcessorPil" if hasattr(transformers, "CLIPImageProcessorPil") else "CLIPImageProcessor"
+    processor = getattr(transformers, kind).from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     rng, right, count = random.Random(5), 0, 64
     scenes = [draw_scene_of(rng.choice(load_concepts()), load_world("balanced"), rng) for _ in range(count)]
