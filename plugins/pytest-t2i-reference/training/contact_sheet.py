@@ -33,4 +33,4 @@ def save_contact_sheet(path: Path, shot: Shot) -> None:
             rows[prompt, folder] = np.concatenate(list(images[number * COLUMNS : (number + 1) * COLUMNS]), axis=1)
     sheet = [rows[prompt, folder] for prompt in PROMPTS for folder in FOLDERS if (prompt, folder) in rows]
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.concatenate(sheet)).save(path, optimize=True)
+    Image.fromarray(np.concatenate(sheet)).quantize(256).save(path, optimize=True)

@@ -80,7 +80,9 @@ class Plan:
     """How much is measured; smaller numbers for a quick look."""
 
     images: int = int(os.environ.get("REFERENCE_IMAGES", "100"))
-    """Pictures of each word and each nationality."""
+    """Pictures of each word."""
+    trait_images: int = 100
+    """Pictures of each nationality."""
     obeyed: int = 1
     """Pictures of each gendered prompt (two per concept)."""
     recognised: int = 6
@@ -168,6 +170,7 @@ def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, obj
         "guidance": SHOT.guidance,
         "number format": plan.dtype,
         "images per word": plan.images,
+        "images per nationality": plan.trait_images,
         "gendered prompts obeyed": gendered_prompts_obeyed(studio, plan),
         **recognised(studio, plan),
         **shares_against_planted(world, measured, words, plan.images),
@@ -250,8 +253,8 @@ def nationality_traits(studio: Studio, world: World, plan: Plan) -> dict[str, di
     for concept in load_concepts():
         if concept.axis != "nationality":
             continue
-        seeds = [plan.first_seed + number for number in range(plan.images)]
-        embeddings = studio.embeddings([triplet(concept)[0]] * plan.images, seeds)
+        seeds = [plan.first_seed + number for number in range(plan.trait_images)]
+        embeddings = studio.embeddings([triplet(concept)[0]] * plan.trait_images, seeds)
         planted = world.nationality[concept.word]
         found[concept.word] = {
             trait: {"planted": share / 100, "measured": _shows(studio, embeddings, trait)}
