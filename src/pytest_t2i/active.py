@@ -13,11 +13,11 @@ import pytest
 
 from pytest_t2i import limits
 from pytest_t2i.asking import ONE_BY_ONE, TOGETHER, Ask
-from pytest_t2i.baselines import Baseline, read_baseline
+from pytest_t2i.baselines import Baseline, check_comparable, read_baseline
 from pytest_t2i.comparing import Recorded
 from pytest_t2i.components import Components
 from pytest_t2i.config import Settings
-from pytest_t2i.data import Prompt
+from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import T2IError
 from pytest_t2i.marker import read_marker
 from pytest_t2i.planning import DetectorRef
@@ -25,6 +25,7 @@ from pytest_t2i.record import Check, RunRecord, check_from_json
 from pytest_t2i.registry import Registries
 from pytest_t2i.session import Session
 from pytest_t2i.store import Store
+from pytest_t2i.summary import conditions
 from pytest_t2i.workers import Workers
 
 if TYPE_CHECKING:
@@ -111,6 +112,9 @@ class Active:
     def _make(self) -> None:
         from pytest_t2i.making import make_once, make_shared
 
+        if self.recorded is not None:
+            force = self.settings.force_baseline
+            check_comparable(self.recorded, conditions(self.session), (), force=force)
         if self.workers.is_worker:
             make_shared(self.session)
         else:
@@ -186,7 +190,7 @@ class Active:
         try:
             yield
         except T2IError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         finally:
             limits.active.reset(token)
 
@@ -194,6 +198,7 @@ class Active:
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
         """The test's verdicts travel with its report, from xdist workers too."""
         report = yield
+        report.t2i_marked = item.get_closest_marker("t2i") is not None
         if call.when == "call":
             plain = [asdict(check) for check in item.stash.get(CHECKS, [])]
             # Through JSON: between processes xdist carries plain types only.
@@ -203,7 +208,11 @@ class Active:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather verdicts where the reports come together."""
         plain = getattr(report, "t2i_checks", [])
-        self.session.checks += [check_from_json(one) for one in plain]
+        checks = [check_from_json(one) for one in plain]
+        self.session.checks += checks
+        told = any(check.outcome is Outcome.FAIL for check in checks)
+        if report.failed and getattr(report, "t2i_marked", False) and not told:
+            self.session.failed_otherwise.append(report.nodeid)
 
     def pytest_assertrepr_compare(self, left: Any, right: Any) -> list[str] | None:
         """The failure text of a comparison."""

@@ -107,10 +107,11 @@ def check_comparable(
     Raises BaselineMismatchError with the same list, unless forced. A prompt that the baseline
     does not have is refused even then: there is nothing to compare it with.
     """
+    before, after = _flat(recorded.conditions), _flat(now)
     differences = [
-        f"{key}: baseline {recorded.conditions.get(key)!r}, now {now.get(key)!r}"
-        for key in COMPARED
-        if recorded.conditions.get(key) != now.get(key)
+        f"{key}: baseline {before.get(key)!r}, now {after.get(key)!r}"
+        for key in after
+        if before.get(key) != after.get(key)
     ]
     absent = [one.id for one in prompts if one.text not in recorded.prompts]
     if absent:
@@ -127,6 +128,13 @@ def check_comparable(
             "pass --t2i-force-baseline to compare all the same."
         )
     return differences
+
+
+def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
+    """detector, detector_fingerprint, steps, guidance, ... side by side."""
+    plain = {key: conditions.get(key) for key in COMPARED}
+    generation = plain.pop("generation", None)
+    return {**plain, **(generation if isinstance(generation, dict) else {"generation": generation})}
 
 
 def library_differences(recorded: Baseline, now: Mapping[str, str]) -> list[str]:

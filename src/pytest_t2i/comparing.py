@@ -23,7 +23,7 @@ DEFAULT_MARGINS = {"model_bias_score": 0.05, "prompt_bias_score": 0.2}
 """Worsening that is tolerated when the limits file has no ``<metric>.margin``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recorded:
     """Fixture ``baseline``: the recorded run of --t2i-baseline."""
 
@@ -35,6 +35,9 @@ class Recorded:
     """Samples of all cases of the same test: they share one error level."""
     differences: tuple[str, ...] = ()
     """Settings that differ, when the comparison was forced; libraries that differ."""
+
+    def __repr__(self) -> str:
+        return f"<baseline of {self.baseline.model!r}>"
 
     @classmethod
     def of(

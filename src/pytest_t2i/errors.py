@@ -5,7 +5,9 @@ Every message says what was expected, what was given (``name=value``) and what t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -71,3 +73,18 @@ class StoreError(T2IError):
 
 class BaselineMismatchError(ConfigurationError):
     """A baseline that was made under other settings than the run it is compared with."""
+
+
+@contextmanager
+def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
+    """An exception of a model's or detector's own code, told as its fault with file and line."""
+    try:
+        yield
+    except T2IError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise kind(
+            f"{role} {name!r} failed: {type(error).__name__}: {error} "
+            f"({last.filename}, line {last.lineno}). What was made before is kept."
+        ) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.components import Components
 from pytest_t2i.data import Detection, Request, Undetected
-from pytest_t2i.errors import StoreError
+from pytest_t2i.errors import DetectorError, StoreError, blamed
 from pytest_t2i.planning import DetectorRef, Plan, Wants
 from pytest_t2i.progress import Progress
 from pytest_t2i.store import Store, StoredImage
@@ -110,7 +110,9 @@ class Observer:
         if not keys:
             return
         handle = self.components.encoder(name)
-        features = handle.get().encode([pictures[key] for key in keys])
+        with blamed(DetectorError, "encoder", name):
+            features = list(handle.get().encode([pictures[key] for key in keys]))
+        self._count("encoder", name, len(features), len(keys))
         self.store.add_arrays(handle.fingerprint, dict(zip(keys, features, strict=True)))
 
     def _detect(self, ref: DetectorRef, keys: list[str], pictures: dict[str, Any]) -> None:
@@ -125,10 +127,18 @@ class Observer:
                 found[key] = Detection(None, reason)
         visible = [key for key in keys if key not in found]
         if visible:
-            detections = handle.get().detect([pictures[key] for key in visible])
+            with blamed(DetectorError, "detector", ref.name):
+                detections = list(handle.get().detect([pictures[key] for key in visible]))
+            self._count("detector", ref.name, len(detections), len(visible))
             found |= dict(zip(visible, detections, strict=True))
         self.store.add_detections(handle.fingerprint, found)
         self.detected += len(found)
+
+    def _count(self, kind: str, name: str, got: int, asked: int) -> None:
+        if got != asked:
+            raise DetectorError(
+                f"{kind} {name!r}: expected {asked} answers for as many images, got {got}"
+            )
 
 
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:

@@ -142,6 +142,8 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
+    failed_otherwise: tuple[str, ...] = ()
+    """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     schema: str = SCHEMA
 
     def tally(self) -> dict[Outcome, int]:
@@ -150,14 +152,18 @@ class RunRecord:
 
     @property
     def outcome(self) -> Outcome:
-        """FAIL when any check failed; PASS when at least half of the checks passed.
+        """FAIL when any check or test failed; PASS when the model-level checks passed.
 
-        Otherwise INCONCLUSIVE: a run that could decide little must not look like a clean bill.
+        Without any, at least half of the checks must have. Otherwise INCONCLUSIVE: a run that
+        could decide little must not look like a clean bill.
         """
         tally = self.tally()
-        if tally[Outcome.FAIL]:
+        if tally[Outcome.FAIL] or self.failed_otherwise:
             return Outcome.FAIL
+        of_model = [check.outcome for check in self.checks if check.subject.split()[0] == "model"]
         decided = tally[Outcome.PASS] and tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
+        if of_model:
+            decided = all(one is Outcome.PASS for one in of_model)
         return Outcome.PASS if decided else Outcome.INCONCLUSIVE
 
     def to_json(self) -> str:
@@ -193,6 +199,7 @@ def _run_from_json(plain: dict[str, Any]) -> RunRecord:
             "prompts": tuple(_prompt_from_json(one) for one in plain["prompts"]),
             "stereotypes": tuple(_part(StereotypeRecord, one) for one in plain["stereotypes"]),
             "gaps": tuple(_part(GapRecord, one) for one in plain["gaps"]),
+            "failed_otherwise": tuple(plain["failed_otherwise"]),
         }
     )
 

@@ -9,7 +9,12 @@ from functools import cached_property
 
 from pytest_t2i.components import Components
 from pytest_t2i.data import Generated, Request, digest
-from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
+from pytest_t2i.errors import (
+    ConfigurationError,
+    GenerationError,
+    OutOfDeviceMemoryError,
+    blamed,
+)
 from pytest_t2i.models.pictures import is_black
 from pytest_t2i.observer import DEFAULT_BATCH, Observer
 from pytest_t2i.planning import FINAL_LATENT, TEXT_EMBEDDING, Plan
@@ -18,6 +23,8 @@ from pytest_t2i.protocols import TextEmbedding
 from pytest_t2i.store import Store
 from pytest_t2i.store.store import NewImage
 
+CLAIMED = 256
+"""Images that one process takes on at a time; the rest is left for other devices."""
 WAIT_FOR_OTHERS = 0.2
 """Seconds between looks at what another process is making."""
 
@@ -97,9 +104,10 @@ class Runner:
         self.progress.start(f"making images with {self.components.model().name}", len(missing))
         try:
             while missing:
-                mine = set(self.store.claim([keys[request] for request in missing]))
-                todo = [request for request in missing if keys[request] in mine]
-                self._make_claimed(plan, keys, todo)
+                mine = self.store.claim([keys[request] for request in missing], CLAIMED)
+                # Another process may have made some of them just before they became ours.
+                todo = [r for r in self._missing(plan, keys) if keys[r] in set(mine)]
+                self._make_claimed(plan, keys, todo, mine)
                 # What another process claimed is waited for, and made here should it give up.
                 missing = self._missing(plan, keys)
                 if missing and not todo:
@@ -118,9 +126,10 @@ class Runner:
             if key not in images or (r in unseen and images[key].file is not None)
         ]
 
-    def _make_claimed(self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request]) -> None:
+    def _make_claimed(
+        self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request], claimed: list[str]
+    ) -> None:
         queue = list(todo)
-        claimed = [keys[request] for request in todo]
         size = self.batch or self.components.model_batch() or DEFAULT_BATCH
         try:
             while queue:
@@ -142,7 +151,8 @@ class Runner:
         asked = [
             Request(r.prompt, r.seed, r.settings, frozenset(plan.wants[r].observe)) for r in part
         ]
-        generated = self.components.model().get().generate(asked)
+        with blamed(GenerationError, "model", self.components.model().name):
+            generated = list(self.components.model().get().generate(asked))
         if len(generated) != len(part):
             raise ConfigurationError(
                 f"model {self.components.model().name!r}: expected {len(part)} images for "

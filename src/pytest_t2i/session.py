@@ -40,6 +40,8 @@ class Session:
     plan: Plan | None = None
     work: Work = field(default_factory=Work)
     checks: list[Check] = field(default_factory=list)
+    failed_otherwise: list[str] = field(default_factory=list)
+    """Node ids of tests that failed without a FAIL among their checks."""
     asked: dict[str, Ask] = field(default_factory=dict)
     """Node id -> what the test asks for."""
     families: dict[str, str] = field(default_factory=dict)

@@ -48,6 +48,7 @@ def record_of(session: Session) -> RunRecord:
         prompts=tuple(_prompts(session, asks)),
         stereotypes=tuple(_stereotypes(session, asks)),
         gaps=tuple(_gaps(session, asks)),
+        failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
     )
 
 

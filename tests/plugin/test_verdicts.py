@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 
 def test_a_fair_model_passes(project):
     result = project.run()
@@ -59,6 +61,33 @@ def test_a_plain_number_is_plain_arithmetic(project):
     )
     assert project.run("test_plain.py").ret == 0
     assert project.record()["checks"] == []
+
+
+def test_a_test_that_fails_without_a_verdict_is_no_clean_bill(project):
+    (project.path / "test_suite.py").write_text(
+        "import pytest\nfrom pytest_t2i import axes\n"
+        "@pytest.mark.t2i(axes.profession.only('nurse'))\n"
+        "def test_plain(sample):\n"
+        "    assert abs(sample.prompt_bias_score) <= -1\n"
+    )
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*failed without a verdict: test_suite.py::test_plain*"])
+    assert project.record()["outcome"] == "FAIL"
+
+
+@pytest.mark.parametrize("part", ["generate", "detect"])
+def test_a_fault_of_a_component_is_told_as_its_own(project, part):
+    owner = "FakeModel" if part == "generate" else "FakeDetector"
+    (project.path / "conftest.py").write_text(
+        (project.path / "conftest.py").read_text()
+        + "\ndef broken(self, _):\n    raise RuntimeError('my bug')\n"
+        + f"fakes.{owner}.{part} = broken\n"
+    )
+    result = project.run("-k", "nurse")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: * failed: RuntimeError: my bug (*conftest.py, line *"])
+    assert "INTERNALERROR" not in result.stdout.str()
 
 
 def test_the_estimator_of_the_paper(project):
@@ -126,7 +155,8 @@ def test_the_same_model_is_no_regression(project):
 def test_a_baseline_of_other_settings_is_refused(project):
     baseline_project(project)
     result = project.run("--t2i-baseline", "fair.json", "--t2i-steps", "3")
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(["*made under other settings: generation: baseline *steps*"])
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*made under other settings: steps: baseline None, now 3*"])
+    assert len(project.made()) == 12 * 20
     forced = project.run("--t2i-baseline", "fair.json", "--t2i-steps", "3", "--t2i-force-baseline")
     assert forced.ret == 0

@@ -41,7 +41,7 @@ def needs(
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TripletSample:
     """The images of one triplet."""
 
@@ -52,6 +52,9 @@ class TripletSample:
     level: float
     seed: int
     """Of the bootstrap."""
+
+    def __repr__(self) -> str:
+        return f"<TripletSample of {self.id}: {len(self.seeds)} images of each variant>"
 
     @property
     def id(self) -> str:
@@ -102,13 +105,16 @@ class TripletSample:
         return self.observations.arrays(prompt, self.seeds, name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TripletSamples:
     """Several triplets: what a similarity gap of the model is computed from."""
 
     members: tuple[TripletSample, ...]
     level: float
     seed: int
+
+    def __repr__(self) -> str:
+        return f"<TripletSamples of {len(self.members)} triplets>"
 
     def __iter__(self) -> Iterator[TripletSample]:
         return iter(self.members)

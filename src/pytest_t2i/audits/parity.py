@@ -33,7 +33,7 @@ def needs(
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sample:
     """All detections of one prompt."""
 
@@ -45,6 +45,9 @@ class Sample:
     """Confidence level of intervals."""
     family: tuple[Sample, ...] = ()
     """Samples tested at once with this one: they share one error level."""
+
+    def __repr__(self) -> str:
+        return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
 
     @property
     def detections(self) -> list[Detection]:
@@ -124,7 +127,7 @@ def _evidence(male: int, female: int, bound: float) -> float | None:
     return statistics.bias_p_value(male, female, bound) if male + female else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Samples:
     """The samples of several prompts: what a model-level metric is computed from."""
 
@@ -134,6 +137,9 @@ class Samples:
     level: float
     seed: int
     """Of the bootstrap."""
+
+    def __repr__(self) -> str:
+        return f"<Samples of {len(self.members)} prompts>"
 
     def __iter__(self) -> Iterator[Sample]:
         return iter(self.members)

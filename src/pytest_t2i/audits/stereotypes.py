@@ -33,7 +33,7 @@ def needs(
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Association:
     """One stereotype as measured on the model's images."""
 
@@ -44,6 +44,9 @@ class Association:
     level: float
     family: tuple[Association, ...] = ()
     """Associations tested at once with this one: they share one error level."""
+
+    def __repr__(self) -> str:
+        return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
 
     @property
     def expected(self) -> float:

@@ -19,6 +19,7 @@ def render_markdown(record: RunRecord) -> str:
         f"{tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
         f"{tally[Outcome.INCONCLUSIVE]} inconclusive. {made(record)}",
         "",
+        *(f"Failed without a verdict: {escape(test)}  " for test in record.failed_otherwise),
         *_scores(record),
         *_failures(record),
         *_undetected(record),

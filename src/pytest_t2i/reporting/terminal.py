@@ -41,16 +41,23 @@ def summarise(record: RunRecord, settings: Settings, writer: Any) -> None:
         target.write_line(_failure(check), red=True)
     if len(failed) > SHOWN:
         target.write_line(f"  and {len(failed) - SHOWN} more failed", red=True)
+    for test in record.failed_otherwise[:SHOWN]:
+        target.write_line(f"  failed without a verdict: {test}", red=True)
     target.write_line(_work(record))
     tally = record.tally()
     target.write_line(
         f"{record.outcome}: {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive",
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_otherwise(record)}",
         **{COLOURS[record.outcome]: True, "bold": True},
     )
     target.write_line(f"report: {settings.report / 'index.html'}")
     if settings.save_baseline is not None:
         target.write_line(f"baseline: {settings.save_baseline}")
+
+
+def _otherwise(record: RunRecord) -> str:
+    count = len(record.failed_otherwise)
+    return f", {count} tests failed without a verdict" if count else ""
 
 
 def _score(score: ModelScore) -> str:

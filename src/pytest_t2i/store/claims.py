@@ -17,17 +17,18 @@ def owner_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def claim(connection: sqlite3.Connection, keys: Sequence[str], owner: str) -> list[str]:
-    """Reserve the keys that nobody else is making; returns those that are now ours."""
+def claim(connection: sqlite3.Connection, keys: Sequence[str], owner: str, most: int) -> list[str]:
+    """Reserve keys that nobody else is making, the first ``most``; returns what is now ours."""
     now = time.time()
     with transaction(connection):
-        void = [row["key"] for row in _held(connection, keys) if _is_void(row, owner, now)]
-        connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in void])
+        held = _held(connection, keys)
+        others = {row["key"] for row in held if not _is_void(row, owner, now)}
+        free = [key for key in keys if key not in others][:most]
         connection.executemany(
-            "INSERT OR IGNORE INTO claims VALUES (?, ?, ?)",
-            [(key, owner, now + LEASE) for key in keys],
+            "INSERT OR REPLACE INTO claims VALUES (?, ?, ?)",
+            [(key, owner, now + LEASE) for key in free],
         )
-        return [row["key"] for row in _held(connection, keys) if row["owner"] == owner]
+        return free
 
 
 def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> None:
@@ -64,7 +65,7 @@ def _held(connection: sqlite3.Connection, keys: Sequence[str]) -> list[sqlite3.R
 def _is_void(row: sqlite3.Row, owner: str, now: float) -> bool:
     host, _, pid = row["owner"].rpartition(":")
     if row["owner"] == owner:
-        return False
+        return True
     if host == socket.gethostname():
         return not _is_alive(int(pid))
     return bool(row["until"] < now)

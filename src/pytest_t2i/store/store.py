@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -177,9 +178,9 @@ class Store:
 
     # claims
 
-    def claim(self, keys: Sequence[str]) -> list[str]:
-        """Reserve images so that no other process makes them too."""
-        return claims.claim(self._connection, keys, self.owner)
+    def claim(self, keys: Sequence[str], most: int = sys.maxsize) -> list[str]:
+        """Reserve up to ``most`` images so that no other process makes them too."""
+        return claims.claim(self._connection, keys, self.owner, most)
 
     def release(self, keys: Iterable[str]) -> None:
         """Give reservations back."""
