@@ -142,7 +142,8 @@ def answer(kind: type[Exception]) -> Exception:
         (KeyError("odd"), "KeyError"),
     ],
 )
-def test_hub_answers(raised, said):
+def test_hub_answers(monkeypatch, raised, said):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     wrapped = OSError("cannot load")
     wrapped.__cause__ = raised
     error = raised if isinstance(raised, KeyError) else wrapped
