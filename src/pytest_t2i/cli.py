@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_t2i import __version__
+from pytest_t2i.catalogue import ModelEntry, read_catalogues
 from pytest_t2i.errors import T2IError
 
 
@@ -38,7 +39,6 @@ def _list(kind: str) -> int:
 
 
 def _lines(kind: str) -> list[str]:
-    from pytest_t2i.catalogue import read_catalogues
     from pytest_t2i.prompts import builtin_axes
     from pytest_t2i.registry import Registries
 
@@ -47,9 +47,16 @@ def _lines(kind: str) -> list[str]:
         return [f"{axis.name}: {len(axis.concepts)} concepts" for axis in builtin_axes()]
     if kind == "models":
         found = read_catalogues(registries.catalogues).models.values()
-        return sorted(f"{entry.alias}: {entry.options.source}" for entry in found)
+        return sorted(_model_line(entry) for entry in found)
     registry = registries.detectors if kind == "detectors" else registries.encoders
     return registry.names()
+
+
+def _model_line(entry: ModelEntry) -> str:
+    asked = entry.options.defaults
+    settings = f"{asked.steps} steps, guidance {asked.guidance}, {asked.width} px"
+    detector = f", detector {entry.detector}" if entry.detector else ""
+    return f"{entry.alias}: {entry.options.source} ({settings}{detector})"
 
 
 def _report(run: Path, folder: Path) -> int:

@@ -13,7 +13,10 @@ from pytest_t2i.record import RunRecord
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ("models", "sdxl: stabilityai/stable-diffusion-xl-base-1.0"),
+        (
+            "models",
+            "sdxl: stabilityai/stable-diffusion-xl-base-1.0 (50 steps, guidance 5.0, 1024 px)",
+        ),
         ("detectors", "clip"),
         ("encoders", "open-clip"),
         ("axes", "profession: 40 concepts"),
