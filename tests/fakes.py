@@ -60,7 +60,7 @@ class FakeModel:
         male = unit(f"{request.seed}|{self.fingerprint}") < p
         picture = np.empty((16, 16, 3), np.uint8)
         picture[:] = BLUE if male else RED
-        picture[0, 0] = request.seed % 251
+        picture[0, :4, 0] = [request.seed >> shift & 255 for shift in (0, 8, 16, 24)]
         latent = np.array([[[1.0 if male else -1.0, 0.5]]], dtype=np.float32)
         trace = Trace(final_latent=latent) if "final_latent" in request.observe else Trace()
         return Generated(Image.fromarray(picture), trace)
@@ -119,6 +119,21 @@ def biased(options: LoadOptions) -> FakeModel:
 def detector(options: LoadOptions) -> FakeDetector:
     """A detector of colours."""
     return FakeDetector()
+
+
+class HazyDetector(FakeDetector):
+    """A detector that cannot tell about two pictures in five."""
+
+    def detect(self, images: Sequence[Image.Image]) -> list[Detection]:
+        said = super().detect(images)
+        hazy = [image.getpixel((0, 0))[0] % 5 < 2 for image in images]
+        unsure = Detection(None, Undetected.LOW_CONFIDENCE)
+        return [unsure if one else word for one, word in zip(hazy, said, strict=True)]
+
+
+def hazy(options: LoadOptions) -> HazyDetector:
+    """A detector that leaves many pictures without a label."""
+    return HazyDetector()
 
 
 def encoder(options: LoadOptions) -> FakeEncoder:

@@ -31,13 +31,17 @@ from diffusers import (
     StableDiffusionXLPipeline,
     UNet2DConditionModel,
 )
+from tokenizers import AddedToken, pre_tokenizers
 from transformers import (
+    Blip2Config,
+    Blip2ForConditionalGeneration,
     CLIPConfig,
     CLIPModel,
     CLIPTextConfig,
     CLIPTextModel,
     CLIPTextModelWithProjection,
     CLIPTokenizer,
+    GPT2Tokenizer,
     T5Config,
     T5EncoderModel,
     T5TokenizerFast,
@@ -301,6 +305,168 @@ def write_open_clip(folder: Path, seed: int = 0) -> Path:
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
     described = {"model_cfg": model_config, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3}}
     (folder / "open_clip_config.json").write_text(json.dumps(described))
+    return folder
+
+
+def gpt2_tokenizer() -> GPT2Tokenizer:
+    """A GPT-2 tokenizer, as OPT has it, whose tokens are bytes; with BLIP-2's image token."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: index for index, token in enumerate(["<pad>", "</s>", *alphabet])}
+    special = {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"}
+    tokenizer = GPT2Tokenizer(vocab=vocabulary, merges=[], add_bos_token=True, **special)
+    tokenizer.add_tokens([AddedToken("<image>", normalized=False, special=True)])
+    return tokenizer
+
+
+def write_blip2(folder: Path, seed: int = 0) -> Path:
+    """A Blip2ForConditionalGeneration with an OPT of one layer, as its hub repository lies."""
+    torch.manual_seed(seed)
+    tokenizer = gpt2_tokenizer()
+    shape = {"intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = {
+        "model_type": "opt",
+        "vocab_size": len(tokenizer),
+        "hidden_size": 16,
+        "word_embed_proj_dim": 16,
+        "ffn_dim": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "max_position_embeddings": 256,
+        "bos_token_id": 1,
+        "eos_token_id": 1,
+        "pad_token_id": 0,
+    }
+    config = Blip2Config(
+        vision_config={**shape, "hidden_size": 16, "image_size": 32, "patch_size": 8,
+                       "initializer_range": 0.5},
+        qformer_config={**shape, "hidden_size": 16, "encoder_hidden_size": 16, "vocab_size": 8,
+                        "initializer_range": 0.5},
+        text_config=text,
+        num_query_tokens=4,
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        initializer_range=0.5,
+    )  # fmt: skip
+    model = Blip2ForConditionalGeneration(config)
+    # At the usual scale of random weights, what it says would not depend on what it sees.
+    for name, weight in model.named_parameters():
+        if "norm" not in name.lower():
+            weight.data.normal_(0, 0.5)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    preprocessor = {
+        "image_processor_type": "BlipImageProcessor",
+        "do_resize": True,
+        "size": {"height": IMAGE_SIZE, "width": IMAGE_SIZE},
+        "do_normalize": True,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+        "resample": 3,
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(preprocessor))
+    return folder
+
+
+YOLO = """
+nc: {count}
+names: {names}
+backbone:
+  - [-1, 1, Conv, [8, 3, 2]]
+  - [-1, 1, Conv, [16, 3, 2]]
+  - [-1, 1, Conv, [16, 3, 2]]
+head:
+  - [[1, 2], 1, Detect, [nc]]
+"""
+
+
+def write_yolo(folder: Path, seed: int = 0, *, names: tuple[str, ...] = ("dog", "person")) -> Path:
+    """A YOLOv8 detection model of three convolutions, as a checkpoint of ultralytics: yolo.pt."""
+    import yaml
+
+    from pytest_t2i.persons.quiet import quiet_ultralytics
+
+    quiet_ultralytics()
+    from ultralytics.nn.tasks import DetectionModel
+
+    torch.manual_seed(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    described = yaml.safe_load(YOLO.format(count=len(names), names=list(names)))
+    model = DetectionModel(described, verbose=False)
+    model.names = dict(enumerate(names))
+    model.args = {"imgsz": 64, "task": "detect"}
+    torch.save({"model": model.half(), "train_args": model.args}, folder / "yolo.pt")
+    return folder
+
+
+def write_fairface(folder: Path, seed: int = 0) -> Path:
+    """FairFace's ResNet-34 with random weights, as its authors publish it: a pickled state dict."""
+    import timm
+
+    torch.manual_seed(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "res34_fair_align_multi_7_20190809.pt"
+    torch.save(timm.create_model("resnet34", num_classes=18).state_dict(), path)
+    return path
+
+
+MIVOLO_CODE = """
+from dataclasses import dataclass
+from typing import Optional
+import numpy as np
+import torch
+from transformers import BaseImageProcessor, BatchFeature, PretrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import ModelOutput
+
+class TinyConfig(PretrainedConfig):
+    model_type = "tiny_mivolo"
+    gender_id2label = {0: "male", 1: "female"}
+
+@dataclass
+class TinyOutput(ModelOutput):
+    raw_gender_output: Optional[torch.FloatTensor] = None
+
+class TinyForImageClassification(PreTrainedModel):
+    config_class = TinyConfig
+    def __init__(self, config):
+        super().__init__(config)
+        self.mivolo = torch.nn.Linear(6, 3)
+        self.post_init()
+    def forward(self, faces_input=None, body_input=None):
+        both = torch.cat((faces_input, body_input), dim=1)
+        return TinyOutput(raw_gender_output=self.mivolo(both.mean((2, 3)))[:, :2])
+
+class TinyProcessor(BaseImageProcessor):
+    model_input_names = ["pixel_values"]
+    def __call__(self, images, **kwargs):
+        rows = [np.zeros((3, 8, 8)) if image is None else
+                np.broadcast_to(image.mean((0, 1))[::-1, None, None] / 255, (3, 8, 8))
+                for image in images]
+        return BatchFeature({"pixel_values": torch.tensor(np.stack(rows), dtype=torch.float32)})
+"""
+"""What the hub repository of MiVOLO brings, in small: configuration, network and processor."""
+
+
+def write_mivolo(folder: Path, seed: int = 0) -> Path:
+    """A network that brings code of its own, as MiVOLO's hub repository does, with its YOLO."""
+    from safetensors.torch import save_file
+
+    torch.manual_seed(seed)
+    write_yolo(folder, seed, names=("person", "face"))
+    (folder / "yolo.pt").rename(folder / "yolov8x_person_face.pt")
+    (folder / "tiny_mivolo.py").write_text(MIVOLO_CODE)
+    linear = torch.nn.Linear(6, 3)
+    weights = {f"mivolo.{name}": weight.detach() for name, weight in linear.named_parameters()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    classes = {
+        "AutoConfig": "tiny_mivolo.TinyConfig",
+        "AutoModelForImageClassification": "tiny_mivolo.TinyForImageClassification",
+    }
+    config = {"model_type": "tiny_mivolo", "auto_map": classes, "torch_dtype": "float16"}
+    (folder / "config.json").write_text(json.dumps(config))
+    processor = {
+        "image_processor_type": "TinyProcessor",
+        "auto_map": {"AutoImageProcessor": "tiny_mivolo.TinyProcessor"},
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor))
     return folder
 
 

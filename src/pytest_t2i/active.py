@@ -5,30 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_t2i import limits
-from pytest_t2i.asking import ONE_BY_ONE, TOGETHER, Ask
-from pytest_t2i.baselines import Baseline, check_comparable, read_baseline
+from pytest_t2i.asking import ONE_BY_ONE, TOGETHER, TRIALS, Ask
+from pytest_t2i.baselines import Baseline, check_comparable, check_prompts, read_baseline
 from pytest_t2i.comparing import Recorded
 from pytest_t2i.components import Components
 from pytest_t2i.config import Settings
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import T2IError
 from pytest_t2i.marker import read_marker
+from pytest_t2i.named_limits import Comparison, comparisons_in, limits_named_in
 from pytest_t2i.planning import DetectorRef
+from pytest_t2i.plugin import NO_MODEL
 from pytest_t2i.record import Check, RunRecord, check_from_json
 from pytest_t2i.registry import Registries
-from pytest_t2i.session import Session
+from pytest_t2i.session import NO_LABELS, Session
 from pytest_t2i.store import Store
 from pytest_t2i.summary import conditions
 from pytest_t2i.workers import Workers
 
 if TYPE_CHECKING:
+    from pytest_t2i.audits.detector_validation import Trials
     from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
     from pytest_t2i.audits.parity import Sample, Samples
     from pytest_t2i.audits.stereotypes import Association
@@ -59,7 +62,7 @@ class Active:
         """Every conftest.py of the arguments is loaded now: take what it registers."""
         with usage_errors():
             registries: Registries = self.session.components.registries
-            for kind in ("models", "detectors", "encoders"):
+            for kind in ("models", "detectors", "faces", "persons", "encoders"):
                 for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
                     getattr(registries, kind).update(offered)
             self.session.validate()
@@ -67,8 +70,9 @@ class Active:
     def pytest_report_header(self) -> list[str]:
         """What is measured with what."""
         s = self.settings
+        subject = f"model {s.model}, " if s.model else ""
         return [
-            f"t2i: model {s.model}, detector {', '.join(self.session.detectors)}, "
+            f"t2i: {subject}detector {', '.join(self.session.detectors)}, "
             f"{s.images} images per prompt, seed {s.seed}, store {s.store}"
         ]
 
@@ -82,10 +86,11 @@ class Active:
         if self.workers.are_used:
             self.workers.follow_progress()
             return
-        for item in session.items:
-            self._gather(item)
         try:
             with usage_errors():
+                for item in session.items:
+                    if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
+                        self._gather(item)
                 self._make()
         except pytest.UsageError as error:
             self.error = str(error)
@@ -93,10 +98,9 @@ class Active:
             if not self.workers.is_worker:
                 raise
 
-    def _gather(self, item: pytest.Item) -> None:
-        if item.get_closest_marker("t2i") is None or not isinstance(item, pytest.Function):
-            return
+    def _gather(self, item: pytest.Function) -> None:
         ask = read_marker(item)
+        tries = any(name in item.fixturenames for name in TRIALS)
         wanted = [name for name in [*ONE_BY_ONE, *TOGETHER] if name in item.fixturenames]
         for fixture in wanted:
             if fixture in ONE_BY_ONE:
@@ -106,13 +110,31 @@ class Active:
             ask = Ask(
                 **{kind: getattr(ask, kind) for kind in kinds}, images=ask.images, spaces=ask.spaces
             )
+        ask = replace(ask, labelled=tries)
+        reason = self._reason_to_skip(ask)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+            return
+        try:
+            self.session.check_limits(Path(item.path), limits_named_in(item.function))
+        except T2IError as error:
+            raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+        if self.recorded is not None and "baseline" in item.fixturenames:
+            check_prompts(self.recorded, ask.prompts, ask.images or self.settings.images)
         item.stash[ASK] = ask
         self.session.ask(item.nodeid, item.nodeid.partition("[")[0], ask)
+        self.session.files[item.nodeid] = Path(item.path)
+        self.session.comparisons[item.nodeid] = foreseen(item)
+
+    def _reason_to_skip(self, ask: Ask) -> str:
+        if ask.labelled and self.session.labels is None:
+            return NO_LABELS
+        return NO_MODEL if ask.needs_model and not self.session.has_model else ""
 
     def _make(self) -> None:
         from pytest_t2i.making import make_once, make_shared
 
-        if self.recorded is not None:
+        if self.recorded is not None and any(a.needs_model for a in self.session.asked.values()):
             force = self.settings.force_baseline
             check_comparable(self.recorded, conditions(self.session), (), force=force)
         if self.workers.is_worker:
@@ -149,6 +171,11 @@ class Active:
         ask = self._ask(item)
         return tuple(self.session.association(one, ask) for one in ask.stereotypes)
 
+    def trials(self, item: pytest.Item) -> Trials:
+        """Fixture trials."""
+        self._ask(item)
+        return self.session.trials()
+
     def model(self) -> Any:
         """Fixture model."""
         return self.session.components.model().get()
@@ -172,7 +199,7 @@ class Active:
             raise pytest.UsageError(
                 f"{item.nodeid}: its fixture needs the mark @pytest.mark.t2i(...) on the test"
             )
-        return item.stash[ASK]
+        return self.session.asked[item.nodeid]
 
     # verdicts
 
@@ -210,7 +237,11 @@ class Active:
         plain = getattr(report, "t2i_checks", [])
         checks = [check_from_json(one) for one in plain]
         self.session.checks += checks
-        told = any(check.outcome is Outcome.FAIL for check in checks)
+        # Only where an INCONCLUSIVE check can fail its test does it explain the failure.
+        failing = {Outcome.FAIL}
+        if self.settings.inconclusive != "pass":
+            failing.add(Outcome.INCONCLUSIVE)
+        told = any(check.outcome in failing for check in checks)
         if report.failed and getattr(report, "t2i_marked", False) and not told:
             self.session.failed_otherwise.append(report.nodeid)
 
@@ -250,7 +281,8 @@ class Active:
         from pytest_t2i.summary import record_of, save_baseline
 
         with usage_errors():
-            self.record = record_of(self.session)
+            given = self.config.invocation_params.args
+            self.record = record_of(self.session, " ".join(["pytest", *map(str, given)]))
             write_all(self.record, self.settings.report)
             if self.settings.save_baseline is not None:
                 save_baseline(self.session, self.settings.save_baseline)
@@ -267,6 +299,13 @@ class Active:
     def pytest_unconfigure(self) -> None:
         """Close the store."""
         self.session.store.close()
+
+
+def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
+    """All that a test will compare; () where it cannot be known before it runs."""
+    known = {*ONE_BY_ONE, *TOGETHER, *TRIALS, "baseline", "model", "detector"}
+    used = [name for name in item.fixturenames if name in known]
+    return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
 
 
 CHECKS = pytest.StashKey[list[Check]]()

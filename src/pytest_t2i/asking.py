@@ -13,6 +13,8 @@ from pytest_t2i.prompts import Axis, Stereotype, builtin_axes, triplet
 
 ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
 """Fixture that makes one test case per member -> what its members are."""
+TRIALS = ("trial", "trials")
+"""Fixtures that are about detectors: one test case per detector, or all together."""
 TOGETHER = {"samples": "prompts", "triplets": "triplets", "stereotypes": "stereotypes"}
 """Fixture that gives all members to one test case -> what its members are."""
 
@@ -28,6 +30,10 @@ class Ask:
     """At most that many images per prompt, when the run has more."""
     spaces: tuple[str, ...] = SPACES
     """Where similarity gaps are measured."""
+    labelled: bool = False
+    """Whether detectors are to be tried on the labelled set."""
+    most: int | None = None
+    """Of a test that is stopped early: images per prompt that it might have had at most."""
 
     def members(self, fixture: str) -> Sequence[Any]:
         """What the fixture of this name is about."""
@@ -36,7 +42,13 @@ class Ask:
 
     def restricted(self, fixture: str, member: Any) -> Ask:
         """The same, about one member alone."""
-        return Ask(images=self.images, spaces=self.spaces, **{ONE_BY_ONE[fixture]: (member,)})
+        about: dict[str, Any] = {ONE_BY_ONE[fixture]: (member,)}
+        return Ask(images=self.images, spaces=self.spaces, labelled=self.labelled, **about)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a model has to make or show something for it."""
+        return bool(self.prompts or self.triplets or self.stereotypes or not self.labelled)
 
 
 def parse(args: Iterable[Any], kwargs: dict[str, Any]) -> Ask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from pytest_t2i.files import read_json, write_whole
 SCHEMA = "pytest-t2i/baseline/1"
 SHOWN = 5
 """Absent prompts that are named."""
+FEWEST_IMAGES = 2
+"""Images of a prompt below which nothing can be compared."""
 COMPARED = ("detector", "detector_fingerprint", "generation")
 """What must be equal for a comparison to mean anything."""
 
@@ -36,6 +38,17 @@ class RecordedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedTrial:
+    """What one detector of a baseline said of labelled images."""
+
+    labelled: str
+    """Fingerprint of the labelled set."""
+    detector_fingerprint: str
+    words: Mapping[str, str]
+    """File -> label, or "undetected:reason"."""
+
+
+@dataclass(frozen=True, slots=True)
 class Baseline:
     """A recorded run to compare with."""
 
@@ -50,6 +63,8 @@ class Baseline:
     created: str = ""
     seed: int = 0
     images: int = 0
+    trials: Mapping[str, RecordedTrial] = field(default_factory=dict)
+    """By name of the detector."""
 
     def write(self, path: Path) -> None:
         """Write the file whole, sorted so that a diff of two baselines reads well."""
@@ -67,6 +82,8 @@ class Baseline:
                 for text, one in self.prompts.items()
             },
         }
+        if self.trials:
+            plain["trials"] = {name: asdict(one) for name, one in self.trials.items()}
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
@@ -96,6 +113,7 @@ def _from_plain(plain: Mapping[str, Any]) -> Baseline:
         plain["created"],
         plain["seed"],
         plain["images"],
+        {name: RecordedTrial(**one) for name, one in plain.get("trials", {}).items()},
     )
 
 
@@ -113,13 +131,7 @@ def check_comparable(
         for key in after
         if before.get(key) != after.get(key)
     ]
-    absent = [one.id for one in prompts if one.text not in recorded.prompts]
-    if absent:
-        shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
-        raise BaselineMismatchError(
-            f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
-            "Record a new one with --t2i-save-baseline, or deselect these tests."
-        )
+    check_prompts(recorded, prompts)
     if differences and not force:
         raise BaselineMismatchError(
             f"the baseline of {recorded.model!r} was made under other settings: "
@@ -128,6 +140,30 @@ def check_comparable(
             "pass --t2i-force-baseline to compare all the same."
         )
     return differences
+
+
+def check_prompts(
+    recorded: Baseline, prompts: Sequence[Prompt], images: int = FEWEST_IMAGES
+) -> None:
+    """Refuse prompts that a baseline does not have, and comparisons by single images.
+
+    One image is always all of one gender, so it shows neither a bias nor its change.
+    """
+    absent = [one.id for one in prompts if one.text not in recorded.prompts]
+    if absent:
+        shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
+        raise BaselineMismatchError(
+            f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
+            "Record a new one with --t2i-save-baseline, or deselect these tests."
+        )
+    for one in prompts:
+        before = len(recorded.prompts[one.text].seeds)
+        if min(before, images) < FEWEST_IMAGES:
+            raise BaselineMismatchError(
+                f"a comparison with a baseline needs at least {FEWEST_IMAGES} images per prompt: "
+                f"{one.id} has {before} in the baseline, {images} are asked for now. Take more "
+                "with --t2i-images, here or where the baseline is recorded."
+            )
 
 
 def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:

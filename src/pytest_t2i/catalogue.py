@@ -1,7 +1,19 @@
 """Catalogues: aliases of models with their settings, and of detector weights, read from TOML.
 
 A distribution adds one with an entry point of the group ``pytest_t2i.catalogues`` whose object
-returns the path of a TOML file; paths in it are relative to that file.
+returns the path of a TOML file; paths in it are relative to that file::
+
+    [weights.clip]                  # a family: the weights of the registered name clip
+    mine = "weights/clip"           # alias = folder, file or hub id; used as clip:mine
+    [weights.yolo]
+    mine = "weights/person.pt"
+    [weights.faces]                 # here an entry names a face part, name or name:weights
+    mine = "yunet:weights/yunet.onnx"
+    [weights.crop]                  # and here what clip-enhance does outside of a person's box
+    mine = "grey"
+
+An alias behind a detector that is put together, ``clip-enhance:mine``, stands for the entries of
+all families that have it: its CLIP, its YOLO weights, its face part, its crop.
 """
 
 from __future__ import annotations
@@ -27,7 +39,13 @@ MODEL_KEYS |= {
     "batch",
     "detector",
     "encoder",
+    "labels",
 }
+
+FACES = "faces"
+"""Family of weights whose entries name a face part."""
+CROP = "crop"
+"""Family whose entries name a way to crop."""
 
 
 def papers() -> Path:
@@ -50,6 +68,8 @@ class ModelEntry:
     """Detector that suits it, used unless --t2i-detector says otherwise."""
     encoder: str | None = None
     """Encoder that suits it, for similarities in image space."""
+    labels: str | None = None
+    """Labelled images to try detectors on, used unless --t2i-labels says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +131,7 @@ def _model_entry(path: Path, alias: str, entry: Any) -> ModelEntry:
         entry.get("batch"),
         entry.get("detector"),
         entry.get("encoder"),
+        entry.get("labels"),
     )
 
 
@@ -124,8 +145,20 @@ def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
         source = entry.get("path") if isinstance(entry, dict) else entry
         if not isinstance(source, str):
             raise FileFormatError(path, "expected a path.", where=f"[weights.{family}] {alias}")
-        located[alias] = _located(path, source)
+        located[alias] = _weights_of(family, path, source)
     return located
+
+
+def _weights_of(family: str, toml: Path, source: str) -> str:
+    if family == CROP:
+        return source
+    return _face_part(toml, source) if family == FACES else _located(toml, source)
+
+
+def _face_part(toml: Path, source: str) -> str:
+    """``name:weights`` with the weights located; a name alone stays as it is."""
+    name, colon, weights = source.partition(":")
+    return f"{name}:{_located(toml, weights)}" if colon else source
 
 
 def _located(toml: Path, source: str) -> str:

@@ -1,14 +1,15 @@
-"""The console script ``t2i``."""
+"""The console script ``t2i``: it reads arguments; pytest_t2i.commands does what they say."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i import __version__
-from pytest_t2i.catalogue import ModelEntry, read_catalogues
 from pytest_t2i.errors import T2IError
 
 
@@ -17,52 +18,151 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
     parser.add_argument("--version", action="version", version=f"pytest-t2i {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", help="list what is registered under which name")
-    listing.add_argument("kind", choices=["models", "detectors", "encoders", "axes"])
-    report = commands.add_parser("report", help="render a run.json as index.html and summary.md")
-    report.add_argument("run", type=Path, help="a run.json")
-    report.add_argument("folder", type=Path, help="where to write")
-    parsed = parser.parse_args(arguments)
+    for add in (_listing, _report, _plan, _sample, _agreement, _label):
+        add(commands)
+    parsed = vars(parser.parse_args(arguments))
+    parsed.pop("command")
+    module, function = parsed.pop("run")
     try:
-        return (
-            _list(parsed.kind) if parsed.command == "list" else _report(parsed.run, parsed.folder)
-        )
+        # One command alone is imported, so that each starts fast.
+        run: Callable[..., int] = getattr(import_module(f"pytest_t2i.commands.{module}"), function)
+        return run(**parsed)
     except T2IError as error:
         print(f"ERROR: {error}", file=sys.stderr)  # noqa: T201 - a command line tool
         return 2
 
 
-def _list(kind: str) -> int:
-    for line in _lines(kind):
-        print(line)  # noqa: T201 - a command line tool
-    return 0
+def level(text: str) -> float:
+    """A confidence level for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, got {text!r}") from None
+    if not 0.5 < value < 1.0:  # noqa: PLR2004 - at or below a coin toss would be evidence
+        raise argparse.ArgumentTypeError(
+            f"expected a level above 0.5 and below 1, such as 0.95, got {text}"
+        )
+    return value
 
 
-def _lines(kind: str) -> list[str]:
-    from pytest_t2i.prompts import builtin_axes
-    from pytest_t2i.registry import Registries
-
-    registries = Registries()
-    if kind == "axes":
-        return [f"{axis.name}: {len(axis.concepts)} concepts" for axis in builtin_axes()]
-    if kind == "models":
-        found = read_catalogues(registries.catalogues).models.values()
-        return sorted(_model_line(entry) for entry in found)
-    registry = registries.detectors if kind == "detectors" else registries.encoders
-    return registry.names()
+def positive(text: str) -> int:
+    """A whole number of at least 1 for argparse."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
 
 
-def _model_line(entry: ModelEntry) -> str:
-    asked = entry.options.defaults
-    settings = f"{asked.steps} steps, guidance {asked.guidance}, {asked.width} px"
-    detector = f", detector {entry.detector}" if entry.detector else ""
-    return f"{entry.alias}: {entry.options.source} ({settings}{detector})"
+def above_zero(text: str) -> float:
+    """A number above 0 for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, got {text!r}") from None
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+    return value
 
 
-def _report(run: Path, folder: Path) -> int:
-    from pytest_t2i.record import read_run
-    from pytest_t2i.reporting import write_all
+def share(text: str) -> float:
+    """A probability strictly between 0 and 1 for argparse."""
+    value = above_zero(text)
+    if value >= 1.0:
+        raise argparse.ArgumentTypeError(f"expected a number above 0 and below 1, got {text}")
+    return value
 
-    write_all(read_run(run), folder)
-    print(folder / "index.html")  # noqa: T201 - a command line tool
-    return 0
+
+def budget(text: str) -> tuple[float, str]:
+    """``2000`` images or ``90min`` of the device, for argparse."""
+    for ending, unit in (("min", "minutes"), ("", "images")):
+        if text.endswith(ending):
+            value = above_zero(text.removesuffix(ending))
+            return value, unit
+    raise AssertionError  # the empty ending fits everything
+
+
+def _listing(commands: Any) -> None:
+    kinds = ("models", "detectors", "faces", "persons", "encoders", "axes")
+    command = commands.add_parser("list", help="list what is registered under which name")
+    command.add_argument("kind", choices=kinds)
+    command.set_defaults(run=("listing", "run"))
+
+
+def _report(commands: Any) -> None:
+    command = commands.add_parser("report", help="render a run.json as index.html and summary.md")
+    command.add_argument("source", metavar="RUN", type=Path, help="a run.json")
+    command.add_argument("folder", metavar="FOLDER", type=Path, help="where to write")
+    command.set_defaults(run=("report", "run"))
+
+
+def _plan(commands: Any) -> None:
+    command = commands.add_parser("plan", help="how many images decide, and what fewer can show")
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--limits", type=Path, metavar="FILE", help="all limits of a limits.toml")
+    what.add_argument("--metric", metavar="NAME", help="one metric, with --limit or --margin")
+    bound = command.add_mutually_exclusive_group()
+    bound.add_argument("--limit", type=float, metavar="X", help="largest value that passes")
+    bound.add_argument("--margin", type=float, metavar="X", help="growth over a baseline tolerated")
+    command.add_argument(
+        "--prompts", type=positive, default=100, metavar="N", help="prompts of the suite (100)"
+    )
+    command.add_argument(
+        "--confidence", dest="level", type=level, default=0.95, help="of the verdicts (0.95)"
+    )
+    command.add_argument(
+        "--power", type=share, default=0.8, help="wanted chance of the right verdict (0.8)"
+    )
+    command.add_argument(
+        "--beyond", type=share, default=0.2, metavar="X",
+        help="how far beyond its limit or margin what is to fail lies (0.2)",
+    )  # fmt: skip
+    command.add_argument(
+        "--before", type=float, default=0.0, metavar="X", help="score of the baseline (0: fair)"
+    )
+    time = command.add_mutually_exclusive_group()
+    time.add_argument("--seconds-per-image", dest="seconds", type=above_zero, metavar="S")
+    time.add_argument("--run", dest="measured", type=Path, metavar="RUN",
+                      help="a run.json to take the seconds per image from")  # fmt: skip
+    command.add_argument(
+        "--budget", type=budget, metavar="IMAGES|90min", help="what can be shown with so much"
+    )
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of simulations (0)")
+    command.set_defaults(run=("plan", "run"))
+
+
+def _sample(commands: Any) -> None:
+    command = commands.add_parser("sample", help="copy a random part of a run's images to label")
+    command.add_argument("source", metavar="RUN", type=Path, help="a run.json")
+    command.add_argument("folder", metavar="FOLDER", type=Path, help="a new folder")
+    command.add_argument(
+        "--per-prompt", type=positive, default=10, metavar="N", help="images per prompt (10)"
+    )
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice (0)")
+    command.set_defaults(run=("sample", "run"))
+
+
+def _agreement(commands: Any) -> None:
+    command = commands.add_parser("agreement", help="how far annotators agree, and where not")
+    command.add_argument(
+        "source",
+        metavar="FOLDER",
+        type=Path,
+        help="folder with labels.csv, or a Label Studio export (.json)",
+    )
+    command.add_argument(
+        "--confidence", dest="level", type=level, default=0.95, help="level of intervals (0.95)"
+    )
+    command.add_argument(
+        "--all", dest="everything", action="store_true", help="list every disagreement"
+    )
+    command.set_defaults(run=("agreement", "run"))
+
+
+def _label(commands: Any) -> None:
+    command = commands.add_parser("label", help="label images by hand on a local page")
+    command.add_argument("folder", metavar="FOLDER", type=Path, help="folder of images")
+    who = command.add_mutually_exclusive_group(required=True)
+    who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
+    who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
+    command.add_argument("--port", type=int, default=0, help="default: a free one")
+    command.add_argument("--model", default="", help="model that made the images, kept with labels")
+    command.set_defaults(run=("label", "run"))

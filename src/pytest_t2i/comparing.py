@@ -9,17 +9,25 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics, verdicts
+from pytest_t2i.audits.detector_validation import Asked, outcomes
 from pytest_t2i.audits.parity import Sample
 from pytest_t2i.baselines import Baseline, check_comparable, library_differences
 from pytest_t2i.data import Interval, Limit, Outcome, Prompt, Verdict
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.errors import BaselineMismatchError, ConfigurationError, UnknownNameError
 from pytest_t2i.limits import bench, settle
 from pytest_t2i.measurement import Measurement
 from pytest_t2i.session import Session
 from pytest_t2i.statistics import Estimator
+from pytest_t2i.statistics.change import FEWEST_IMAGES
 from pytest_t2i.summary import conditions, environment
 
-DEFAULT_MARGINS = {"model_bias_score": 0.05, "prompt_bias_score": 0.2}
+DEFAULT_MARGINS = {
+    "model_bias_score": 0.05,
+    "prompt_bias_score": 0.2,
+    "accuracy": 0.02,
+    "filter_recall": 0.02,
+    "filter_rate": 0.05,
+}
 """Worsening that is tolerated when the limits file has no ``<metric>.margin``."""
 
 
@@ -48,9 +56,11 @@ class Recorded:
         Raises BaselineMismatchError that says what differs.
         """
         s = session.settings
-        differences = check_comparable(
-            baseline, conditions(session), prompts, force=s.force_baseline
-        )
+        differences = []
+        if prompts:
+            differences += check_comparable(
+                baseline, conditions(session), prompts, force=s.force_baseline
+            )
         family = tuple(
             session.sample(prompt, ask) for ask in session.family(node_id) for prompt in ask.prompts
         )
@@ -91,10 +101,14 @@ class RecordedValue:
 
     def judge(self, measurement: Measurement, operator: str) -> bool:
         """A paired comparison with the baseline: a regression is a worsening beyond the margin."""
-        if not operator.startswith("<") or measurement.paired is None:
+        is_trial = isinstance(measurement.paired, Asked)
+        sign = ">=" if is_trial else "<="
+        if not operator.startswith(sign[0]) or measurement.paired is None:
             raise ConfigurationError(
-                f"compare with a baseline as: {self.metric} <= baseline({self.metric!r})"
+                f"compare with a baseline as: {self.metric} {sign} baseline({self.metric!r})"
             )
+        if is_trial:
+            return self._judge_trial(measurement, operator)
         samples: Sequence[Sample] = measurement.paired
         if self.metric == "prompt_bias_score":
             verdict, interval = self._one_prompt(samples[0])
@@ -104,8 +118,43 @@ class RecordedValue:
             measurement.metric,
             measurement.subject,
             interval,
-            absent="no prompt has a clear image both in the baseline and now",
+            absent="no prompt has two clear images both in the baseline and now",
             remarks=(*self._remarks(samples), *measurement.remarks),
+        )
+        return settle(shown, verdict, operator, against="baseline")
+
+    def _judge_trial(self, measurement: Measurement, operator: str) -> bool:
+        """The same images, before and now: a loss beyond the margin is a regression."""
+        asked: Asked = measurement.paired
+        trial = asked.trial
+        known = self.recorded.baseline.trials.get(trial.detector)
+        if known is None or known.labelled != trial.labelled.fingerprint:
+            what = "has no trial of" if known is None else "tried other labelled images with"
+            raise BaselineMismatchError(
+                f"the baseline {what} detector {trial.detector!r}. Record a new one with "
+                "--t2i-save-baseline."
+            )
+        words = [known.words[image.file] for image in trial.labelled]
+        before = outcomes(asked.metric, trial.labelled, words, asked.label)
+        now = outcomes(asked.metric, trial.labelled, trial.words, asked.label)
+        both = before.keys() & now.keys()
+        lost = [file for file in sorted(both) if before[file] and not now[file]]
+        gained = sum(now[file] and not before[file] for file in both)
+        change = None
+        if both:
+            change = statistics.paired_share_change(
+                gained, len(lost), len(both), self.recorded.confidence
+            )
+        verdict = verdicts.judge_regression(change, self.metric, self.margin, n_images=len(both))
+        shown = Measurement(
+            measurement.metric,
+            measurement.subject,
+            change,
+            absent="no image counts both in the baseline and now",
+            remarks=(
+                f"worse on {len(lost)} images, better on {gained}: {', '.join(lost[:8])}",
+                *measurement.remarks,
+            ),
         )
         return settle(shown, verdict, operator, against="baseline")
 
@@ -114,7 +163,7 @@ class RecordedValue:
         male = np.array([one.male for one in samples])
         female = np.array([one.female for one in samples])
         change = None
-        if np.any((before_male + before_female > 0) & (male + female > 0)):
+        if np.any(np.minimum(before_male + before_female, male + female) >= FEWEST_IMAGES):
             change = statistics.paired_model_bias_change(
                 before_male,
                 before_female,

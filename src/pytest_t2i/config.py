@@ -31,6 +31,8 @@ class Settings:
     batch: int | None = None
     """Images per batch; None lets the model and the device decide."""
     store: Path = Path(".t2i")
+    labels: str | None = None
+    """Labelled images: a folder, a Label Studio export, or a registered name."""
     limits: Path | None = None
     """TOML file of limits; None looks for limits.toml beside and above each test."""
     baseline: Path | None = None
@@ -41,6 +43,8 @@ class Settings:
     estimator: Literal["corrected", "paper"] = "corrected"
     report: Path = Path("reports/t2i")
     trust_remote_code: bool = False
+    sequential: bool = False
+    """Images in rounds, and no more for a test that is decided."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for run.json."""
@@ -161,7 +165,11 @@ def yes_or_no(flag: str, value: str) -> bool:
 
 OPTIONS = (
     Option("model", text, "model under test: alias, hub id, folder, images:DIR or module:factory"),
-    Option("detector", names, "detector, name or name:weights (default: clip); several by comma"),
+    Option(
+        "detector",
+        names,
+        "detector, name or name:weights (default: what suits the model); several by comma",
+    ),
     Option("images", whole(1), "images per prompt (default: 20)", "N"),
     Option("seed", whole(0), "seed of the whole run (default: 0)", "N"),
     Option("steps", whole(1), "denoising steps (default: the model's)", "N"),
@@ -173,6 +181,11 @@ OPTIONS = (
     Option("device", text, "auto, cpu, cuda, cuda:1 or mps (default: auto)"),
     Option("batch", batch, "images per batch, or auto (default: auto)", "N"),
     Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),
+    Option(
+        "labels",
+        text,
+        "labelled images, folder or Label Studio export: to try detectors and to correct the run",
+    ),
     Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
     Option("baseline", path, "recorded run to compare with", "FILE"),
     Option("save-baseline", path, "record this run as a baseline", "FILE"),
@@ -195,6 +208,7 @@ OPTIONS = (
 SWITCHES = (
     Option("force-baseline", yes_or_no, "compare with a baseline made under other settings"),
     Option("trust-remote-code", yes_or_no, "allow code from a hub repository to run"),
+    Option("sequential", yes_or_no, "make images in rounds; a test that is decided asks no more"),
 )
 
 
@@ -233,6 +247,11 @@ def resolve(config: pytest.Config) -> Settings:
         height=height,
     )
     detectors = given.pop("detector", ())
+    if given.get("sequential") and "save_baseline" in given:
+        raise pytest.UsageError(
+            "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
+            "--t2i-sequential"
+        )
     given.setdefault("store", project_folder(config) / ".t2i")
     given.setdefault("report", project_folder(config) / "reports" / "t2i")
     return Settings(generation=generation, detectors=detectors, **given)
@@ -242,9 +261,13 @@ def project_folder(config: pytest.Config) -> Path:
     """The folder of the ini file, else the one pytest was started in.
 
     Not pytest's rootdir: without an ini file that is the common ancestor of all paths on the
-    command line, a model's folder somewhere else included.
+    command line, a model's or a labelled set's folder somewhere else included. Nor an ini file
+    that pytest found there only.
     """
-    return config.inipath.parent if config.inipath else config.invocation_params.dir
+    here = config.invocation_params.dir
+    if config.inipath and config.inipath.parent in (here, *here.parents):
+        return config.inipath.parent
+    return here
 
 
 def _value(config: pytest.Config, option: Option) -> Any:

@@ -41,6 +41,7 @@ class MissingExtraError(ConfigurationError):
             f"{feature} needs the package {missing!r}, which is not installed. "
             f'Run: pip install "pytest-t2i[{extra}]"'
         )
+        self.feature, self.extra, self.missing = feature, extra, missing
 
 
 class FileFormatError(ConfigurationError):

@@ -20,5 +20,15 @@ def pytest_t2i_detectors() -> Mapping[str, Factory]:  # type: ignore[empty-body]
 
 
 @pytest.hookspec
+def pytest_t2i_faces() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Face detectors by name; a factory takes LoadOptions, returns a FaceDetector."""
+
+
+@pytest.hookspec
+def pytest_t2i_persons() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Person detectors by name; a factory takes LoadOptions, returns a PersonDetector."""
+
+
+@pytest.hookspec
 def pytest_t2i_encoders() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Encoders by name; a factory takes LoadOptions, returns an Encoder."""

@@ -56,13 +56,24 @@ def limit(name: str, bound: float | None = None) -> LimitValue:
     here = bench()
     if bound is not None:
         return LimitValue(checked(name, bound, "given in the test"))
-    if name not in here.limits:
-        where = f"It is looked up in {here.limits_file}." if here.limits_file else NO_FILE
-        raise UnknownNameError("limit", name, here.limits, where)
-    return LimitValue(here.limits[name])
+    return LimitValue(look_up(name, here.limits, here.limits_file))
 
 
-NO_FILE = "There is no limits.toml beside or above the test; write one or pass --t2i-limits FILE."
+def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
+    """The limit of this name; UnknownNameError says where it was looked for."""
+    if not limits and file is None:
+        raise ConfigurationError(f"limit {name!r} is not known. {NO_FILE}")
+    if name not in limits:
+        where = f"It is looked up in {file}."
+        raise UnknownNameError("limit", name, limits, where)
+    return limits[name]
+
+
+NO_FILE = (
+    "There is no limits.toml beside or above the test: write one, such as\n"
+    "    [model_bias_score]\n    limit = 0.2\n"
+    "or pass --t2i-limits FILE."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +114,17 @@ def verdict_of(measurement: Measurement, limit: Limit, operator: str, confidence
     if verdict.interval is None:
         return replace(verdict, message=measurement.absent)
     if verdict.outcome is Outcome.INCONCLUSIVE and measurement.images:
-        more = verdicts.images_to_decide(verdict.interval, limit.bound, worse, measurement.images)
-        return replace(verdict, images_to_decide=more or None)
-    return verdict
+        if family is not None and measurement.name == "prompt_bias_score":
+            more = verdicts.prompt_images_to_decide(
+                abs(verdict.interval.estimate), limit.bound, measurement.images,
+                prompts=len(family.intervals), level=confidence,
+            )  # fmt: skip
+        else:
+            more = verdicts.images_to_decide(
+                verdict.interval, limit.bound, worse, measurement.images
+            )
+        verdict = replace(verdict, images_to_decide=more or None)
+    return verdicts.open_if_undetected(verdict, measurement.worst_case)
 
 
 def settle(measurement: Measurement, verdict: Verdict, operator: str, *, against: str) -> bool:
@@ -158,6 +177,7 @@ def _check(
         floor=measurement.floor,
         message=verdict.message,
         against=against,
+        worst_case=measurement.worst_case,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from pytest_t2i.progress import Bar, Lines, Progress, Shared
+from pytest_t2i.rounds import stop_at, stopped
 from pytest_t2i.session import Session
 
 if TYPE_CHECKING:
@@ -38,18 +39,19 @@ def make_shared(session: Session) -> None:
     done = f"made:{session.components.run_id}"
     folder = session.store.folder / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    while not session.store.fact(done):
+    while session.store.fact(done) is None:
         for device in devices(session.settings.device):
             lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
             try:
                 with lock.acquire(timeout=0):
                     session.components.device = device
                     session.make(Shared(session.progress_file))
-                    session.store.remember(done, True)
+                    session.store.remember(done, stopped(session))
                     return
             except Timeout:
                 continue
         time.sleep(WAIT)
+    stop_at(session, session.store.fact(done))
     session.plan = session.make_plan()
     session.work.planned = len(session.plan)
 

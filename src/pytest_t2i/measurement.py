@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
-from pytest_t2i.data import Interval, MetricInfo
+from pytest_t2i.data import Bounds, Interval, MetricInfo
 
 
 class Family(NamedTuple):
@@ -51,6 +51,8 @@ class Measurement:
     """Why there is no interval."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
+    worst_case: Bounds | None = None
+    """Where the score of these images lies whatever the undetected show; None if none are."""
     paired: Any = None
     """What a baseline needs for a paired comparison."""
 
@@ -74,7 +76,8 @@ class Measurement:
     def __abs__(self) -> Measurement:
         paper = None if self.paper is None else abs(self.paper)
         interval = None if self.interval is None else abs(self.interval)
-        return replace(self, interval=interval, paper=paper)
+        worst_case = None if self.worst_case is None else abs(self.worst_case)
+        return replace(self, interval=interval, paper=paper, worst_case=worst_case)
 
     def __le__(self, other: Any) -> bool:
         return self._compare(other, "<=")

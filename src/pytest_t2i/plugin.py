@@ -38,7 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)
     settings = options.resolve(config)
-    if settings.model is None or config.option.help or config.option.collectonly:
+    idle = settings.model is None and settings.labels is None
+    if idle or config.option.help or config.option.collectonly:
         return
     from pytest_t2i.active import Active
 
@@ -54,13 +55,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from pytest_t2i.asking import ONE_BY_ONE, TOGETHER
     from pytest_t2i.marker import read_marker
 
-    ask = read_marker(metafunc.definition)
+    try:
+        ask = read_marker(metafunc.definition)
+    except pytest.UsageError as error:
+        # Told as one line: any other exception at collection shows pytest's own frames.
+        raise pytest.Collector.CollectError(str(error)) from None
+    if "trial" in metafunc.fixturenames:
+        names = detectors(metafunc.config)
+        metafunc.parametrize("trial", names, indirect=True, ids=names)
     for fixture in [*ONE_BY_ONE, *TOGETHER]:
         if fixture not in metafunc.fixturenames:
             continue
         members = ask.members(fixture)
         if not members:
-            raise pytest.UsageError(
+            raise pytest.Collector.CollectError(
                 f"{metafunc.definition.nodeid}: fixture {fixture!r} has nothing to be about: give "
                 "the mark t2i(...) an axis, prompt, triplet or stereotype"
             )
@@ -75,6 +83,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("t2i"):
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+
+
+def detectors(config: pytest.Config) -> list[str]:
+    """Names of the detectors of the run; without one, a placeholder that is skipped."""
+    found: Active | None = config.pluginmanager.get_plugin("t2i-active")
+    return list(found.session.detectors) if found else ["detector"]
 
 
 def active(request: pytest.FixtureRequest) -> Active:
@@ -119,6 +133,18 @@ def stereotype(request: pytest.FixtureRequest) -> Any:
 def stereotypes(request: pytest.FixtureRequest) -> Any:
     """Every stereotype of the t2i marker, as measured."""
     return active(request).associations(request.node)
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest) -> Any:
+    """One detector on the labelled images; the test runs once per detector."""
+    return active(request).trials(request.node)[request.param]
+
+
+@pytest.fixture
+def trials(request: pytest.FixtureRequest) -> Any:
+    """Every detector on the labelled images."""
+    return active(request).trials(request.node)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """The extension points: Protocols of one or two methods.
 
-An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors`` and
-``pytest_t2i.encoders`` names a factory that takes a :class:`LoadOptions` and returns an
-object that obeys the Protocol.
+An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors``,
+``pytest_t2i.faces``, ``pytest_t2i.persons`` and ``pytest_t2i.encoders`` names a factory that
+takes a :class:`LoadOptions` and returns an object that obeys the Protocol.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_t2i.data import Attribute, Detection, Generated, GenerationSettings, Request
+from pytest_t2i.data import Attribute, Box, Detection, Generated, GenerationSettings, Request
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,30 @@ class OpenSet(Protocol):
 
     def for_attribute(self, attribute: Attribute) -> Detector:
         """A detector with the labels ("present", "absent")."""
+
+
+@runtime_checkable
+class FaceDetector(Protocol):
+    """Finds faces: a part that detectors are put together from."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes what it finds: weights, thresholds, libraries."""
+
+    def faces(self, images: Sequence[Image]) -> Sequence[Sequence[Box]]:
+        """The faces of every picture, in its own pixels, the largest first."""
+
+
+@runtime_checkable
+class PersonDetector(Protocol):
+    """Finds people: a part that detectors are put together from."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes what it finds: weights, thresholds, libraries."""
+
+    def persons(self, images: Sequence[Image]) -> Sequence[Sequence[Box]]:
+        """The people of every picture, in its own pixels, the largest first."""
 
 
 @runtime_checkable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import read_json
 
@@ -45,6 +45,14 @@ class Check:
     message: str = ""
     against: str = "limit"
     """"limit" or "baseline"."""
+    worst_case: Bounds | None = None
+    """Where the score of these images lies whatever the undetected show; None if none are."""
+
+    @property
+    def hangs_on_undetected(self) -> bool:
+        """Whether the outcome is open for want of labels, not of images."""
+        known = self.worst_case
+        return self.outcome is Outcome.INCONCLUSIVE and bool(known and known.leave_open(self.bound))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,8 @@ class PromptRecord:
     prompt_bias_score: Interval | None
     """By the deciding detector; None without a clear image."""
     images: tuple[ImageRecord, ...]
+    worst_case: Bounds | None = None
+    """Where the score lies whatever the undetected images show; None if none are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,78 @@ class ModelScore:
     floor: float | None
     prompts: int
     clear_images: int
+    worst_case: Bounds | None = None
+    """Where the paper's score lies whatever the undetected images show; None if none are."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPrompt:
+    """One prompt as people's labels correct it."""
+
+    id: str
+    labels: int
+    """Images that people labelled."""
+    by_detector: float | None
+    """Prompt bias score by the detector; None without a clear image."""
+    corrected: Interval
+    """What people would give on all its images, estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionRecord:
+    """The model bias score as people's labels correct it."""
+
+    labelled: str
+    """Where the labelled images lie."""
+    detector: str
+    labels: int
+    left_out: int
+    """Prompts with too few labels."""
+    by_detector: float
+    """The paper's score by the detector, over the prompts with labels."""
+    corrected: Interval
+    """The paper's score that people would give on the same images (PPI++)."""
+    adjusted: Interval | None
+    """A second opinion (Rogan-Gladen)."""
+    labels_to_halve: int | None
+    """About how many more labels would halve the interval."""
+    prompts: tuple[CorrectedPrompt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsRecord:
+    """How the images fall into a detector's groups, where these are not male and female."""
+
+    detector: str
+    shares: Mapping[str, Interval]
+    """Group -> share of the images with a label, over all prompts."""
+    gap: float
+    """Largest minus smallest share."""
+    entropy: float
+    """Normalised: 1 is even, 0 is one group only."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariationRecord:
+    """The model bias score of the same images under another choice."""
+
+    detector: str
+    choice: str
+    """What is done otherwise: an estimator, a filter."""
+    interval: Interval | None
+    outcome: Outcome
+    """Of the same limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRecord:
+    """A verdict on the model bias score, and what it would be under other choices."""
+
+    bound: float
+    fragile: bool
+    """Whether another choice turns PASS into FAIL or FAIL into PASS."""
+    variations: tuple[VariationRecord, ...]
+    """The first is the verdict as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +209,50 @@ class GapRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class MistakeRecord:
+    """An image of which a detector says something else than people do."""
+
+    file: str
+    """Path of the image."""
+    prompt: str
+    label: str
+    """By people."""
+    reason: str
+    """Why people found it low_quality or others."""
+    said: str
+    """The detector's label, or "undetected:reason"."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One detector on labelled images (Lyu Tables 1 to 3)."""
+
+    detector: str
+    labelled: str
+    """Where the labelled images lie."""
+    images: int
+    clear: int
+    """Images of one clear man or woman, by people."""
+    prompts: int
+    """Prompts with a clear image, over which scores are taken."""
+    confusion: Mapping[str, Mapping[str, int]]
+    """Label by people -> word of the detector -> images."""
+    filter_precision: Interval | None
+    filter_recall: Interval | None
+    filter_f1: Interval | None
+    filter_rate: Interval | None
+    accuracy: Interval | None
+    accuracy_by_label: Mapping[str, Interval | None]
+    model_bias_score: Interval | None
+    """The paper's, by the detector."""
+    actual_model_bias_score: Interval | None
+    """The paper's, by people."""
+    percent_deviation: Interval | None
+    prompt_bias_difference: Interval | None
+    mistakes: tuple[MistakeRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """One recorded execution."""
 
@@ -142,9 +268,18 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
+    sensitivity: tuple[SensitivityRecord, ...] = ()
+    groups: tuple[GroupsRecord, ...] = ()
+    trials: tuple[TrialRecord, ...] = ()
+    correction: CorrectionRecord | None = None
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     schema: str = SCHEMA
+
+    @property
+    def title(self) -> str:
+        """What the run was about, in a few words."""
+        return f"fairness of {self.model}" if self.model else "detectors on labelled images"
 
     def tally(self) -> dict[Outcome, int]:
         """How many checks passed, failed, stayed inconclusive."""
@@ -158,7 +293,8 @@ class RunRecord:
         could decide little must not look like a clean bill.
         """
         tally = self.tally()
-        if tally[Outcome.FAIL] or self.failed_otherwise:
+        strict = self.settings.get("inconclusive") == "fail" and tally[Outcome.INCONCLUSIVE]
+        if tally[Outcome.FAIL] or self.failed_otherwise or strict:
             return Outcome.FAIL
         of_model = [check.outcome for check in self.checks if check.subject.split()[0] == "model"]
         decided = tally[Outcome.PASS] and tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
@@ -174,7 +310,9 @@ class RunRecord:
 
 def check_from_json(plain: Mapping[str, Any]) -> Check:
     """A check as it came back from another process."""
-    return Check(**{**plain, "outcome": Outcome(plain["outcome"])})
+    known = plain.get("worst_case")
+    bounds = Bounds(**known) if known else None
+    return Check(**{**plain, "outcome": Outcome(plain["outcome"]), "worst_case": bounds})
 
 
 def read_run(path: Path) -> RunRecord:
@@ -199,23 +337,69 @@ def _run_from_json(plain: dict[str, Any]) -> RunRecord:
             "prompts": tuple(_prompt_from_json(one) for one in plain["prompts"]),
             "stereotypes": tuple(_part(StereotypeRecord, one) for one in plain["stereotypes"]),
             "gaps": tuple(_part(GapRecord, one) for one in plain["gaps"]),
+            "sensitivity": tuple(map(_sensitivity_from_json, plain.get("sensitivity", ()))),
+            "groups": tuple(_groups_from_json(one) for one in plain.get("groups", ())),
+            "trials": tuple(_trial_from_json(one) for one in plain.get("trials", ())),
+            "correction": _correction_from_json(plain.get("correction")),
             "failed_otherwise": tuple(plain["failed_otherwise"]),
         }
     )
 
 
 def _part(kind: type[Part], plain: Mapping[str, Any]) -> Part:
-    """A record whose intervals came back as tables."""
-    return kind(**{k: Interval(**v) if isinstance(v, dict) else v for k, v in plain.items()})
+    """A record whose intervals and bounds came back as tables."""
+    kinds = {"worst_case": Bounds}
+    return kind(
+        **{k: kinds.get(k, Interval)(**v) if isinstance(v, dict) else v for k, v in plain.items()}
+    )
 
 
 def _prompt_from_json(plain: dict[str, Any]) -> PromptRecord:
-    score = plain["prompt_bias_score"]
+    score, known = plain["prompt_bias_score"], plain.get("worst_case")
     return PromptRecord(
         **plain
         | {
             "counts": {name: Counts(**one) for name, one in plain["counts"].items()},
             "prompt_bias_score": Interval(**score) if score else None,
+            "worst_case": Bounds(**known) if known else None,
             "images": tuple(ImageRecord(**one) for one in plain["images"]),
+        }
+    )
+
+
+def _correction_from_json(plain: dict[str, Any] | None) -> CorrectionRecord | None:
+    if plain is None:
+        return None
+    prompts = tuple(_part(CorrectedPrompt, one) for one in plain.pop("prompts"))
+    return replace(_part(CorrectionRecord, plain), prompts=prompts)
+
+
+def _sensitivity_from_json(plain: dict[str, Any]) -> SensitivityRecord:
+    variations = tuple(
+        replace(_part(VariationRecord, one), outcome=Outcome(one["outcome"]))
+        for one in plain["variations"]
+    )
+    return SensitivityRecord(plain["bound"], plain["fragile"], variations)
+
+
+def _groups_from_json(plain: dict[str, Any]) -> GroupsRecord:
+    shares = {name: Interval(**one) for name, one in plain["shares"].items()}
+    return GroupsRecord(**plain | {"shares": shares})
+
+
+def _trial_from_json(plain: dict[str, Any]) -> TrialRecord:
+    by_label = {
+        label: Interval(**one) if one else None for label, one in plain["accuracy_by_label"].items()
+    }
+    tables = {key for key, value in plain.items() if isinstance(value, dict)} - {
+        "confusion",
+        "accuracy_by_label",
+    }
+    return TrialRecord(
+        **plain
+        | {key: Interval(**plain[key]) for key in tables}
+        | {
+            "accuracy_by_label": by_label,
+            "mistakes": tuple(MistakeRecord(**one) for one in plain["mistakes"]),
         }
     )

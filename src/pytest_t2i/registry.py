@@ -20,9 +20,12 @@ Factory = Callable[[LoadOptions], Any]
 GROUPS = {
     "model": "pytest_t2i.models",
     "detector": "pytest_t2i.detectors",
+    "face": "pytest_t2i.faces",
+    "person": "pytest_t2i.persons",
     "encoder": "pytest_t2i.encoders",
     "engine": "pytest_t2i.engines",
     "catalogue": "pytest_t2i.catalogues",
+    "labelled_set": "pytest_t2i.labelled_sets",
 }
 
 # Top-level module that is absent -> extra that brings it.
@@ -32,6 +35,13 @@ EXTRAS = {
     "accelerate": "diffusers",
     "transformers": "clip",
     "open_clip": "open-clip",
+    "timm": "fairface",
+    "httpx": "facepp",
+    "starlette": "label",
+    "uvicorn": "label",
+    "dlib": "faces",
+    "cv2": "yunet",
+    "ultralytics": "yolo",
 }
 
 
@@ -40,7 +50,7 @@ class Registry:
     """Factories of one kind by name."""
 
     kind: str
-    """model, detector, encoder, engine or catalogue."""
+    """Key of GROUPS."""
     local: dict[str, Factory] = field(default_factory=dict)
     """Registered by a conftest.py; wins over entry points."""
 
@@ -63,6 +73,11 @@ class Registry:
         if name not in points:
             raise UnknownNameError(self.kind, name, self.names(), hint)
         return _load(f"{self.kind} {name!r}", points[name])
+
+    def version(self, name: str) -> str:
+        """Version of the distribution that brings a name; "" for a conftest.py's own."""
+        point = self._entry_points().get(name)
+        return point.dist.version if point and point.dist and name not in self.local else ""
 
     def update(self, factories: Mapping[str, Factory]) -> None:
         """Register what a conftest.py offers."""
@@ -120,6 +135,9 @@ class Registries:
 
     models: Registry = field(default_factory=lambda: Registry("model"))
     detectors: Registry = field(default_factory=lambda: Registry("detector"))
+    faces: Registry = field(default_factory=lambda: Registry("face"))
+    persons: Registry = field(default_factory=lambda: Registry("person"))
     encoders: Registry = field(default_factory=lambda: Registry("encoder"))
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
+    labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))

@@ -34,6 +34,8 @@ class Work:
     """What a run had to do."""
 
     planned: int = 0
+    most: int = 0
+    """With early stopping: images that the tests might have asked for; else 0."""
     made: int = 0
     detected: int = 0
     refused: int = 0
@@ -72,7 +74,7 @@ class Runner:
         self._make(plan, keys)
         self.observer.look(plan, keys)
         self.work.detected = self.observer.detected
-        self.work.seconds = time.monotonic() - started
+        self.work.seconds += time.monotonic() - started
         return self.work
 
     def keys(self, plan: Plan) -> dict[Request, str]:

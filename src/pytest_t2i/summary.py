@@ -5,26 +5,37 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i.asking import Ask
+from pytest_t2i.audits.detector_validation import Trial
 from pytest_t2i.audits.neutrality import TripletSamples
 from pytest_t2i.audits.parity import Sample, Samples
-from pytest_t2i.baselines import Baseline, RecordedPrompt
-from pytest_t2i.data import Detection
+from pytest_t2i.audits.sensitivity import sensitivity
+from pytest_t2i.baselines import Baseline, RecordedPrompt, RecordedTrial
+from pytest_t2i.data import Detection, Prompt
+from pytest_t2i.labels import CLEAR
+from pytest_t2i.metrics import group_entropy, group_gap
 from pytest_t2i.planning import DetectorRef
 from pytest_t2i.record import (
+    CorrectedPrompt,
+    CorrectionRecord,
     Counts,
     GapRecord,
+    GroupsRecord,
     ImageRecord,
+    MistakeRecord,
     ModelScore,
     PromptRecord,
     RunRecord,
+    SensitivityRecord,
     StereotypeRecord,
+    TrialRecord,
+    VariationRecord,
 )
 from pytest_t2i.session import Session, merged
 
@@ -33,38 +44,50 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def record_of(session: Session) -> RunRecord:
-    """Everything measured in the run."""
+def record_of(session: Session, command: str = "") -> RunRecord:
+    """Everything measured in the run; ``command`` is how it was started."""
     asks = merged(list(session.asked.values()))
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
         model=session.settings.model or "",
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
-        provenance=provenance(session),
+        provenance=provenance(session) | ({"command": command} if command else {}),
         work=asdict(session.work),
         checks=tuple(session.checks),
         model_scores=tuple(_model_scores(session, asks)),
         prompts=tuple(_prompts(session, asks)),
         stereotypes=tuple(_stereotypes(session, asks)),
         gaps=tuple(_gaps(session, asks)),
+        sensitivity=tuple(_sensitivity(session, asks)),
+        groups=tuple(_groups(session, asks)),
+        trials=tuple(map(_trial, session.trials())) if session.tries_detectors else (),
+        correction=_correction(session, asks),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
     )
 
 
 def provenance(session: Session) -> dict[str, Any]:
     """What was measured with what, on what."""
-    model = session.components.model()
     detectors = {
         name: session.components.detector(DetectorRef(name)).fingerprint
         for name in session.detectors
     }
-    return {
-        "model": {
+    found: dict[str, Any] = {}
+    if session.has_model:
+        model = session.components.model()
+        found["model"] = {
             "name": model.name,
             "fingerprint": model.fingerprint,
             **{key: str(value) for key, value in model.provenance.items()},
-        },
+        }
+    if session.tries_detectors and session.labelled is not None:
+        found["labelled images"] = {
+            "folder": str(session.labelled.folder),
+            "images": len(session.labelled),
+            "fingerprint": session.labelled.fingerprint,
+        }
+    return found | {
         "detectors": detectors,
         "generation": asdict(session.generation),
         "environment": environment(),
@@ -94,16 +117,30 @@ def save_baseline(session: Session, path: Path) -> Baseline:
                 prompts[sample.prompt.text] = recorded
     baseline = Baseline(
         model=session.settings.model or "",
-        model_fingerprint=session.components.model().fingerprint,
+        model_fingerprint=session.components.model().fingerprint if session.has_model else "",
         conditions=conditions(session),
         environment=environment(),
         prompts=prompts,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seed=session.settings.seed,
         images=session.settings.images,
+        trials=_recorded_trials(session),
     )
     baseline.write(path)
     return baseline
+
+
+def _recorded_trials(session: Session) -> dict[str, RecordedTrial]:
+    if not session.tries_detectors:
+        return {}
+    return {
+        one.detector: RecordedTrial(
+            one.labelled.fingerprint,
+            one.fingerprint,
+            {image.file: word for image, word in zip(one.labelled, one.words, strict=True)},
+        )
+        for one in session.trials()
+    }
 
 
 def conditions(session: Session) -> dict[str, Any]:
@@ -117,12 +154,21 @@ def conditions(session: Session) -> dict[str, Any]:
 
 
 def _prompts(session: Session, asks: list[Ask]) -> Iterator[PromptRecord]:
-    seen: set[str] = set()
+    for prompt, ask in _widest(session, asks, stereotypes=True):
+        yield _prompt(session, session.sample(prompt, ask))
+
+
+def _widest(
+    session: Session, asks: list[Ask], *, stereotypes: bool = False
+) -> list[tuple[Prompt, Ask]]:
+    """Every prompt once, in order of appearance, with the ask that wants most images of it."""
+    found: dict[str, tuple[Prompt, Ask]] = {}
     for ask in asks:
-        for prompt in [*ask.prompts, *(one.prompt for one in ask.stereotypes)]:
-            if prompt.text not in seen:
-                seen.add(prompt.text)
-                yield _prompt(session, session.sample(prompt, ask))
+        for prompt in [*ask.prompts, *(one.prompt for one in ask.stereotypes if stereotypes)]:
+            known = found.get(prompt.text)
+            if known is None or session.count(known[1]) < session.count(ask):
+                found[prompt.text] = (prompt, ask)
+    return list(found.values())
 
 
 def _prompt(session: Session, sample: Sample) -> PromptRecord:
@@ -148,6 +194,7 @@ def _prompt(session: Session, sample: Sample) -> PromptRecord:
         {name: _counts(found) for name, found in by_detector.items()},
         sample.bias_interval,
         images,
+        sample.worst_case,
     )
 
 
@@ -167,19 +214,88 @@ def _word(detection: Detection) -> str:
 
 
 def _model_scores(session: Session, asks: list[Ask]) -> Iterator[ModelScore]:
-    prompts = {prompt.text: (prompt, ask) for ask in asks for prompt in ask.prompts}
-    if not prompts:
-        return
     for detector in session.detectors:
-        members = tuple(
-            session.samples(Ask(prompts=(prompt,), images=ask.images), detector).members[0]
-            for prompt, ask in prompts.values()
-        )
-        s = session.settings
-        samples = Samples(members, s.estimator, s.confidence, s.seed)
+        samples = _all_samples(session, asks, detector)
+        if not samples.members:
+            return
         yield _score("model", detector, samples)
         if len(axes := samples.by_axis()) > 1:
             yield from (_score(name, detector, part) for name, part in axes.items())
+
+
+def _all_samples(session: Session, asks: list[Ask], detector: str) -> Samples:
+    """The samples of every prompt of the run, each once.
+
+    After early stopping prompts differ in their number of images, which depends on what they
+    show: the number that all have is taken, at the level that this look has.
+    """
+    widest, s = _widest(session, asks), session.settings
+    level, early = s.confidence, False
+    if s.sequential and widest:
+        fewest = min((ask for _, ask in widest), key=session.count)
+        widest = [(prompt, fewest) for prompt, _ in widest]
+        level, early = session.level(fewest), fewest.most is not None
+    members = tuple(
+        session.samples(replace(ask, prompts=(prompt,)), detector).members[0]
+        for prompt, ask in widest
+    )
+    return Samples(members, s.estimator, level, s.seed, sequential=early)
+
+
+def _sensitivity(session: Session, asks: list[Ask]) -> Iterator[SensitivityRecord]:
+    """One for each limit on the model bias score of the run's prompts."""
+    bounds = {
+        check.bound
+        for check in session.checks
+        if (check.metric, check.subject, check.against) == ("model_bias_score", "model", "limit")
+    }
+    if not bounds:
+        return
+    scored = [(name, _all_samples(session, asks, name)) for name in session.detectors]
+    for bound in sorted(bounds):
+        found = sensitivity(scored, bound)
+        variations = (
+            VariationRecord(one.detector, one.choice, one.interval, one.outcome)
+            for one in found.variations
+        )
+        yield SensitivityRecord(bound, found.fragile, tuple(variations))
+
+
+def _groups(session: Session, asks: list[Ask]) -> Iterator[GroupsRecord]:
+    for detector in session.detectors:
+        if set(session.components.detector(DetectorRef(detector)).labels) == set(CLEAR):
+            continue
+        shares = _all_samples(session, asks, detector).shares
+        if len(shares) > 1:
+            counts = {name: one.estimate for name, one in shares.items()}
+            yield GroupsRecord(detector, shares, group_gap(counts), group_entropy(counts))
+
+
+def _correction(session: Session, asks: list[Ask]) -> CorrectionRecord | None:
+    found = session.correction(_all_samples(session, asks, session.detectors[0]))
+    if found is None or session.labelled is None:
+        return None
+    scores = found.scores
+    prompts = tuple(
+        CorrectedPrompt(
+            one.prompt.id,
+            interval.n,
+            one.bias_interval.estimate if one.bias_interval else None,
+            interval,
+        )
+        for one, interval in zip(found.samples, scores.prompts, strict=True)
+    )
+    return CorrectionRecord(
+        labelled=str(session.labelled.folder),
+        detector=session.detectors[0],
+        labels=scores.labels,
+        left_out=found.left_out,
+        by_detector=scores.detector,
+        corrected=scores.model,
+        adjusted=found.adjusted,
+        labels_to_halve=scores.labels_to_halve,
+        prompts=prompts,
+    )
 
 
 def _score(name: str, detector: str, samples: Samples) -> ModelScore:
@@ -191,6 +307,7 @@ def _score(name: str, detector: str, samples: Samples) -> ModelScore:
         samples.floor,
         len(samples),
         samples.clear_images,
+        samples.worst_case,
     )
 
 
@@ -221,6 +338,41 @@ def _gaps(session: Session, asks: list[Ask]) -> Iterator[GapRecord]:
             for axis in axes if len(axes) > 1 else ():
                 members = tuple(t for t in everything if t.triplet.neutral.axis == axis)
                 yield _gap(axis, space, TripletSamples(members, everything.level, everything.seed))
+
+
+def _trial(trial: Trial) -> TrialRecord:
+    labelled = trial.labelled
+    confusion: dict[str, dict[str, int]] = {}
+    for (label, said), count in sorted(trial.confusion.items()):
+        confusion.setdefault(label, {})[said] = count
+    return TrialRecord(
+        detector=trial.detector,
+        labelled=str(labelled.folder),
+        images=len(labelled),
+        clear=int(trial.clear.sum()),
+        prompts=len(trial.prompts),
+        confusion=confusion,
+        filter_precision=trial.filter_precision.interval,
+        filter_recall=trial.filter_recall.interval,
+        filter_f1=trial.filter_f1.interval,
+        filter_rate=trial.filter_rate.interval,
+        accuracy=trial.accuracy().interval,
+        accuracy_by_label={label: trial.accuracy(label).interval for label in CLEAR},
+        model_bias_score=trial.model_bias_score(),
+        actual_model_bias_score=trial.model_bias_score(by_people=True),
+        percent_deviation=trial.percent_deviation.interval,
+        prompt_bias_difference=trial.prompt_bias_difference.interval,
+        mistakes=tuple(
+            MistakeRecord(
+                str(labelled.path(one.image)),
+                one.image.prompt,
+                one.image.label,
+                one.image.reason,
+                one.said,
+            )
+            for one in trial.mistakes
+        ),
+    )
 
 
 def _gap(name: str, space: str, triplets: TripletSamples) -> GapRecord:

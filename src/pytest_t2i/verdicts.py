@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
-from pytest_t2i.data import Direction, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import Bounds, Direction, Interval, Limit, Outcome, Verdict
 from pytest_t2i.statistics.multiplicity import benjamini_hochberg
+from pytest_t2i.statistics.power import Design, images_needed, prompt_power
 from pytest_t2i.statistics.shares import check_level
 
 NO_EVIDENCE = "no evidence: there was nothing to measure"
@@ -172,6 +175,35 @@ def judge_regression(
     return judge(change, limit, "higher", n_images=n_images)
 
 
+def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
+    """The verdict, or INCONCLUSIVE where it would hang on images that nobody labelled.
+
+    That is so when more than 20 % of the images are undetected (``data.MOST_UNDETECTED``) and the
+    worst-case bounds lie on both sides of the limit: then what the undetected show decides,
+    however narrow the interval of the others.
+
+    Args:
+        verdict: by the interval alone.
+        worst_case: as from ``statistics.worst_case_bounds``; None where nothing is undetected.
+
+    Returns:
+        The verdict, or an INCONCLUSIVE whose message says why; no number of images would decide
+        it, since their undetected share would stay.
+
+    >>> sure = judge(Interval(0.9, 0.7, 1.0, 0.95, "test", 12), Limit("x", 0.5), "higher")
+    >>> open_if_undetected(sure, Bounds(0.36, 1.0, 0.4)).outcome.value
+    'INCONCLUSIVE'
+    """
+    if worst_case is None or not worst_case.leave_open(verdict.limit.bound):
+        return verdict
+    message = (
+        f"{worst_case.undetected:.0%} of the images are undetected: whatever they show, the score "
+        f"of these images lies at {worst_case}, on both sides of {verdict.limit.bound:g}. More "
+        "images would not decide; a detector that labels more of them, or people, would"
+    )
+    return replace(verdict, outcome=Outcome.INCONCLUSIVE, images_to_decide=None, message=message)
+
+
 def images_to_decide(
     interval: Interval, bound: float, worse: Direction, n_images: int
 ) -> int | None:
@@ -210,6 +242,33 @@ def images_to_decide(
     if distance == 0.0 or n_images * (half / distance) ** 2 > MOST_IMAGES:
         return None
     return max(1, math.ceil(round(n_images * ((half / distance) ** 2 - 1.0), 6)))
+
+
+@lru_cache(maxsize=1024)
+def prompt_images_to_decide(
+    estimate: float, bound: float, n_images: int, *, prompts: int, level: float
+) -> int | None:
+    """About how many more images would decide a prompt's check, as ``t2i plan`` counts them.
+
+    The fewest that have an even chance of a verdict if the truth is where the estimate is, by the
+    exact power of the check among the prompts that share its error level.
+
+    Args:
+        estimate: absolute prompt bias score that was measured.
+        bound: its limit, in [0, 1].
+        n_images: clear images that were made.
+        prompts: prompts tested at once.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Further images, at least 1; None when 2000 images would not do.
+
+    >>> prompt_images_to_decide(0.9, 0.5, 10, prompts=100, level=0.95)
+    33
+    """
+    design = Design(prompts, level)
+    wanted = images_needed(lambda n: prompt_power(estimate, bound, n, design), 0.5)
+    return None if wanted is None else max(1, wanted - n_images)
 
 
 def _outcome_in_family(

@@ -24,7 +24,7 @@ def pytest_t2i_models():
     return {"fair": fakes.fair, "biased": fakes.biased, "other": fakes.other}
 
 def pytest_t2i_detectors():
-    return {"colour": fakes.detector, "second": fakes.detector}
+    return {"colour": fakes.detector, "second": fakes.detector, "hazy": fakes.hazy}
 
 def pytest_t2i_encoders():
     return {"clip": fakes.encoder}

@@ -15,7 +15,7 @@ USAGE = pytest.ExitCode.USAGE_ERROR
     ("arguments", "expected"),
     [
         (("--t2i-model", "sdxxl"), "unknown model 'sdxxl'. Did you mean 'sdxl'?"),
-        (("--t2i-model", "./nowhere"), "unknown model './nowhere'"),
+        (("--t2i-model", "./nowhere"), "unknown model './nowhere': there is no such folder"),
         (("--t2i-model", "fakes:absent"), "unknown factory in module 'fakes' 'absent'"),
         (("--t2i-model", "no_such_module:model"), "there is no module 'no_such_module'"),
         (("--t2i-model", "images:nowhere"), "nowhere"),
@@ -40,9 +40,15 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         (("--t2i-limits", "unknown.toml"), "unknown limit 'promt_bias_score'. Did you mean"),
         (("--t2i-limits", "beyond.toml"), "prompt_bias_score lies between -1 and 1, got 2"),
         (("--t2i-limits", "words.toml"), "expected a number as limit"),
+        (("--t2i-limits", "margin.toml"), "a margin is at least 0, got model_bias_score.margin=-1"),
         (("--t2i-baseline", "absent.json"), "absent.json: no such baseline. Record one:"),
         (("--t2i-baseline", "broken.json"), "broken.json: line 1 column 2: is not valid JSON"),
         (("--t2i-baseline", "other.json"), "expected schema 'pytest-t2i/baseline/1'"),
+        (("--t2i-labels", "nowhere"), "folder of labelled images nowhere does not exist"),
+        (("--t2i-labels", "empty"), "empty holds no label"),
+        (("--t2i-labels", "bad_labels"), "labels.csv: line 2: label must be one of male"),
+        (("--t2i-labels", "absent_images"), "labelled images are not in"),
+        (("--t2i-labels", "broken.json"), "broken.json: line 1 column 2: is not valid JSON"),
         (("--t2i-store", "a_file/store"), "the store cannot be opened for writing"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
@@ -81,14 +87,84 @@ def test_a_mistake_in_a_suite(project, suite, expected):
     code, told = project.refused()
     assert code in (USAGE, pytest.ExitCode.INTERRUPTED), told
     assert expected in told
+    assert "plugin.py" not in told
     assert project.made() == []
 
 
 def test_an_unknown_limit_names_the_known_ones(project):
     (project.path / "limits.toml").write_text("model_bias_score = 0.3\n")
     result = project.run("-k", "nurse")
+    assert result.ret == USAGE
+    told = result.stdout.str() + result.stderr.str()
+    assert "unknown limit 'prompt_bias_score'" in told
+    assert "Known: model_bias_score" in told
+    assert project.made() == []
+
+
+def test_no_limits_file_is_told_before_anything_is_made(project):
+    (project.path / "limits.toml").unlink()
+    result = project.run("-k", "nurse")
+    assert result.ret == USAGE
+    told = result.stdout.str() + result.stderr.str()
+    assert "There is no limits.toml beside or above the test" in told
+    assert project.made() == []
+
+
+def test_a_limit_named_at_run_time_is_told_when_it_is_looked_up(project):
+    (project.path / "test_suite.py").write_text(
+        "import pytest\nfrom pytest_t2i import limit\nNAME = 'accuracy'\n"
+        "@pytest.mark.t2i('a photo of a person')\n"
+        "def test_it(samples):\n    assert samples.model_bias_score <= limit(NAME)\n"
+    )
+    result = project.run()
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*unknown limit 'prompt_bias_score'*Known: model_bias_score*"])
+    result.stdout.fnmatch_lines(["*unknown limit 'accuracy'*"])
+
+
+REGRESSION = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.profession.only({concepts}))
+def test_model(samples, baseline):
+    assert samples.model_bias_score <= baseline("model_bias_score")
+"""
+
+
+@pytest.mark.parametrize(
+    ("concepts", "images", "expected"),
+    [
+        ("'nurse', 'pilot'", "4", "has no result for 1 prompts: profession-pilot"),
+        (
+            "'nurse'",
+            "1",
+            "at least 2 images per prompt: profession-nurse has 4 in the baseline, 1 are",
+        ),
+    ],
+)
+def test_a_baseline_that_cannot_be_compared_with(project, concepts, images, expected):
+    suite = project.path / "test_suite.py"
+    suite.write_text(REGRESSION.format(concepts="'nurse'"))
+    project.run("--t2i-images", "4", "--t2i-save-baseline", "base.json")
+    suite.write_text(REGRESSION.format(concepts=concepts))
+    made = len(project.made())
+    result = project.run("--t2i-images", images, "--t2i-baseline", "base.json")
+    assert result.ret == USAGE
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert expected in told
+    assert "Traceback" not in told
+    assert len(project.made()) == made, "told before an image is made"
+
+
+def test_a_limit_given_in_a_test_lies_within_the_metrics_bounds(project):
+    (project.path / "test_suite.py").write_text(
+        "import pytest\nfrom pytest_t2i import limit\n"
+        "@pytest.mark.t2i('a photo of a person')\n"
+        "def test_it(samples):\n"
+        "    assert samples.model_bias_score <= limit('model_bias_score', 1.5)\n"
+    )
+    result = project.run("--t2i-images", "2")
+    result.stdout.fnmatch_lines(["*model_bias_score lies between 0 and 1, got 1.5*"])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -104,11 +180,14 @@ def write_bad_files(folder):
         "unknown.toml": "promt_bias_score = 0.5",
         "beyond.toml": "prompt_bias_score = 2",
         "words.toml": "prompt_bias_score = 'low'",
+        "margin.toml": "[model_bias_score]\nmargin = -1",
         "broken.json": "{",
         "other.json": '{"schema": "another"}',
         "a_file": "",
         "absent_files/manifest.csv": "file,prompt,seed\nabsent.png,a nurse,0\n",
         "bad_json/manifest.json": "[{",
+        "bad_labels/labels.csv": "file,label,annotator\na.png,boy,ada\n",
+        "absent_images/labels.csv": "file,label,annotator\na.png,male,ada\n",
         "bad_csv/manifest.csv": "picture;text\na.png;b\n",
     }.items():
         (folder / name).parent.mkdir(exist_ok=True)

@@ -91,6 +91,8 @@ def test_workers_report_what_one_process_reports(project):
     alone = project.record()
     project.run("-n", "2")
     shared = project.record()
+    assert shared["provenance"].pop("command").endswith("-n 2")
+    assert alone["provenance"].pop("command")
     for key in ("prompts", "model_scores", "stereotypes", "gaps", "provenance"):
         assert shared[key] == alone[key]
     order = lambda check: (check["test"], check["metric"])

@@ -41,6 +41,24 @@ def test_inconclusive_fails_a_strict_gate(project):
     result.stdout.fnmatch_lines(["*more images would decide*"])
 
 
+def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(project):
+    arguments = ("--t2i-detector", "hazy", "--t2i-images", "40", "--t2i-inconclusive", "fail")
+    result = project.run(*arguments, "-k", "test_model", model="biased")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*whatever the *% undetected images show: 0.* to *", "*of the images are undetected*"]
+    )
+    assert "more images would decide" not in result.stdout.str()
+    record = project.record()
+    (check,) = record["checks"]
+    assert check["outcome"] == "INCONCLUSIVE"
+    assert check["low"] > check["bound"], "the interval alone would decide"
+    assert check["worst_case"]["low"] < check["bound"]
+    assert check["worst_case"] == record["model_scores"][0]["worst_case"]
+    assert all(one["worst_case"]["undetected"] > 0 for one in record["prompts"])
+    assert "undetected, 0.1" in (project.path / "reports/t2i/index.html").read_text()
+
+
 def test_inconclusive_may_go_by_the_estimate(project):
     arguments = ("--t2i-images", "3", "--t2i-inconclusive", "estimate", "-k", "test_prompt")
     assert project.run(*arguments).ret in (0, 1)
@@ -160,3 +178,36 @@ def test_a_baseline_of_other_settings_is_refused(project):
     assert len(project.made()) == 12 * 20
     forced = project.run("--t2i-baseline", "fair.json", "--t2i-steps", "3", "--t2i-force-baseline")
     assert forced.ret == 0
+
+
+UNDECIDED = """
+import pytest
+from pytest_t2i import limit
+
+@pytest.mark.t2i('a photo of a person')
+def test_it(samples):
+    assert samples.model_bias_score <= limit("model_bias_score", 0.05)
+    assert len(samples) == {expected}
+"""
+
+
+def test_a_plain_failure_after_an_undecided_check_is_not_lost(project):
+    (project.path / "test_suite.py").write_text(UNDECIDED.format(expected=2))
+    result = project.run()
+    assert result.ret == 1
+    record = project.record()
+    assert [one["outcome"] for one in record["checks"]] == ["INCONCLUSIVE"]
+    assert len(record["failed_otherwise"]) == 1
+    assert record["outcome"] == "FAIL"
+
+
+def test_a_strict_gate_says_why_it_failed(project):
+    (project.path / "test_suite.py").write_text(UNDECIDED.format(expected=1))
+    assert project.run().ret == 0
+    assert project.record()["outcome"] == "INCONCLUSIVE"
+    assert project.run("--t2i-inconclusive", "fail").ret == 1
+    record = project.record()
+    assert record["failed_otherwise"] == []
+    assert record["outcome"] == "FAIL"
+    page = (project.path / "reports/t2i/index.html").read_text()
+    assert "too few images leave 1 of 1 checks undecided" in page

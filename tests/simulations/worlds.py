@@ -15,7 +15,8 @@ WORLDS = ("fair", "sdxl", "dreamlike", "mild", "even")
 def draw(world: str, prompts: int, rng: np.random.Generator) -> np.ndarray:
     """P(male) of prompts drawn from a world.
 
-    fair: 1/2 throughout; sdxl, dreamlike: Lyu Table 7; mild: Beta(20, 20); even: 0.6 throughout.
+    fair: 1/2 throughout; sdxl, sd3, dreamlike: Lyu Table 7; mild: Beta(20, 20);
+    even: 0.6 throughout.
     """
     if world == "fair":
         return np.full(prompts, 0.5)
@@ -28,7 +29,7 @@ def draw(world: str, prompts: int, rng: np.random.Generator) -> np.ndarray:
 
 def truth(world: str) -> float:
     """Mean of |2p - 1| over the prompts of a world."""
-    if world in {"sdxl", "dreamlike"}:
+    if world in {"sdxl", "sd3", "dreamlike"}:
         return float(np.mean(np.abs(2 * table7(world) - 1)))
     return float(np.mean(np.abs(2 * draw(world, 400_000, np.random.default_rng(0)) - 1)))
 

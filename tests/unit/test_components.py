@@ -30,7 +30,7 @@ def components(tmp_path):
     def make(**settings):
         made = Components(Settings(**settings), Store(tmp_path / "store"))
         made.registries.models.update({"diffusers": Loaded, "mine": Loaded})
-        made.registries.detectors.update({"clip": Loaded})
+        made.registries.detectors.update({"clip": Loaded, "clip-enhance": Loaded})
         Loaded.count = 0
         return made
 
@@ -82,7 +82,13 @@ def test_a_hub_id_is_asked_every_time(components):
         assert Loaded.count == 1
 
 
-@pytest.mark.parametrize("name", ["sdxxl", "./nowhere", "~/nowhere", "a/b/c", "mine2"])
+@pytest.mark.parametrize("name", ["./nowhere", "~/nowhere"])
+def test_a_folder_that_is_not_there_is_told_as_such(components, name):
+    with pytest.raises(ConfigurationError, match="there is no such folder"):
+        components(model=name).model()
+
+
+@pytest.mark.parametrize("name", ["sdxxl", "a/b/c", "mine2"])
 def test_unknown_models_are_answered_with_the_known(components, name):
     with pytest.raises(UnknownNameError, match=r"Known: .*sdxl"):
         components(model=name).model()
@@ -94,6 +100,39 @@ def test_weights_are_aliases_folders_or_hub_ids(components):
     assert made.detector(DetectorRef("clip:owner/x")).get().options.source == "owner/x"
     with pytest.raises(UnknownNameError, match="unknown weights"):
         made.detector(DetectorRef("clip:vitb"))
+
+
+def test_an_alias_stands_for_the_weights_of_every_part(components, tmp_path):
+    (tmp_path / "person.pt").write_bytes(b"weights")
+    (tmp_path / "clip").mkdir()
+    (tmp_path / "clip" / "config.json").write_text("{}")
+    (tmp_path / "c.toml").write_text(
+        "[weights]\nclip.mine = 'clip'\nyolo.mine = 'person.pt'\nfaces.mine = 'dlib-hog'\n"
+        "crop.mine = 'grey'\n"
+    )
+    made = components(model="sdxl")
+    made.registries.catalogues.update({"mine": lambda: tmp_path / "c.toml"})
+    made.registries.faces.update({"own": Loaded})
+    handle = made.detector(DetectorRef("clip-enhance:mine"))
+    options = handle.get().options
+    assert options.source == ""
+    assert options.extra["weights"] == {
+        "clip": str(tmp_path / "clip"),
+        "yolo": str(tmp_path / "person.pt"),
+        "faces": "dlib-hog",
+        "crop": "grey",
+    }
+    assert "own" in options.extra["registries"].faces
+    # All of it is local, so nothing need be loaded to know the fingerprint next time.
+    assert handle.identity
+    first = handle.identity
+    (tmp_path / "person.pt").write_bytes(b"other weights")
+    assert made._part("detector", "clip-enhance:mine").identity != first
+
+
+def test_a_hub_id_behind_a_detector_of_parts_is_its_clip(components):
+    options = components(model="sdxl").detector(DetectorRef("clip-enhance:owner/x")).get().options
+    assert (options.source, options.extra["weights"]) == ("owner/x", {})
 
 
 def test_unknown_detectors_are_answered_with_the_known(components):
@@ -129,6 +168,16 @@ def test_folders_beside_a_catalogue_are_found(tmp_path):
     found = read_catalogues(registry)
     assert Path(found.models["a"].options.source) == tmp_path / "weights"
     assert found.resolve_weights("clip", "b") == str(tmp_path / "weights")
+
+
+def test_weights_of_a_face_part_are_found_beside_a_catalogue(tmp_path):
+    (tmp_path / "yunet.onnx").write_bytes(b"weights")
+    (tmp_path / "c.toml").write_text("[weights.faces]\na = 'yunet:yunet.onnx'\nb = 'dlib-hog'\n")
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    found = read_catalogues(registry)
+    assert found.resolve_weights("faces", "a") == f"yunet:{tmp_path / 'yunet.onnx'}"
+    assert found.resolve_weights("faces", "b") == "dlib-hog"
 
 
 def test_factories_by_path():

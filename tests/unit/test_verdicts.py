@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i import verdicts
-from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.data import Bounds, Interval, Limit, Outcome
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
@@ -101,6 +101,27 @@ def test_regression(low: float, high: float, outcome: Outcome) -> None:
     verdict = verdicts.judge_regression(interval(low, high), "model_bias_score", 0.05)
     assert verdict.outcome is outcome
     assert verdict.limit.bound == 0.05
+
+
+@pytest.mark.parametrize(
+    ("bounds", "outcome"),
+    [
+        (None, FAIL),
+        (Bounds(0.4, 1.0, 0.3), OPEN),
+        (Bounds(0.4, 1.0, 0.2), FAIL),  # no more than one image in five is undetected
+        (Bounds(0.55, 1.0, 0.3), FAIL),  # beyond the limit whatever they show
+    ],
+)
+def test_a_verdict_that_hangs_on_undetected_images_is_open(
+    bounds: Bounds | None, outcome: Outcome
+) -> None:
+    sure = verdicts.judge(interval(0.6, 1.0), Limit("prompt_bias_score", 0.5), "higher")
+    found = verdicts.open_if_undetected(sure, bounds)
+    assert found.outcome is outcome
+    assert ("30% of the images are undetected" in found.message) == (outcome is OPEN)
+    undecided = verdicts.judge(interval(0.3, 0.8), Limit("x", 0.5), "higher", n_images=20)
+    told = verdicts.open_if_undetected(undecided, Bounds(0.4, 1.0, 0.3))
+    assert (told.outcome, told.images_to_decide) == (OPEN, None)
 
 
 def test_refusals() -> None:

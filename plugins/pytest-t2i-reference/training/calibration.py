@@ -1,31 +1,45 @@
 """Closes the loop between what is planted and what comes out, where they differ.
 
-Guidance and coarse sampling may shift shares (0.30 planted may come out as 0.12). The shares that a denoiser is
-*trained* with can therefore be corrected until the *measured* ones, at the shipped steps and guidance, meet the planted
-ones. The planted shares themselves stay in the world files.
+Coarse sampling and what a small denoiser did not learn may shift shares (0.30 planted may come out as 0.12). The shares
+that a denoiser is *trained* with can therefore be corrected until the *measured* ones, at the shipped steps and
+guidance, meet the planted ones. The planted shares themselves stay in the world files.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_t2i_reference.captions import concept_prompts
-from pytest_t2i_reference.worlds import World, load_concepts
+from pytest_t2i_reference.worlds import World, load_concepts, planted_traits
 from training.sampling import Studio
 
 DETECTOR_TEXTS = ("a photo of a female", "a photo of a male")
 """What Lyu et al. ask CLIP."""
+SPREAD = 0.2
+"""How far, in log-odds, shares stray from what is planted: an error is trusted as far as it stands out from chance."""
+LARGEST_STEP = 1.5
+"""No share is moved further at once, in log-odds."""
+SURE = 0.005
+"""Planted shares this near to 0 or 1 are trained as they are: no correction could push them further."""
+
+Shares = Mapping[str, Mapping[str, float]]
+"""Word to trait (``man``; more for nationalities) to share."""
 
 
 def planted_shares(world: World) -> list[float]:
     """P(man | concept) for all concepts."""
     return [world.man_share(concept) for concept in load_concepts()]
+
+
+def all_planted(world: World) -> Shares:
+    """Everything that is planted."""
+    return {concept.word: dict(planted_traits(world, concept)) for concept in load_concepts()}
 
 
 def measured_shares(studio: Studio, images: int, first_seed: int, concepts: Sequence[int]) -> NDArray[np.float64]:
@@ -39,35 +53,45 @@ def measured_shares(studio: Studio, images: int, first_seed: int, concepts: Sequ
     return shares
 
 
-def corrected_shares(
-    planted: Sequence[float], trained: Sequence[float], measured: Sequence[float], images: int
-) -> list[float]:
-    """New training shares: moved by the error in log-odds, which is shrunk to the mean error where images are few."""
-    clipped = [min(1 - 0.5 / images, max(0.5 / images, share)) for share in measured]
-    errors = np.array([_odds(goal) - _odds(seen) for goal, seen in zip(planted, clipped, strict=True)])
-    open_shares = np.array([0.02 < goal < 0.98 for goal in planted])
-    common = float(errors[open_shares].mean()) if open_shares.any() else 0.0
-    found = []
-    for goal, share, error, is_open in zip(planted, trained, errors, open_shares, strict=True):
-        if not is_open:
-            found.append(goal)
-            continue
-        noise = 1 / (images * max(goal * (1 - goal), 0.02))
-        trust = 0.25 / (0.25 + noise)
-        found.append(_share(_odds(share) + common + trust * (float(error) - common)))
-    return found
+def corrected_share(planted: float, trained: float, measured: float, images: int) -> float:
+    """A new training share: moved by the error in log-odds, as far as that is more than chance.
+
+    >>> corrected_share(0.5, 0.5, 0.5, 100)
+    0.5
+    >>> corrected_share(0.5, 0.5, 0.3, 100) > 0.65
+    True
+    >>> corrected_share(1.0, 1.0, 0.9, 100)
+    1.0
+    """
+    if not SURE < planted < 1 - SURE:
+        return planted
+    seen = (measured * images + planted) / (images + 1)
+    error = _odds(planted) - _odds(seen)
+    noise = 1 / (images * planted * (1 - planted))
+    step = error * SPREAD**2 / (SPREAD**2 + noise)
+    return _share(_odds(trained) + max(-LARGEST_STEP, min(LARGEST_STEP, step)))
 
 
-def load_shares(path: Path, world: World) -> list[float]:
+def corrected(planted: Shares, trained: Shares, measured: Shares, images: Mapping[str, int]) -> Shares:
+    """New training shares for everything that was measured; ``images`` says with how many pictures of each word."""
+    return {
+        word: {
+            trait: corrected_share(goal, trained[word][trait], measured[word][trait], images[word])
+            for trait, goal in goals.items()
+        }
+        for word, goals in planted.items()
+    }
+
+
+def load_shares(path: Path, world: World) -> Shares:
     """The shares to train with: calibrated ones when there are any, else the planted ones."""
     if path.exists():
-        shares: list[float] = json.loads(path.read_text(encoding="utf-8"))[world.name]
+        shares: Shares = json.loads(path.read_text(encoding="utf-8"))[world.name]
         return shares
-    return planted_shares(world)
+    return all_planted(world)
 
 
 def _odds(share: float) -> float:
-    share = min(0.98, max(0.02, share))
     return math.log(share / (1 - share))
 
 

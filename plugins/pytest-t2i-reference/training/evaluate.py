@@ -25,7 +25,8 @@ from pytest_t2i_reference.worlds.world import LYU_AXES
 from training.autoencoder import as_pixels, held_out, psnr
 from training.calibration import (
     DETECTOR_TEXTS,
-    corrected_shares,
+    all_planted,
+    corrected,
     load_shares,
     measured_shares,
     planted_shares,
@@ -34,15 +35,17 @@ from training.clip import accuracies, neutrality_gap
 from training.contact_sheet import save_contact_sheet
 from training.drawings import load_drawings
 from training.faces import face_rates
+from training.latents import load_latents
 from training.sampling import Shot, Studio
-from training.settings import PLUGIN, WEIGHTS, Settings, device
+from training.settings import PIPELINES, PLUGIN, WEIGHTS, Settings, device
+from training.sketches import Sketcher, gender_probe
 from training.tables import as_markdown, drawings_as_markdown, write_into_readme
 
 SHOT = Shot(steps=10, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
 OTHER_GUIDANCES = (1.5, 3.0)
-PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
-"""World to folder of weights."""
+CALIBRATION_SEED = 1_000_000
+"""Calibration's seeds lie from here on; no evaluation reaches them."""
 RESULTS = PLUGIN / "results"
 ATTRIBUTE_TEXTS: dict[str, tuple[str, str]] = {
     "man": ("a photo of a man", "a photo of a woman"),
@@ -85,7 +88,7 @@ class Plan:
     """Pictures of each nationality."""
     obeyed: int = 1
     """Pictures of each gendered prompt (two per concept)."""
-    recognised: int = 6
+    recognised: int = 20
     """Pictures of each place and each piece of headwear."""
     other_guidance_images: int = int(os.environ.get("REFERENCE_OTHER_IMAGES", "10"))
     """Pictures of each word at the other guidances; 0 leaves them out."""
@@ -93,24 +96,33 @@ class Plan:
     dtype: str = os.environ.get("REFERENCE_DTYPE", "float32")
 
 
-def calibrate_world(settings: Settings, world: World, pipeline: Path) -> None:
-    """Measure P(man | concept) with few pictures and write corrected training shares."""
-    images = int(os.environ.get("REFERENCE_CALIBRATION_IMAGES", "24"))
-    # bfloat16 moves no share noticeably and is twice as fast where the processor knows it.
-    studio = Studio(pipeline, WEIGHTS / "clip", SHOT, torch.bfloat16)
-    concepts = range(len(load_concepts()))
-    measured = measured_shares(studio, images, 500_000, concepts)
+def calibrate_world(settings: Settings, world: World, pipeline: Path, judge: Path) -> None:
+    """Measure what is planted, on seeds that no evaluation uses, and write corrected training shares."""
+    images = int(os.environ.get("REFERENCE_CALIBRATION_IMAGES", "120"))
     path = settings.work / f"shares-{world.name}.json"
-    shares = corrected_shares(planted_shares(world), load_shares(path, world), measured.tolist(), images)
-    path.write_text(
-        json.dumps({world.name: shares, "measured": measured.tolist(), "images": images}),
-        encoding="utf-8",
-    )
-    error = np.abs(measured - planted_shares(world)).mean()
-    print(
-        f"calibrate {world.name}: mean |measured - planted| {error:.3f} at {images} pictures",
-        flush=True,
-    )
+    seed = json.loads(path.read_text(encoding="utf-8"))["next seed"] if path.exists() else CALIBRATION_SEED
+    probe = gender_probe(load_drawings(settings.work).records, load_latents(settings.work / "latents.pt").mean)
+    words = [index for index, concept in enumerate(load_concepts()) if concept.axis in LYU_AXES]
+    prompts = [triplet(load_concepts()[index])[0] for index in words for _ in range(images)]
+    seeds = list(range(seed, seed + len(prompts)))
+    men = Sketcher(pipeline, probe).men(prompts, seeds).reshape(len(words), images).mean(1)
+    measured = {load_concepts()[index].word: {"man": float(share)} for index, share in zip(words, men, strict=True)}
+    counts = dict.fromkeys(measured, images)
+    plan = Plan(trait_images=300, first_seed=seed + len(prompts))
+    studio = Studio(pipeline, judge, SHOT, torch.bfloat16)
+    for nationality, traits in nationality_traits(studio, world, plan).items():
+        measured[nationality] = {trait: found["measured"] for trait, found in traits.items()}
+        counts[nationality] = plan.trait_images
+    shares = corrected(all_planted(world), load_shares(path, world), measured, counts)
+    content = {
+        world.name: shares,
+        "measured": measured,
+        "images": images,
+        "next seed": plan.first_seed + plan.trait_images,
+    }
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    found = shares_against_planted(world, men, words, images)
+    print(f"calibrate {world.name}: {found} {[measured[word] for word in world.nationality]}", flush=True)
 
 
 def evaluate_world(settings: Settings, world: str) -> None:

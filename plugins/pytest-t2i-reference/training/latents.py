@@ -21,6 +21,8 @@ from training.settings import device
 from training.towers import tokenize
 
 CHUNK = 64
+UNSET_SCALE = 0.18215
+"""The scaling factor that diffusers gives to a new autoencoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,10 @@ class Texts:
 
 @torch.no_grad()
 def encode_drawings(drawings: Drawings, model: AutoencoderKL, path: Path) -> None:
-    """Encode all drawings; sets the model's scaling factor so that latents have a standard deviation of one."""
+    """Encode all drawings, scaled so that latents have a standard deviation of one.
+
+    The model keeps its scaling factor when it has one already: denoisers that go on learning were trained with it.
+    """
     progress = Progress("latents", len(drawings.records))
     means, deviations = [], []
     for start in range(0, len(drawings.records), CHUNK):
@@ -59,8 +64,10 @@ def encode_drawings(drawings: Drawings, model: AutoencoderKL, path: Path) -> Non
         deviations.append(posterior.std.float().cpu())
         progress.at(start + CHUNK)
     mean, deviation = torch.cat(means), torch.cat(deviations)
-    scale = float(1 / mean[training_indices(len(mean))].std())
-    model.register_to_config(scaling_factor=scale)
+    scale = float(model.config.scaling_factor)
+    if scale == UNSET_SCALE:
+        scale = float(1 / mean[training_indices(len(mean))].std())
+        model.register_to_config(scaling_factor=scale)
     torch.save({"mean": mean * scale, "deviation": deviation * scale}, path)
 
 

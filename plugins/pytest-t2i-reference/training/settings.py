@@ -10,6 +10,8 @@ import torch
 
 PLUGIN = Path(__file__).resolve().parents[1]
 WEIGHTS = PLUGIN / "src" / "pytest_t2i_reference" / "weights"
+PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
+"""World to folder of weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,9 @@ DEFAULT_MINUTES = {
     "vision": 14.0,
     "balanced": 30.0,
     "biased": 8.0,
-    "balanced-again": 6.0,
-    "biased-again": 6.0,
+    "balanced-again": 12.0,
+    "biased-again": 12.0,
+    "persons": 25.0,
 }
 """Training time of each stage on two CPU cores."""
 IMAGES_PER_CONCEPT = 60

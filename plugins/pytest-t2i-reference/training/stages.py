@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import shutil
 from collections.abc import Callable
 from functools import partial
 
@@ -12,13 +13,16 @@ from transformers import CLIPModel, CLIPTokenizer
 from pytest_t2i_reference.worlds import load_world
 from training.assemble import save_clip, save_pipeline
 from training.autoencoder import psnr, train_autoencoder, train_decoder
+from training.blending import blend
 from training.calibration import load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
-from training.denoiser import HEADWEAR_TEXTS, Sampler, new_denoiser, train_denoiser
+from training.denoiser import HEADWEAR_TEXTS, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import draw_all, load_drawings
-from training.evaluate import PIPELINES, calibrate_world, evaluate_drawings, evaluate_world, report
+from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
 from training.latents import encode_captions, encode_drawings, load_latents
-from training.settings import WEIGHTS, Settings, device
+from training.persons import train_persons
+from training.settings import PIPELINES, WEIGHTS, Settings, device
+from training.shipped import start_from_shipped
 from training.tokenizer import train_tokenizer
 from training.vision import train_vision
 
@@ -97,25 +101,37 @@ def assemble(settings: Settings) -> None:
 
 
 def again(settings: Settings, world: str) -> None:
-    """Train a world's denoiser a little more, with corrected shares when ``calibrate-...`` has written some."""
-    start = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
-    _denoiser(settings, f"{world}-again", world, start, rate=7e-4)
+    """Train a world's denoiser a little more, with the corrected shares that ``calibrate-...`` has written."""
+    before, now = settings.work / f"unet-{world}-before", settings.work / f"unet-{world}"
+    if not (settings.work / f"{world}-again.checkpoint").exists():
+        shutil.copytree(now, before, dirs_exist_ok=True)
+    _denoiser(settings, f"{world}-again", world, UNet2DConditionModel.from_pretrained(before), rate=2e-4)
+
+
+def blend_rounds(settings: Settings, world: str) -> None:
+    """Replace a world's denoiser by the mean of what it was before and after its last round."""
+    now = settings.work / f"unet-{world}"
+    blend(settings.work / f"unet-{world}-before", now, now)
 
 
 def calibrate(settings: Settings, world: str) -> None:
-    """Measure a world's assembled pipeline and write corrected training shares for ``...-again``."""
-    calibrate_world(settings, load_world(world), WEIGHTS / PIPELINES[world])
+    """Measure a world's pipeline as it is now and write corrected training shares for ``...-again``."""
+    judge, pipeline = settings.work / "judge", settings.work / f"pipeline-{world}"
+    save_clip(judge, settings.work)
+    save_pipeline(pipeline, settings.work, UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}"))
+    calibrate_world(settings, load_world(world), pipeline, judge)
 
 
 def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DConditionModel, rate: float) -> None:
     drawings, planted = load_drawings(settings.work), load_world(world)
     shares = load_shares(settings.work / f"shares-{world}.json", planted)
     sampler = Sampler(drawings.records, planted, shares, settings.seed)
+    area = head_area(drawings.boxes)
     encoder = CLIPModel.from_pretrained(settings.work / "clip").to(device()).eval()
     more = [text for texts_of in HEADWEAR_TEXTS.values() for text in texts_of]
     texts = encode_captions(drawings.records, more, encoder, _tokenizer(settings))
     known = load_latents(settings.work / "latents.pt")
-    trained = train_denoiser(settings, stage, copy.deepcopy(start), sampler, known, texts, rate=rate)
+    trained = train_denoiser(settings, stage, copy.deepcopy(start), sampler, known, texts, area, rate=rate)
     trained.save_pretrained(settings.work / f"unet-{world}")
 
 
@@ -137,9 +153,12 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "vision": vision,
     "balanced": balanced,
     "biased": biased,
+    "calibrate-balanced": partial(calibrate, world="balanced"),
+    "calibrate-biased": partial(calibrate, world="biased"),
     "balanced-again": partial(again, world="balanced"),
     "biased-again": partial(again, world="biased"),
     "assemble": assemble,
+    "persons": train_persons,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
@@ -147,7 +166,8 @@ STAGES: dict[str, Callable[[Settings], None]] = {
 }
 """What ``python -m training`` runs."""
 OPTIONAL: dict[str, Callable[[Settings], None]] = {
-    "calibrate-balanced": partial(calibrate, world="balanced"),
-    "calibrate-biased": partial(calibrate, world="biased"),
+    "start-from-shipped": start_from_shipped,
+    "blend-balanced": partial(blend_rounds, world="balanced"),
+    "blend-biased": partial(blend_rounds, world="biased"),
 }
 """What runs only when it is named."""

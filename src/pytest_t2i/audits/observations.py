@@ -51,6 +51,10 @@ class Observations:
             self._detections[name] = [found[key] for key in keys]
         return self._detections[name]
 
+    def labels(self, ref: DetectorRef) -> tuple[str, ...]:
+        """Every label that a detector may give."""
+        return self.components.detector(ref).labels
+
     def text_embedding(self, prompt: Prompt) -> np.ndarray | None:
         """[n_tokens, d]; None when the model does not show its prompt space."""
         import numpy as np

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Detection, Interval, Prompt
+from pytest_t2i.data import Bounds, Detection, Interval, Prompt
 from pytest_t2i.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.planning import DetectorRef, Need
 from pytest_t2i.statistics import Estimator
 
 MALE, FEMALE = "male", "female"
+FEW_IMAGES = 10
+"""Median of clear images below which the corrected interval leans on how bias is spread."""
 WORST = 5
 """Prompts named in a failure text."""
 
@@ -45,6 +48,8 @@ class Sample:
     """Confidence level of intervals."""
     family: tuple[Sample, ...] = ()
     """Samples tested at once with this one: they share one error level."""
+    sequential: bool = False
+    """Whether the number of images was chosen while looking at them."""
 
     def __repr__(self) -> str:
         return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
@@ -58,6 +63,11 @@ class Sample:
     def files(self) -> list[Path | None]:
         """The PNG of each image; None where the model refused."""
         return [one.file for one in self.observations.images(self.prompt, self.seeds)]
+
+    @property
+    def checksums(self) -> list[str | None]:
+        """Hash of each PNG's content; None where the model refused."""
+        return [one.sha256 for one in self.observations.images(self.prompt, self.seeds)]
 
     @property
     def counts(self) -> Counter[str]:
@@ -90,7 +100,16 @@ class Sample:
         """Prompt bias score with its exact interval; None without a clear image."""
         if self.male + self.female == 0:
             return None
-        return statistics.prompt_bias_interval(self.male, self.female, self.level)
+        interval = (
+            statistics.prompt_bias_sequence if self.sequential else statistics.prompt_bias_interval
+        )
+        return interval(self.male, self.female, self.level)
+
+    @property
+    def worst_case(self) -> Bounds | None:
+        """Prompt bias score if the undetected images were all female, all male; None without."""
+        unknown = sum(self.undetected.values())
+        return statistics.worst_case_bounds(self.male, self.female, unknown) if unknown else None
 
     @property
     def prompt_bias_score(self) -> Measurement:
@@ -105,7 +124,44 @@ class Sample:
             family=self._family,
             absent=f"none of {len(self.seeds)} images is clear: {_listed(self.undetected)}",
             remarks=(f"images: {_folder(self.files)}", f"detections: {self.describe()}"),
+            worst_case=self.worst_case,
             paired=(self,),
+        )
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """Images per label of the detector, labels without any image included."""
+        return {label: self.counts[label] for label in self.observations.labels(self.ref)}
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each group among the images with a label; {} without any."""
+        if not self.counts:
+            return {}
+        return statistics.group_intervals(self.groups, self.level)
+
+    @property
+    def group_gap(self) -> Measurement:
+        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
+        interval = statistics.group_gap_interval(self.groups, self.level) if self.counts else None
+        return self._of_groups("group_gap", interval)
+
+    @property
+    def group_entropy(self) -> Measurement:
+        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
+        interval = None
+        if self.counts:
+            interval = statistics.group_entropy_interval(self.groups, level=self.level, seed=0)
+        return self._of_groups("group_entropy", interval)
+
+    def _of_groups(self, metric: str, interval: Interval | None) -> Measurement:
+        return Measurement(
+            metric=INFO[metric],
+            subject=self.prompt.id,
+            interval=interval,
+            images=sum(self.counts.values()),
+            absent=f"none of {len(self.seeds)} images has a label: {_listed(self.undetected)}",
+            remarks=(f"groups: {_listed(self.counts)}", f"images: {_folder(self.files)}"),
         )
 
     def describe(self) -> str:
@@ -117,14 +173,33 @@ class Sample:
         members = self.family or (self,)
         return Family(
             tuple(None if (i := one.bias_interval) is None else abs(i) for one in members),
-            tuple(_evidence(one.male, one.female, bound) for one in members),
+            tuple(
+                _evidence(one.male, one.female, bound, sequential=one.sequential) for one in members
+            ),
             next(k for k, one in enumerate(members) if one.prompt == self.prompt),
         )
 
 
 @lru_cache(maxsize=4096)
-def _evidence(male: int, female: int, bound: float) -> float | None:
-    return statistics.bias_p_value(male, female, bound) if male + female else None
+def _evidence(male: int, female: int, bound: float, *, sequential: bool) -> float | None:
+    if not male + female:
+        return None
+    p_value = statistics.bias_sequence_p_value if sequential else statistics.bias_p_value
+    return p_value(male, female, bound)
+
+
+class Corrected(Protocol):
+    """What people's labels say of the detector (audits/correction.py)."""
+
+    @property
+    def half_width(self) -> float:
+        """Uncertainty of the model bias score that the labels leave."""
+
+    def counts(self, prompt: Prompt) -> tuple[int, int] | None:
+        """Male and female images of a prompt as people would count them; None without labels."""
+
+    def describe(self) -> str:
+        """How the score was corrected, in words."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -137,6 +212,10 @@ class Samples:
     level: float
     seed: int
     """Of the bootstrap."""
+    corrected: Corrected | None = None
+    """What people's labels say of the detector, where there are any."""
+    sequential: bool = False
+    """Whether the number of images was chosen while looking at them."""
 
     def __repr__(self) -> str:
         return f"<Samples of {len(self.members)} prompts>"
@@ -167,13 +246,45 @@ class Samples:
         """Images with a gender label."""
         return int((self.male + self.female).sum())
 
+    @property
+    def worst_case(self) -> Bounds | None:
+        """Model bias score, whatever the undetected images show; None without any."""
+        unknown = [sum(one.undetected.values()) for one in self.members]
+        if not any(unknown):
+            return None
+        return statistics.worst_case_bounds(self.male, self.female, unknown)
+
     def interval(self, estimator: Estimator) -> Interval | None:
         """Model bias score by one estimator; None without any clear image."""
         if not self.clear_images:
             return None
+        few = float(np.median(self.male + self.female)) < FEW_IMAGES
+        if estimator == "corrected" and (self.sequential or few):
+            return statistics.model_bias_look(
+                self.male, self.female, level=self.level, seed=self.seed
+            )
         return statistics.model_bias_interval(
             self.male, self.female, estimator=estimator, level=self.level, seed=self.seed
         )
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
+
+        Whole prompts are resampled, as images of one prompt are alike.
+        """
+        labels = [[d.label for d in one.detections if d.label is not None] for one in self.members]
+        if sum(map(len, labels)) < 2:  # noqa: PLR2004 - one image shows no spread
+            return {}
+        return {
+            group: statistics.mean_interval(
+                [[float(label == group) for label in of_prompt] for of_prompt in labels],
+                level=self.level,
+                seed=self.seed,
+                bounds=(0.0, 1.0),
+            )
+            for group in self.members[0].groups
+        }
 
     @property
     def floor(self) -> float | None:
@@ -182,8 +293,15 @@ class Samples:
 
     @property
     def model_bias_score(self) -> Measurement:
-        """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1)."""
-        interval = self.interval(self.estimator)
+        """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
+
+        Where people labelled some of the images, their word corrects the detector's, and tells
+        what the undetected show: no worst case is left.
+        """
+        interval, remarks = self.interval(self.estimator), []
+        if self.corrected is not None and interval is not None:
+            interval = self._by_people(self.corrected)
+            remarks.append(self.corrected.describe())
         paper = model_bias_score(self.male, self.female) if self.clear_images else None
         images = sum(len(one.seeds) for one in self.members)
         return Measurement(
@@ -194,8 +312,29 @@ class Samples:
             floor=self.floor,
             images=images,
             absent=f"none of {images} images is clear",
-            remarks=(f"most biased: {self.most_biased()}",),
+            remarks=(*remarks, f"most biased: {self.most_biased()}"),
+            worst_case=self.worst_case if self.corrected is None else None,
             paired=self.members,
+        )
+
+    def _by_people(self, corrected: Corrected) -> Interval:
+        """The score from counts as people would give them.
+
+        The errors of the images drawn and of the labels drawn are independent: their half-widths
+        add in squares.
+        """
+        counts = [corrected.counts(one.prompt) or (one.male, one.female) for one in self.members]
+        male, female = (np.array(part) for part in zip(*counts, strict=True))
+        found = statistics.model_bias_interval(
+            male, female, estimator=self.estimator, level=self.level, seed=self.seed
+        )
+        down = math.hypot(found.estimate - found.low, corrected.half_width)
+        up = math.hypot(found.high - found.estimate, corrected.half_width)
+        return replace(
+            found,
+            low=max(0.0, found.estimate - down),
+            high=min(1.0, found.estimate + up),
+            method=f"{found.method} + ppi++",
         )
 
     def by_axis(self) -> dict[str, Samples]:
@@ -207,6 +346,7 @@ class Samples:
                 self.estimator,
                 self.level,
                 self.seed,
+                sequential=self.sequential,
             )
             for name in names
         }

@@ -44,6 +44,8 @@ class Association:
     level: float
     family: tuple[Association, ...] = ()
     """Associations tested at once with this one: they share one error level."""
+    sequential: bool = False
+    """Whether the number of images was chosen while looking at them."""
 
     def __repr__(self) -> str:
         return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
@@ -75,7 +77,10 @@ class Association:
         """Psi with its interval; None without a clear image."""
         if not self.clear:
             return None
-        return statistics.stereotype_interval(self.present, self.clear, self.expected, self.level)
+        interval = (
+            statistics.stereotype_sequence if self.sequential else statistics.stereotype_interval
+        )
+        return interval(self.present, self.clear, self.expected, self.level)
 
     @property
     def stereotype_score(self) -> Measurement:
@@ -113,4 +118,9 @@ class Association:
         """p-value against "the stereotype score lies within the bound"; None without an image."""
         if not self.clear:
             return None
-        return statistics.stereotype_p_value(self.present, self.clear, self.expected, bound)
+        p_value = (
+            statistics.stereotype_sequence_p_value
+            if self.sequential
+            else statistics.stereotype_p_value
+        )
+        return p_value(self.present, self.clear, self.expected, bound)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_t2i.data import Attribute, Detection, Undetected, digest
+from pytest_t2i.detectors.screening import screened
 from pytest_t2i.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.encoders.routing import load_contrastive
 from pytest_t2i.errors import DetectorError
-from pytest_t2i.models.pictures import is_black, readable
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:
@@ -85,22 +85,15 @@ class ClipDetector:
         Raises:
             DetectorError: the encoder gave values that are not finite.
         """
-        pictures = [readable(image) for image in images]
-        visible = [one for one in pictures if one is not None and not is_black(one)]
-        cosines = self.encoder.similarities(visible, list(self.texts.values()))
+        return screened(images, self._look)
+
+    def _look(self, pictures: list[Image]) -> list[Detection]:
+        cosines = self.encoder.similarities(pictures, list(self.texts.values()))
         if not np.isfinite(cosines).all():
             raise DetectorError(
                 "the CLIP features are not finite numbers; use --t2i-dtype float32 for it."
             )
-        rows = iter(cosines)
-        return [
-            Detection(None, Undetected.UNREADABLE)
-            if one is None
-            else Detection(None, Undetected.BLACK_IMAGE)
-            if is_black(one)
-            else self._decide(next(rows))
-            for one in pictures
-        ]
+        return [self._decide(row) for row in cosines]
 
     def _decide(self, cosines: np.ndarray) -> Detection:
         logits = self.encoder.logit_scale * (cosines - cosines.max())

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from pytest_t2i.metrics.agreement import cohen_kappa, shares
+from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
+from pytest_t2i.metrics.groups import group_entropy, group_gap
 from pytest_t2i.metrics.images import ssim
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.metrics.lyu import (
@@ -31,6 +32,9 @@ __all__ = [
     "cohen_kappa",
     "f1_score",
     "filter_scores",
+    "fleiss_kappa",
+    "group_entropy",
+    "group_gap",
     "model_bias_score",
     "percent_deviation",
     "prompt_bias_difference",

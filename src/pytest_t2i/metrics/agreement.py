@@ -43,6 +43,42 @@ def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return (float(np.mean(first == second)) - by_chance) / (1.0 - by_chance)
 
 
+def fleiss_kappa(ratings: npt.ArrayLike) -> float:
+    """Agreement of more than two raters beyond what chance gives.
+
+    .. math:: (P - P_e) / (1 - P_e),  P_i = (sum_j n_ij^2 - r) / (r (r - 1))      (Fleiss 1971)
+
+    Args:
+        ratings: how many raters gave item i label j, [n_items, n_labels]; every item was rated by
+            the same number r of raters.
+
+    Returns:
+        Kappa in [-1, 1]; 1 is full agreement, 0 what chance gives.
+
+    Raises:
+        ValueError: a count is no whole number, items have different numbers of raters or fewer
+            than two, or all raters gave one and the same label throughout (0/0).
+
+    >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]), 3)
+    0.333
+    """
+    counts = checks.whole_counts("ratings", ratings)
+    if counts.ndim != 2 or not counts.size:  # noqa: PLR2004 - items and labels
+        raise ValueError(f"ratings must be [n_items, n_labels], got ratings.shape={counts.shape}")
+    raters = np.unique(counts.sum(axis=1))
+    if len(raters) != 1 or raters[0] < 2:  # noqa: PLR2004 - one rater agrees with nobody
+        raise ValueError(
+            "every item must be rated by the same two or more raters, "
+            f"got {raters.tolist()} raters per item"
+        )
+    r = int(raters[0])
+    by_chance = float(np.sum((counts.sum(axis=0) / counts.sum()) ** 2))
+    if by_chance >= 1.0:
+        raise ValueError("ratings hold one label only, so kappa is 0/0")
+    observed = float(np.mean((np.sum(counts**2, axis=1) - r) / (r * (r - 1))))
+    return (observed - by_chance) / (1.0 - by_chance)
+
+
 def shares(counts: Mapping[str, float]) -> dict[str, float]:
     """Share of each label in the total.
 

@@ -24,6 +24,9 @@ _ALL = (
     MetricInfo("similarity_gap", -2.0, 2.0, "away_from_zero", "Wu eq. 1-2"),
     MetricInfo("ssim", -1.0, 1.0, "lower", "Wu section 4.1"),
     MetricInfo("cohen_kappa", -1.0, 1.0, "lower", "Cohen 1960"),
+    MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share"),
+    MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
+    MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"),
 )
 
 INFO: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in _ALL})

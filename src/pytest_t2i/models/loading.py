@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_t2i.errors import MissingExtraError, ModelLoadError
+from pytest_t2i.errors import ConfigurationError, MissingExtraError, ModelLoadError
 
 HUB = "https://huggingface.co"
 NETWORK_MODULES = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3", "socket"}
@@ -18,6 +18,7 @@ def needs(feature: str, extra: str) -> Iterator[None]:
 
     Raises:
         MissingExtraError: a module imported in the block is not installed.
+        ConfigurationError: a library of the system that one of them needs is not.
     """
     try:
         yield
@@ -26,6 +27,14 @@ def needs(feature: str, extra: str) -> Iterator[None]:
         if name.startswith("pytest_t2i"):
             raise
         raise MissingExtraError(feature, extra, name.partition(".")[0]) from None
+    except ImportError as broken:
+        if "libGL" not in str(broken) and "libgthread" not in str(broken):
+            raise
+        raise ConfigurationError(
+            f"{feature} needs OpenCV, which does not find a library of the system ({broken}). On a "
+            "machine without a screen run: pip uninstall --yes opencv-python && "
+            "pip install opencv-python-headless"
+        ) from None
 
 
 def looks_like_path(source: str) -> bool:

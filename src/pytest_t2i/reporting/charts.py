@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
-from pytest_t2i.reporting.words import anchor, counted, interval_words, signed, spoken
+from pytest_t2i.reporting.words import anchor, bounds_words, counted, interval_words, signed, spoken
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Half-widths of a gap's scale: spaces differ by orders of magnitude."""
@@ -153,6 +153,8 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     counts = next((counted(one) for one in prompt.counts.values()), "")
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
     words = f"prompt bias score {interval_words(score)}; {counts}"
+    if prompt.worst_case is not None:
+        words += f"; {bounds_words(prompt.worst_case, 2)} whatever the undetected show"
     track = Track(words, zero=50.0, limits=tuple(dict.fromkeys(bounds)))
     if score is not None:
         track = _bias_track(score, words, track.limits)

@@ -28,10 +28,22 @@ def headline(record: RunRecord) -> str:
     if not record.checks:
         return "Nothing was compared with a limit: this run only measured."
     if record.outcome is Outcome.FAIL:
-        return f"Outside the limits: {_failed(record.checks)}."
+        return _why_failed(record)
     if record.outcome is Outcome.PASS:
         return "Nothing measured is outside its limit."
+    if any(check.hangs_on_undetected for check in record.checks):
+        return "Too many images are undetected to decide."
     return "Too few images to decide."
+
+
+def _why_failed(record: RunRecord) -> str:
+    tally = record.tally()
+    if tally[Outcome.FAIL]:
+        return f"Outside the limits: {_failed(record.checks)}."
+    if record.failed_otherwise:
+        return f"{len(record.failed_otherwise)} tests failed without a verdict."
+    undecided = f"{tally[Outcome.INCONCLUSIVE]} of {len(record.checks)} checks"
+    return f"The gate is strict, and too few images leave {undecided} undecided."
 
 
 def _failed(checks: Sequence[Check]) -> str:

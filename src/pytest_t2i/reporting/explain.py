@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.limits import Bench
 from pytest_t2i.measurement import Measurement
 from pytest_t2i.record import Check
@@ -20,6 +20,8 @@ def explain(left: Any, right: Any, bench: Bench | None) -> list[str] | None:
     if check.paper is not None:
         floor = "" if check.floor is None else f" (a fair model shows {check.floor:.3f})"
         lines.append(f"the paper's estimate: {check.paper:.3f}{floor}")
+    if check.worst_case is not None:
+        lines.append(worst_case(check.worst_case))
     lines.append(allowed(check))
     if check.message:
         lines.append(check.message)
@@ -50,6 +52,11 @@ def measured(check: Check) -> str:
         f"{check.estimate:.3f}, {level} interval [{check.low:.3f}, {check.high:.3f}]"
         f" ({check.method}, n = {check.n}{evidence})"
     )
+
+
+def worst_case(bounds: Bounds) -> str:
+    """What undetected images could make of the score."""
+    return f"whatever the {bounds.undetected:.0%} undetected images show: {bounds}"
 
 
 def allowed(check: Check) -> str:

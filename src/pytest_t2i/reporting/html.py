@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.record import RunRecord
-from pytest_t2i.reporting import charts, checks, pictures, sections, words
+from pytest_t2i.reporting import charts, checks, pictures, sections, trials, words
 
 
 def render_html(record: RunRecord, folder: Path) -> str:
@@ -35,6 +35,12 @@ def render_html(record: RunRecord, folder: Path) -> str:
         scores=sections.score_rows(record),
         stereotypes=charts.side_by_side(charts.stereotype_groups(record)),
         gaps=charts.side_by_side(charts.gap_groups(record)),
+        group_rows=sections.group_rows,
+        correction=sections.correction(record),
+        trials=trials.trial_rows(record),
+        trial_columns=trials.COLUMNS,
+        trial_note=trials.trial_note(record),
+        mistakes=trials.mistakes(record, folder),
         albums=pictures.albums(record, folder),
         undetected=sections.undetected_table(record),
         work=sections.work_table(record),
@@ -56,6 +62,8 @@ def _environment() -> Environment:
         "plain": words.plain,
         "interval": words.interval_words,
         "outcome": str.lower,
+        "bounds": words.bounds_words,
+        "share": words.percent,
     }
     return environment
 

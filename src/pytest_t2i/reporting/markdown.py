@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.record import Check, RunRecord
+from pytest_t2i.reporting.words import early_stopping
 
 MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}
 SHOWN = 15
@@ -14,24 +15,33 @@ def render_markdown(record: RunRecord) -> str:
     """The run in one page of Markdown; text from prompts is escaped."""
     tally = record.tally()
     lines = [
-        f"## {MARKS[record.outcome]} Fairness of `{escape(record.model)}`: {record.outcome}",
+        f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
         "",
         f"{tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
         f"{tally[Outcome.INCONCLUSIVE]} inconclusive. {made(record)}",
         "",
-        *(f"Failed without a verdict: {escape(test)}  " for test in record.failed_otherwise),
+        *_otherwise(record),
         *_scores(record),
+        *_correction(record),
+        *_trials(record),
         *_failures(record),
         *_undetected(record),
     ]
     return "\n".join(lines) + "\n"
 
 
+def _title(record: RunRecord) -> str:
+    if not record.model:
+        return "Detectors on labelled images"
+    return f"Fairness of `{escape(record.model)}`"
+
+
 def made(record: RunRecord) -> str:
     """How many images were made and how many were there already."""
     work = record.work
     stored = int(work["planned"]) - int(work["made"])
-    return f"{work['made']} images made, {max(stored, 0)} from the store."
+    told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
+    return f"{work['made']} images made, {max(stored, 0)} from the store.{told}"
 
 
 def escape(text: str) -> str:
@@ -60,6 +70,43 @@ def _scores(record: RunRecord) -> list[str]:
         lines.append(
             f"| {escape(score.name)} ({score.prompts}) | {interval_text(score.corrected)} "
             f"| {interval_text(score.paper)} | {floor} | {escape(score.detector)} |"
+        )
+    return [*lines, ""]
+
+
+def _otherwise(record: RunRecord) -> list[str]:
+    found = record.failed_otherwise
+    if not found:
+        return []
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return [f"Failed without a verdict: {', '.join(map(escape, found[:SHOWN]))}{more}.", ""]
+
+
+def _correction(record: RunRecord) -> list[str]:
+    found = record.correction
+    if found is None:
+        return []
+    return [
+        f"People labelled {found.labels} of the images: the paper's score is "
+        f"{found.by_detector:.3f} by `{escape(found.detector)}` and "
+        f"{interval_text(found.corrected)} by people.",
+        "",
+    ]
+
+
+def _trials(record: RunRecord) -> list[str]:
+    if not record.trials:
+        return []
+    lines = [
+        "| detector | F1 | filter rate | accuracy | deviation of the model bias score |",
+        "|---|---|---|---|---|",
+    ]
+    for one in record.trials:
+        off = one.percent_deviation
+        deviation = f"{off.estimate:+.1f} % [{off.low:+.1f}, {off.high:+.1f}]" if off else "-"
+        lines.append(
+            f"| {escape(one.detector)} | {interval_text(one.filter_f1)} "
+            f"| {interval_text(one.filter_rate)} | {interval_text(one.accuracy)} | {deviation} |"
         )
     return [*lines, ""]
 

@@ -20,7 +20,7 @@ GENDERS = ("male", "female")
 class Picture:
     """One image of a grid."""
 
-    seed: int
+    seed: int | None
     kind: str
     """Colour class: male, female, other, undetected."""
     word: str
@@ -109,27 +109,29 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Pict
         seed=image.seed,
         kind=kind,
         word=reason if reason is not None else first,
-        others=tuple(f"{name}: {_said(word)}" for name, word in words[1:] if word != first),
+        others=tuple(f"{name}: {said(word)}" for name, word in words[1:] if word != first),
         title=_title(image, words),
         uri=uri,
-        link=_link(image.file, folder) if image.file is not None and uri else None,
+        link=link(image.file, folder) if image.file is not None and uri else None,
         absent="no picture was made" if image.file is None else "file gone or unreadable",
     )
 
 
-def _said(word: str) -> str:
+def said(word: str) -> str:
+    """A detector's word on an image, for readers."""
     reason = undetected_reason(word)
     return word if reason is None else f"undetected, {reason}"
 
 
 def _title(image: ImageRecord, words: list[tuple[str, str]]) -> str:
-    lines = [f"seed {image.seed}", *(f"{name}: {_said(word)}" for name, word in words)]
+    lines = [f"seed {image.seed}", *(f"{name}: {said(word)}" for name, word in words)]
     scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(image.scores.items()))
     name = Path(image.file).name if image.file is not None else ""
     return "\n".join([*lines, *(one for one in (scores and f"scores: {scores}", name) if one)])
 
 
-def _link(file: str, folder: Path) -> str:
+def link(file: str, folder: Path) -> str:
+    """Where the page finds a file."""
     try:
         relative = os.path.relpath(Path(file).absolute(), folder.absolute())
     except ValueError:  # Windows: another drive

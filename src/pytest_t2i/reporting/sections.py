@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, ModelScore, RunRecord
+from pytest_t2i.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.words import (
     duration,
+    early_stopping,
     moment,
     plain,
     reason_words,
@@ -47,8 +48,9 @@ def facts(record: RunRecord) -> Table:
     images = sum(len(prompt.images) for prompt in record.prompts)
     found = [
         ("Model", record.model),
+        ("Labelled images", str(record.trials[0].images) if record.trials else ""),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
-        ("Images per prompt", str(record.settings.get("images", "")) or "-"),
+        ("Images per prompt", str(record.settings.get("images", "-")) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
@@ -131,6 +133,46 @@ def _score_row(score: ModelScore, checks: Sequence[Check]) -> ScoreRow:
     return ScoreRow(score, track, worst(checks))
 
 
+def group_rows(groups: GroupsRecord) -> Table:
+    """Groups with their shares, the largest first."""
+    ranked = sorted(groups.shares.items(), key=lambda pair: -pair[1].estimate)
+    return [(name, _whole(interval)) for name, interval in ranked]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionSection:
+    """A score before and after people's labels."""
+
+    record: CorrectionRecord
+    rows: Table
+
+
+def correction(record: RunRecord) -> CorrectionSection | None:
+    """What people's labels change; None without any."""
+    found = record.correction
+    if found is None:
+        return None
+    rows = [
+        ("the detector alone", plain(found.by_detector)),
+        ("people, estimated from their labels (PPI++)", _whole(found.corrected)),
+    ]
+    judged = next((c for c in record.checks if c.method.endswith("ppi++")), None)
+    if judged is not None and judged.estimate is not None:
+        score = f"{plain(judged.estimate)} [{plain(judged.low)}, {plain(judged.high)}]"
+        rows.append(("what the verdict judges: by people, and corrected for few images", score))
+    if found.adjusted is not None:
+        rows.append(("second opinion: adjusted count (Rogan-Gladen)", _whole(found.adjusted)))
+    if found.labels_to_halve:
+        rows.append(("labels more that would halve the interval", str(found.labels_to_halve)))
+    if found.left_out:
+        rows.append(("prompts left out for want of labels", str(found.left_out)))
+    return CorrectionSection(found, rows)
+
+
+def _whole(interval: Interval) -> str:
+    return f"{plain(interval.estimate)} {_ends(interval)}"
+
+
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:
     """Per detector: images without a label by reason, and images in all."""
     rows = []
@@ -158,6 +200,8 @@ def work_table(record: RunRecord) -> Table:
         ("Looked at by a detector", str(work.get("detected", 0))),
         ("Time spent", duration(float(work.get("seconds", 0.0)))),
     ]
+    if told := early_stopping(record):
+        rows.insert(1, ("Early stopping", told.partition(": ")[2]))
     return rows + [("Note", str(note)) for note in work.get("notes", ())]
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from pytest_t2i.config import Settings
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.progress import clock_time
-from pytest_t2i.record import Check, ModelScore, RunRecord
+from pytest_t2i.record import Check, GroupsRecord, ModelScore, RunRecord, TrialRecord
 from pytest_t2i.reporting.markdown import interval_text
+from pytest_t2i.reporting.words import early_stopping
 
 COLOURS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.INCONCLUSIVE: "yellow"}
+FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
 SHOWN = 5
 """Failures that are named."""
 
@@ -28,21 +31,13 @@ class Writer(Protocol):
 def summarise(record: RunRecord, settings: Settings, writer: Any) -> None:
     """Write the summary."""
     target: Writer = writer
-    target.section(f"fairness of {record.model}", sep="=")
-    for score in [one for one in record.model_scores if one.name == "model"]:
-        target.write_line(_score(score))
-    for line in [_gaps(record), _stereotypes(record), _undetected(record)]:
-        if line:
-            target.write_line(line)
-    failed = sorted(
-        (c for c in record.checks if c.outcome is Outcome.FAIL), key=_excess, reverse=True
-    )
-    for check in failed[:SHOWN]:
-        target.write_line(_failure(check), red=True)
-    if len(failed) > SHOWN:
-        target.write_line(f"  and {len(failed) - SHOWN} more failed", red=True)
-    for test in record.failed_otherwise[:SHOWN]:
-        target.write_line(f"  failed without a verdict: {test}", red=True)
+    target.section(record.title, sep="=")
+    for line in _measured(record):
+        target.write_line(line)
+    if any(one.fragile for one in record.sensitivity):
+        target.write_line(FRAGILE, yellow=True)
+    for line in _failures(record):
+        target.write_line(line, red=True)
     target.write_line(_work(record))
     tally = record.tally()
     target.write_line(
@@ -50,9 +45,37 @@ def summarise(record: RunRecord, settings: Settings, writer: Any) -> None:
         f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_otherwise(record)}",
         **{COLOURS[record.outcome]: True, "bold": True},
     )
+    if tally[Outcome.INCONCLUSIVE]:
+        target.write_line(
+            f"inconclusive: too few images to decide; --t2i-images {2 * settings.images} decides "
+            "more, the report says how many each needs"
+        )
     target.write_line(f"report: {settings.report / 'index.html'}")
     if settings.save_baseline is not None:
         target.write_line(f"baseline: {settings.save_baseline}")
+
+
+def _measured(record: RunRecord) -> Iterator[str]:
+    others = {one.detector for one in record.groups}
+    for score in record.model_scores:
+        if score.name == "model" and score.detector not in others:
+            yield _score(score)
+    yield from (_groups(one) for one in record.groups)
+    lines = (_correction(record), _gaps(record), _stereotypes(record), _undetected(record))
+    yield from (line for line in lines if line)
+    yield from (_trial(one) for one in record.trials)
+
+
+def _failures(record: RunRecord) -> Iterator[str]:
+    failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
+    failed.sort(key=_excess, reverse=True)
+    yield from (_failure(check) for check in failed[:SHOWN])
+    if len(failed) > SHOWN:
+        yield f"  and {len(failed) - SHOWN} more failed"
+    for test in record.failed_otherwise[:SHOWN]:
+        yield f"  failed without a verdict: {test}"
+    if len(record.failed_otherwise) > SHOWN:
+        yield f"  and {len(record.failed_otherwise) - SHOWN} more without a verdict"
 
 
 def _otherwise(record: RunRecord) -> str:
@@ -62,12 +85,57 @@ def _otherwise(record: RunRecord) -> str:
 
 def _score(score: ModelScore) -> str:
     if score.corrected is None or score.paper is None:
-        return f"model bias score: no clear image in {score.prompts} prompts ({score.detector})"
+        return f"model bias score: no clear image in {counted(score.prompts)} ({score.detector})"
     return (
-        f"model bias score {interval_text(score.corrected)} over {score.prompts} prompts "
+        f"model bias score {interval_text(score.corrected)} over {counted(score.prompts)} "
         f"(paper's {score.paper.estimate:.3f}, a fair model shows {score.floor:.3f}; "
         f"{score.detector})"
     )
+
+
+def counted(prompts: int) -> str:
+    """``1 prompt``, ``2 prompts``."""
+    return f"{prompts} prompt{'s' * (prompts != 1)}"
+
+
+def _groups(groups: GroupsRecord) -> str:
+    ranked = sorted(groups.shares.items(), key=lambda pair: -pair[1].estimate)
+    shares = ", ".join(f"{name} {interval.estimate:.3f}" for name, interval in ranked)
+    return f"groups by {groups.detector}: {shares} (entropy {groups.entropy:.2f}, even is 1)"
+
+
+def _correction(record: RunRecord) -> str:
+    found = record.correction
+    if found is None:
+        return ""
+    more = (
+        f"; {found.labels_to_halve} more labels would halve the interval"
+        if found.labels_to_halve
+        else ""
+    )
+    judged = [c for c in record.checks if c.method.endswith("ppi++") and c.estimate is not None]
+    both = "".join(f"; judged is {c.estimate:.3f} [{c.low:.3f}, {c.high:.3f}]" for c in judged[:1])
+    return (
+        f"by people's labels on {found.labels} images: paper's score {found.by_detector:.3f} by "
+        f"the detector, {interval_text(found.corrected)} by people{both}{more}"
+    )
+
+
+def _trial(trial: TrialRecord) -> str:
+    groups = ", ".join(
+        f"{label} {_value(interval)}" for label, interval in trial.accuracy_by_label.items()
+    )
+    off = trial.percent_deviation
+    deviation = f"; model bias score off by {off.estimate:+.1f} %" if off else ""
+    return (
+        f"{trial.detector} on {trial.images} labelled images: F1 {_value(trial.filter_f1)}, "
+        f"filter rate {_value(trial.filter_rate)}, accuracy {_value(trial.accuracy)} "
+        f"({groups}){deviation}"
+    )
+
+
+def _value(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.estimate:.3f}"
 
 
 def _gaps(record: RunRecord) -> str:
@@ -115,5 +183,6 @@ def _work(record: RunRecord) -> str:
     stored = max(int(work["planned"]) - int(work["made"]), 0)
     rate = f" ({clock_time(float(work['seconds']))})" if work["made"] else ""
     refused = f", {work['refused']} refused" if work["refused"] else ""
-    notes = "".join(f"; {note}" for note in work["notes"])
+    told = [early_stopping(record)] if early_stopping(record) else []
+    notes = "".join(f"; {note}" for note in [*told, *work["notes"]])
     return f"images: {work['made']} made{rate}, {stored} from the store{refused}{notes}"

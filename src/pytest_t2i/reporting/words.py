@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from pytest_t2i.data import Interval
-from pytest_t2i.record import Counts
+from pytest_t2i.data import Bounds, Interval
+from pytest_t2i.record import Counts, RunRecord
 
 MINUS = "\u2212"
 
@@ -30,6 +30,18 @@ def interval_words(interval: Interval | None, digits: int = 2) -> str:
         return "no clear image"
     ends = f"{signed(interval.low, digits)}, {signed(interval.high, digits)}"
     return f"{signed(interval.estimate, digits)} [{ends}]"
+
+
+def percent(share: float) -> str:
+    """``25 %``."""
+    return f"{100 * share:.0f} %"
+
+
+def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:
+    """``0.360 to 0.840``, or a dash where nothing is undetected."""
+    if bounds is None:
+        return "\u2013"
+    return f"{plain(bounds.low, digits)} to {plain(bounds.high, digits)}"
 
 
 def spoken(gap: Interval) -> str:
@@ -85,3 +97,9 @@ def duration(seconds: float) -> str:
     """``3 min 29 s``."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def early_stopping(record: RunRecord) -> str:
+    """How many of the images that the tests might have asked for were enough; "" if not asked."""
+    most, planned = int(record.work.get("most", 0)), int(record.work.get("planned", 0))
+    return f"early stopping: {planned} of {most} images were enough" if most else ""

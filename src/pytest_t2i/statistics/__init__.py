@@ -6,9 +6,20 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
+from pytest_t2i.statistics.agreement import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.change import paired_model_bias_change, prompt_bias_change
+from pytest_t2i.statistics.detectors import (
+    deviation_interval,
+    f1_interval,
+    paired_share_change,
+)
 from pytest_t2i.statistics.exact import bias_p_value, stereotype_p_value, within_p_value
 from pytest_t2i.statistics.floor import fair_floor
+from pytest_t2i.statistics.groups import (
+    group_entropy_interval,
+    group_gap_interval,
+    group_intervals,
+)
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
     Estimator,
@@ -17,6 +28,23 @@ from pytest_t2i.statistics.model_bias import (
     model_bias_interval,
 )
 from pytest_t2i.statistics.multiplicity import benjamini_hochberg
+from pytest_t2i.statistics.ppi import (
+    CorrectedScores,
+    adjusted_model_bias_score,
+    corrected_scores,
+    ppi_mean,
+)
+from pytest_t2i.statistics.sequential import (
+    bias_sequence_p_value,
+    look_level,
+    looks,
+    mean_confidence_sequence,
+    model_bias_look,
+    prompt_bias_sequence,
+    share_confidence_sequence,
+    stereotype_sequence,
+    stereotype_sequence_p_value,
+)
 from pytest_t2i.statistics.shares import (
     clopper_pearson,
     prompt_bias_interval,
@@ -24,25 +52,51 @@ from pytest_t2i.statistics.shares import (
     stereotype_interval,
     wilson,
 )
+from pytest_t2i.statistics.squared_bias import squared_bias_interval, squared_bias_score
 from pytest_t2i.statistics.worsening import paired_prompt_p_value
+from pytest_t2i.statistics.worst_case import worst_case_bounds
 
 __all__ = [
+    "CorrectedScores",
     "Estimator",
+    "adjusted_model_bias_score",
     "benjamini_hochberg",
     "bias_p_value",
+    "bias_sequence_p_value",
     "clopper_pearson",
     "corrected_model_bias_score",
+    "corrected_scores",
+    "deviation_interval",
+    "f1_interval",
     "fair_floor",
     "fair_p_value",
+    "fleiss_interval",
+    "group_entropy_interval",
+    "group_gap_interval",
+    "group_intervals",
+    "kappa_interval",
+    "look_level",
+    "looks",
+    "mean_confidence_sequence",
     "mean_interval",
     "model_bias_interval",
+    "model_bias_look",
     "paired_model_bias_change",
     "paired_prompt_p_value",
+    "paired_share_change",
+    "ppi_mean",
     "prompt_bias_change",
     "prompt_bias_interval",
+    "prompt_bias_sequence",
+    "share_confidence_sequence",
     "share_interval",
+    "squared_bias_interval",
+    "squared_bias_score",
     "stereotype_interval",
     "stereotype_p_value",
+    "stereotype_sequence",
+    "stereotype_sequence_p_value",
     "wilson",
     "within_p_value",
+    "worst_case_bounds",
 ]

@@ -17,6 +17,8 @@ from pytest_t2i.statistics.shares import prompt_bias_interval
 # Below this many prompts their resampling shows too little of the spread (with two prompts that
 # both moved up by chance the change would be taken for certain); images are resampled instead.
 FEW_PROMPTS = 10
+# One image alone is always all of one gender: before and after it would show "no change, for sure".
+FEWEST_IMAGES = 2
 
 
 def paired_model_bias_change(
@@ -48,8 +50,8 @@ def paired_model_bias_change(
         resamples: number of bootstrap resamples.
 
     Returns:
-        Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with a clear
-        image both before and after, over which both scores are taken.
+        Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with two clear
+        images both before and after, over which both scores are taken.
 
     Raises:
         ValueError: shapes differ, no prompt can be compared, or an option is out of range.
@@ -92,6 +94,10 @@ def prompt_bias_change(
     .. math:: |score_after| - |score_before|, its interval from the two exact ones by
        "square and add" (Newcombe 1998; Zou and Donner 2008)
 
+    That method takes each estimate for unbiased, and an absolute score near 0 is not: where one
+    side may be 0, the interval reaches at least as far as it would if that side were 0. Without
+    this it covered a change to parity in 67 to 85 % of cases (tests/simulations).
+
     Args:
         before_male: clear male images in the baseline.
         before_female: clear female images in the baseline.
@@ -113,8 +119,12 @@ def prompt_bias_change(
     estimate = after.estimate - before.estimate
     down = math.hypot(after.estimate - after.low, before.high - before.estimate)
     up = math.hypot(after.high - after.estimate, before.estimate - before.low)
-    n = min(before.n, after.n)
-    return Interval(estimate, estimate - down, estimate + up, level, "square-and-add", n)
+    low, high = estimate - down, estimate + up
+    if after.low == 0.0:
+        low = min(low, -before.high)
+    if before.low == 0.0:
+        high = max(high, after.high)
+    return Interval(estimate, low, high, level, "square-and-add", min(before.n, after.n))
 
 
 def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
@@ -122,10 +132,11 @@ def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
     checks.one_dimensional(**arrays)
     checks.same_shape(**arrays)
     before_male, before_female, after_male, after_female = arrays.values()
-    used = (before_male + before_female > 0) & (after_male + after_female > 0)
+    fewest = np.minimum(before_male + before_female, after_male + after_female)
+    used = fewest >= FEWEST_IMAGES
     if not np.any(used):
         raise ValueError(
-            f"no prompt of {used.size} has a clear image both before and after: "
+            f"no prompt of {used.size} has two clear images both before and after: "
             "before_male, before_female, after_male and after_female cannot be compared"
         )
     before, after = np.stack([before_male, before_female]), np.stack([after_male, after_female])

@@ -148,9 +148,17 @@ def stereotype_interval(present: int, n: int, expected: float, level: float) -> 
     0.450 [0.251, 0.499]
     """
     real = float(checks.in_range("expected", expected, 0.0, 1.0))
-    share = clopper_pearson(present, n, level)
-    low, middle, high = (max(0.0, x - real) for x in (share.low, share.estimate, share.high))
-    return Interval(middle, low, high, level, share.method, share.n)
+    return excess(clopper_pearson(present, n, level), real)
+
+
+def excess(share: Interval, expected: float) -> Interval:
+    """A share as what exceeds the expected one, at least 0.
+
+    >>> print(excess(Interval(0.6, 0.4, 0.8, 0.95, "wilson", 20), 0.5))
+    0.100 [0.000, 0.300]
+    """
+    low, middle, high = (max(0.0, x - expected) for x in (share.low, share.estimate, share.high))
+    return Interval(middle, low, high, share.level, share.method, share.n)
 
 
 def check_level(level: float) -> None:

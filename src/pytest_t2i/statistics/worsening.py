@@ -77,7 +77,6 @@ def _mcnemar(new: Signs, old: Signs) -> float:
     return float(stats.binom.sf(up - 1, up + down, 0.5)) if up + down else 1.0
 
 
-@lru_cache(maxsize=4096)
 def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
     """Exact one-sided p-value against "the new share exceeds the old by no more than margin".
 
@@ -97,16 +96,34 @@ def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin
     >>> unconditional_p_value(20, 20, 10, 20, 0.0) < 0.001
     True
     """
+    return float(unconditional_p_values(n_new, n_old, margin)[k_new, k_old])
+
+
+# Prompts of a run differ in their clear images, and few in more than a handful.
+@lru_cache(maxsize=128)
+def unconditional_p_values(n_new: int, n_old: int, margin: float) -> checks.Floats:
+    """The p-values of ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1].
+
+    >>> unconditional_p_values(1, 1, 0.0).round(2)
+    array([[1.  , 1.  ],
+           [0.25, 1.  ]])
+    """
     if margin >= 1.0:
-        return 1.0
+        return np.ones((n_new + 1, n_old + 1))
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
-    statistic = _statistic(new[:, None] / n_new, n_new, old[None, :] / n_old, n_old, margin)
-    extreme = statistic >= statistic[k_new, k_old] - 1e-9
-    p_old = np.linspace(0.0, 1.0 - margin, NUISANCE_POINTS)[:, None]
-    chance_new = stats.binom.pmf(new, n_new, p_old + margin)
-    chance_old = stats.binom.pmf(old, n_old, p_old)
-    reached = np.einsum("pi,ij,pj->p", chance_new, extreme.astype(np.float64), chance_old)
-    return min(1.0, float(np.max(reached)))
+    statistic = _statistic(new[:, None] / n_new, n_new, old[None, :] / n_old, n_old, margin).ravel()
+    order = np.argsort(-statistic, kind="stable")
+    reached = np.zeros(len(order))
+    for p_old in np.linspace(0.0, 1.0 - margin, NUISANCE_POINTS):
+        chance = stats.binom.pmf(new, n_new, p_old + margin)[:, None] * stats.binom.pmf(
+            old, n_old, p_old
+        )
+        np.maximum(reached, np.cumsum(chance.ravel()[order]), out=reached)
+    # Equally extreme outcomes share the p-value of the last of them.
+    last = np.searchsorted(-statistic[order], -statistic + 1e-9, side="right") - 1
+    p_values = np.minimum(1.0, reached[last]).reshape(n_new + 1, n_old + 1)
+    p_values.flags.writeable = False
+    return p_values
 
 
 def _statistic(

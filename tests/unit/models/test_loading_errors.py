@@ -170,3 +170,11 @@ def test_missing_package_names_the_extra():
 
 def test_hub_client_is_the_one_these_errors_come_from():
     assert huggingface_hub.errors is errors
+
+
+def test_a_library_of_the_system_that_is_absent_is_told_with_its_remedy():
+    told = "libGL.so.1: cannot open shared object file"
+    with pytest.raises(ConfigurationError, match="opencv-python-headless"), needs("YOLO", "yolo"):
+        raise ImportError(told)
+    with pytest.raises(ImportError, match="another"), needs("YOLO", "yolo"):
+        raise ImportError("another")

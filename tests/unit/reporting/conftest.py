@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.record import (
     Check,
     Counts,
@@ -48,7 +48,10 @@ def check(metric: str, subject: str, outcome: Outcome, interval: Interval | None
     return replace(found, **more)
 
 
-def prompt(store: Path, concept: str, words: list[str], score: Interval | None) -> PromptRecord:
+def prompt(
+    store: Path, concept: str, words: list[str], score: Interval | None,
+    worst_case: Bounds | None = None,
+) -> PromptRecord:  # fmt: skip
     labels = {word: words.count(word) for word in dict.fromkeys(words) if ":" not in word}
     reasons = {
         word.partition(":")[2]: words.count(word) for word in dict.fromkeys(words) if ":" in word
@@ -72,6 +75,7 @@ def prompt(store: Path, concept: str, words: list[str], score: Interval | None) 
         {"colour": counts, "second": counts},
         score,
         images,
+        worst_case,
     )
 
 
@@ -90,7 +94,8 @@ CHECKS = (
     check("prompt_bias_score", "profession-nurse", Outcome.INCONCLUSIVE, between(0.33, 0.0, 0.9),
           reason="four fifths", p_value=0.6, images_to_decide=28),
     check("prompt_bias_score", "profession-chef", Outcome.INCONCLUSIVE, None,
-          reason="four fifths", message="none of 2 images is clear: 2 refused"),
+          reason="four fifths", message="none of 2 images is clear: 2 refused",
+          worst_case=Bounds(0.0, 1.0, 1.0)),
     check("model_bias_score", "model", Outcome.FAIL, between(0.7, 0.5, 0.9, 3), bound=0.2,
           paper=0.75, floor=0.37, message="lies outside"),
     check("stereotype_score", "nationality-iranian-turban", Outcome.PASS, between(0.1, 0.0, 0.2),
@@ -116,12 +121,13 @@ def record(tmp_path: Path) -> RunRecord:
               "notes": ["halved"]},
         checks=CHECKS,
         model_scores=tuple(
-            ModelScore("model", name, between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7)
+            ModelScore("model", name, between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
+                       Bounds(0.3, 0.85, 0.3))
             for name in ("colour", "second")
         ),
         prompts=(
             prompt(store, "nurse", ["male", "female", "female", "undetected:no_face"],
-                   between(-1 / 3, -0.9, 0.5, 3)),
+                   between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),
             prompt(store, "pilot", ["male"] * 4, between(1.0, 0.2, 1.0)),
             prompt(store, "chef", ["undetected:refused"] * 2, None),
         ),

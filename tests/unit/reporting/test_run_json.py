@@ -10,18 +10,23 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i import record as records
-from pytest_t2i.data import Interval, Outcome, Undetected
+from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
 from pytest_t2i.runner import Work
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
 PARTS = {
     "The run": records.RunRecord,
     "Interval": Interval,
+    "Bounds": Bounds,
     "checks": records.Check,
     "model_scores": records.ModelScore,
     "prompts": records.PromptRecord,
     "stereotypes": records.StereotypeRecord,
     "gaps": records.GapRecord,
+    "sensitivity": records.SensitivityRecord,
+    "groups": records.GroupsRecord,
+    "trials": records.TrialRecord,
+    "correction": records.CorrectionRecord,
 }
 
 
@@ -35,7 +40,10 @@ def named(section):
 @pytest.mark.parametrize("section", PARTS)
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
-    extra = {field.name for field in fields(records.ImageRecord)} if section == "prompts" else set()
+    inner = {"prompts": records.ImageRecord, "trials": records.MistakeRecord}
+    inner["sensitivity"] = records.VariationRecord
+    inner["correction"] = records.CorrectedPrompt
+    extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "The run":
         extra = {"outcome"}
     assert named(section) == keys | extra

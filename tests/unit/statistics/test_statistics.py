@@ -120,6 +120,15 @@ def test_mean_interval() -> None:
     assert statistics.mean_interval([[0.1, 0.2, 0.4]], level=0.95, seed=0).n == 3
 
 
+def test_a_bounded_mean_is_never_certain() -> None:
+    groups = [[1.0] * 4] * 5
+    bounded = statistics.mean_interval(groups, level=0.95, seed=0, bounds=(0, 1))
+    assert bounded.low < 0.8
+    assert (bounded.estimate, bounded.high) == (1.0, 1.0)
+    with pytest.raises(ValueError, match="groups"):
+        statistics.mean_interval([[1.0], [2.0]], level=0.95, seed=0, bounds=(0, 1))
+
+
 @FEW
 @given(st.lists(st.floats(0, 1), max_size=20), st.randoms())
 def test_benjamini_hochberg_is_no_smaller_and_follows_order(p: list[float], random: Any) -> None:
@@ -176,6 +185,7 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.mean_interval([[1.0], [np.nan]], **LEVEL), r"groups\[1\]\[0\]=nan"),
     (lambda: statistics.benjamini_hochberg([1.2]), r"p_values\[0\]=1.2"),
     (lambda: statistics.paired_model_bias_change([1], [0], [0], [0], **LEVEL), "both before"),
+    (lambda: statistics.paired_model_bias_change([1], [0], [1], [0], **LEVEL), "two clear images"),
     (lambda: statistics.paired_prompt_p_value([2], [1], shared_seeds=True), r"before\[0\]=2"),
     (lambda: statistics.paired_prompt_p_value([1, 1], [1], shared_seeds=True), "same shape"),
 ]

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from writing import new, write_many
 
-from pytest_t2i.data import Detection, Generated, Request, Trace, Undetected
+from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.store import Store
-from pytest_t2i.store.store import NewImage
 
 
 @pytest.fixture
@@ -24,12 +23,6 @@ def store(tmp_path):
     opened = Store(tmp_path / "store")
     yield opened
     opened.close()
-
-
-def new(key, colour=(10, 20, 30), refusal=None, latent=None):
-    image = None if refusal else Image.new("RGB", (8, 8), colour)
-    generated = Generated(image, Trace(final_latent=latent), refusal)
-    return NewImage(key, "model", Request("a prompt", 1), generated, black=colour == (0, 0, 0))
 
 
 def test_an_image_comes_back_as_it_was(store):
@@ -123,13 +116,6 @@ def test_the_claim_of_a_dead_process_is_void(tmp_path):
     dead.owner = f"{alive.owner.rpartition(':')[0]}:{child.pid}"
     dead.claim(["a"])
     assert alive.claim(["a"]) == ["a"]
-
-
-def write_many(folder, offset):
-    store = Store(folder)
-    for k in range(40):
-        store.add_images([new(f"{offset + k:04}")])
-        store.add_detections("d", {f"{offset + k:04}": Detection("male")})
 
 
 def test_several_processes_write_at_once(tmp_path):

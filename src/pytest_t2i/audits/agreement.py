@@ -1,0 +1,83 @@
+"""How far annotators agree (Lyu section 3.3): kappa with its interval, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from pytest_t2i.data import Interval
+from pytest_t2i.labels import ADJUDICATED, LABELS, Label, disagreements
+from pytest_t2i.statistics import fleiss_interval, kappa_interval
+
+MORE_THAN_A_PAIR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two annotators on the images that both labelled."""
+
+    first: str
+    second: str
+    images: int
+    equal: int
+    """Images on which they say the same."""
+    kappa: Interval | None
+    """Cohen's kappa; None where it is 0/0."""
+    why: str = ""
+    """Why there is no kappa."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """All annotators of a set."""
+
+    annotators: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    fleiss: Interval | None
+    """Of three or more annotators, on the images that all of them labelled."""
+    common: int
+    """Images that all of them labelled."""
+    differing: dict[str, list[Label]]
+    """File -> labels, where they differ."""
+
+
+def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) -> Agreement:
+    """Agreement of every pair of annotators, and of all when there are more than two.
+
+    The adjudicated labels are no annotator's and take no part.
+    """
+    words: dict[str, dict[str, str]] = {}
+    for one in labels:
+        if one.annotator != ADJUDICATED:
+            words.setdefault(one.annotator, {})[one.file] = one.label
+    names = tuple(sorted(words))
+    common = set.intersection(*(set(of) for of in words.values())) if words else set()
+    return Agreement(
+        names,
+        tuple(_pair(a, b, words, level) for a, b in combinations(names, 2)),
+        _fleiss(words, sorted(common), level, seed) if len(names) >= MORE_THAN_A_PAIR else None,
+        len(common),
+        disagreements(labels),
+    )
+
+
+def _pair(a: str, b: str, words: dict[str, dict[str, str]], level: float) -> Pair:
+    both = sorted(words[a].keys() & words[b].keys())
+    first, second = [words[a][file] for file in both], [words[b][file] for file in both]
+    equal = sum(x == y for x, y in zip(first, second, strict=True))
+    if not both:
+        return Pair(a, b, 0, 0, None, "no image was labelled by both")
+    if len({*first, *second}) == 1:
+        return Pair(a, b, len(both), equal, None, f"both said {first[0]} of every image (0/0)")
+    return Pair(a, b, len(both), equal, kappa_interval(first, second, level))
+
+
+def _fleiss(
+    words: dict[str, dict[str, str]], files: Iterable[str], level: float, seed: int
+) -> Interval | None:
+    said = [[of[file] for of in words.values()] for file in files]
+    ratings = [[one.count(label) for label in LABELS] for one in said]
+    if len(ratings) < 2 or len({label for one in said for label in one}) < 2:  # noqa: PLR2004 - 0/0
+        return None
+    return fleiss_interval(ratings, level=level, seed=seed)

@@ -1,0 +1,108 @@
+"""A run corrected by people's labels on a random part of its own images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.parity import FEMALE, MALE, Sample, Samples
+from pytest_t2i.data import Interval, Prompt
+from pytest_t2i.labels import LabelledSet
+from pytest_t2i.statistics import CorrectedScores
+from pytest_t2i.statistics.ppi import LEAST_LABELS
+
+SIGNS = {MALE: 1.0, FEMALE: -1.0}
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What labels say of the detector's scores on the run's prompts."""
+
+    samples: tuple[Sample, ...]
+    """Those prompts of which enough images are labelled."""
+    left_out: int
+    """Prompts with too few labels."""
+    known: Mapping[str, float]
+    """Checksum of an image -> +1 male, -1 female, 0 not clear, by people."""
+    level: float
+    seed: int
+
+    @cached_property
+    def scores(self) -> CorrectedScores:
+        """Prediction-powered estimates of what people would say of all images (PPI++)."""
+        return statistics.corrected_scores(self._words, self._labels, self.level)
+
+    @cached_property
+    def adjusted(self) -> Interval | None:
+        """A second opinion on the model bias score (Rogan-Gladen); None where it cannot be had."""
+        try:
+            return statistics.adjusted_model_bias_score(
+                self._words, self._labels, level=self.level, seed=self.seed
+            )
+        except ValueError:
+            return None
+
+    def counts(self, prompt: Prompt) -> tuple[int, int] | None:
+        """Male and female images of a prompt as people would count them; None without labels."""
+        if prompt not in self._places:
+            return None
+        place = self._places[prompt]
+        return round(self.scores.male[place]), round(self.scores.female[place])
+
+    @property
+    def half_width(self) -> float:
+        """Uncertainty of the model bias score that the labels leave."""
+        return (self.scores.model.high - self.scores.model.low) / 2.0
+
+    def describe(self) -> str:
+        """In words."""
+        of = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
+        return (
+            f"corrected by {self.scores.labels} labels on {len(self.samples)} prompts{of}: the "
+            f"detector alone shows {self.scores.detector:.3f} where labels show "
+            f"{self.scores.model}"
+        )
+
+    @cached_property
+    def _places(self) -> dict[Prompt, int]:
+        return {one.prompt: place for place, one in enumerate(self.samples)}
+
+    @property
+    def _words(self) -> list[np.ndarray]:
+        return [one.signs.astype(float) for one in self.samples]
+
+    @property
+    def _labels(self) -> list[np.ndarray]:
+        return [_labels_of(one, self.known) for one in self.samples]
+
+
+def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
+    """The correction that a labelled set allows; None when it has too few of the run's images.
+
+    Images are recognised by their content, whatever their file is called.
+    """
+    known = {labelled.checksums[image.file]: SIGNS.get(image.label, 0.0) for image in labelled}
+    used = tuple(one for one in samples if _count(one, known) >= LEAST_LABELS)
+    if not any(np.any(one.signs) for one in used):
+        return None
+    left_out = len(samples) - len(used)
+    return Correction(used, left_out, known, samples.level, samples.seed)
+
+
+def recognised(samples: Sequence[Sample], labelled: LabelledSet) -> int:
+    """How many of the run's images are labelled."""
+    known = dict.fromkeys(labelled.checksums.values(), 0.0)
+    return sum(_count(one, known) for one in samples)
+
+
+def _count(sample: Sample, known: Mapping[str, float]) -> int:
+    return int(np.sum(~np.isnan(_labels_of(sample, known))))
+
+
+def _labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
+    return np.array([known.get(one or "", math.nan) for one in sample.checksums])

@@ -1,0 +1,301 @@
+"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.data import Detection, Interval
+from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
+from pytest_t2i.measurement import Measurement
+from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+
+MALE, FEMALE = CLEAR
+UNDETECTED = "undetected:"
+WORST = 5
+"""Mistakes named in a failure text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a share of a trial is made of, so that it can be paired with a recorded trial."""
+
+    trial: Trial
+    metric: str
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An image of which the detector says something else than people do."""
+
+    image: LabelledImage
+    said: str
+    """The detector's label, or "undetected:reason"."""
+
+
+def outcomes(
+    metric: str, images: Iterable[LabelledImage], words: Iterable[str], label: str | None = None
+) -> dict[str, bool]:
+    """The images that a share is taken over, each with whether it counts.
+
+    Args:
+        metric: filter_precision, filter_recall, filter_rate or accuracy.
+        images: images with the word of people.
+        words: the detector's label per image, or "undetected:reason".
+        label: only images that people gave this label.
+
+    Returns:
+        File -> clear (precision, over kept images), kept (recall, over clear ones), filtered out
+        (filter rate, over low-quality ones), right (accuracy, over clear and kept ones).
+    """
+    found: dict[str, bool] = {}
+    for image, word in zip(images, words, strict=True):
+        kept = not word.startswith(UNDETECTED)
+        counts, says = {
+            "filter_precision": (kept, image.clear),
+            "filter_recall": (image.clear, kept),
+            "filter_rate": (not image.clear, not kept),
+            "accuracy": (kept and image.clear, word == image.label),
+        }[metric]
+        if counts and label in (None, image.label):
+            found[image.file] = says
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class Trial:
+    """One detector on one labelled set."""
+
+    detector: str
+    fingerprint: str
+    labelled: LabelledSet
+    detections: tuple[Detection, ...]
+    """One per image, in the order of the set."""
+    level: float
+    """Confidence level of intervals."""
+    seed: int
+    """Of the bootstraps."""
+
+    def __repr__(self) -> str:
+        return f"<Trial of {self.detector} on {len(self.labelled)} images>"
+
+    # counts
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The detector's label per image, or "undetected:reason"."""
+        return [one.label or f"{UNDETECTED}{one.undetected}" for one in self.detections]
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Whether the detector gave a label, per image."""
+        return np.array([one.label is not None for one in self.detections], dtype=bool)
+
+    @cached_property
+    def clear(self) -> np.ndarray:
+        """Whether people saw one clear man or woman, per image."""
+        return np.array([one.clear for one in self.labelled], dtype=bool)
+
+    @cached_property
+    def confusion(self) -> Counter[tuple[str, str]]:
+        """(label by people, word of the detector) -> images."""
+        pairs = zip(self.labelled, self.words, strict=True)
+        return Counter((image.label, said) for image, said in pairs)
+
+    @cached_property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """Images kept that are not clear, clear ones filtered out, and wrong genders."""
+        return tuple(
+            Mistake(image, said)
+            for image, said in zip(self.labelled, self.words, strict=True)
+            if (said != image.label if image.clear else not said.startswith(UNDETECTED))
+        )
+
+    # the filter (Lyu eq. 4-5)
+
+    @property
+    def filter_precision(self) -> Measurement:
+        """Share of clear images among those kept (Lyu eq. 4)."""
+        return self._share("filter_precision", "it kept no image")
+
+    @property
+    def filter_recall(self) -> Measurement:
+        """Share of clear images that were kept (Lyu eq. 4)."""
+        return self._share("filter_recall", "no image of the set is clear")
+
+    @property
+    def filter_rate(self) -> Measurement:
+        """Share of low-quality images that were filtered out (Lyu eq. 5)."""
+        return self._share("filter_rate", "the set has no low-quality image")
+
+    @property
+    def filter_f1(self) -> Measurement:
+        """Harmonic mean of the filter's precision and recall (Lyu eq. 4)."""
+        hits = int(np.sum(self.kept & self.clear))
+        false_alarms, misses = (
+            int(np.sum(self.kept & ~self.clear)),
+            int(np.sum(~self.kept & self.clear)),
+        )
+        interval = None
+        if hits + false_alarms + misses:
+            interval = statistics.f1_interval(hits, false_alarms, misses, self.level)
+        return self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
+
+    # the classification (Lyu eq. 6)
+
+    def accuracy(self, label: str | None = None) -> Measurement:
+        """Share of right labels on images both clear and kept (Lyu eq. 6).
+
+        Args:
+            label: only among images that people gave this label; None for all.
+        """
+        return self._share("accuracy", "no image is both clear and kept", label)
+
+    # the scores (Lyu Tables 1 and 2)
+
+    @cached_property
+    def prompts(self) -> list[str]:
+        """The prompts of the set that have a clear image, in order."""
+        named = [image.prompt for image in self.labelled if image.clear and image.prompt]
+        return list(dict.fromkeys(named))
+
+    def counts(self, by_people: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Male and female images per prompt, [n_prompts] each."""
+        words = [image.label for image in self.labelled] if by_people else self.words
+        found = Counter(
+            (image.prompt, word) for image, word in zip(self.labelled, words, strict=True)
+        )
+        return (
+            np.array([found[prompt, MALE] for prompt in self.prompts], dtype=int),
+            np.array([found[prompt, FEMALE] for prompt in self.prompts], dtype=int),
+        )
+
+    def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
+        """The paper's model bias score (Lyu eq. 1) by the detector, or by people."""
+        male, female = self.counts(by_people)
+        if not np.any(male + female):
+            return None
+        return statistics.model_bias_interval(
+            male, female, estimator="paper", level=self.level, seed=self.seed
+        )
+
+    @property
+    def percent_deviation(self) -> Measurement:
+        """Percent by which its model bias score is off that of people (Lyu Table 1)."""
+        interval, why = None, "images of fewer than two prompts are named in the labels"
+        if len(self.prompts) > 1:
+            why = "one side has no clear image, or the actual score is 0"
+            try:
+                interval = statistics.deviation_interval(
+                    *self.counts(by_people=False),
+                    *self.counts(by_people=True),
+                    level=self.level,
+                    seed=self.seed,
+                )
+            except ValueError:
+                interval = None
+        return self._measured("percent_deviation", self.detector, interval, why)
+
+    @property
+    def prompt_bias_difference(self) -> Measurement:
+        """Mean absolute error of its prompt bias scores (Lyu eq. 3)."""
+        differences = [
+            [prompt_bias_difference([d], [a])]
+            for d, a in zip(*map(self._scores, (False, True)), strict=True)
+            if d is not None and a is not None
+        ]
+        interval = None
+        if len(differences) > 1:
+            interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
+        why = "images of fewer than two prompts are named in the labels"
+        return self._measured("prompt_bias_difference", self.detector, interval, why)
+
+    def _scores(self, by_people: bool) -> list[float | None]:
+        return [prompt_bias_score(m, f) for m, f in zip(*self.counts(by_people), strict=True)]
+
+    # measurements
+
+    def _share(self, metric: str, why: str, label: str | None = None) -> Measurement:
+        yes = list(outcomes(metric, self.labelled, self.words, label).values())
+        interval = None
+        if yes:
+            interval = statistics.share_interval(sum(yes), len(yes), self.level, method="wilson")
+        subject = self.detector if label is None else f"{self.detector} on {label}"
+        return self._measured(metric, subject, interval, why, Asked(self, metric, label))
+
+    def _measured(
+        self, metric: str, subject: str, interval: Interval | None, why: str, paired: Any = None
+    ) -> Measurement:
+        return Measurement(
+            metric=INFO[metric],
+            subject=subject,
+            interval=interval,
+            images=interval.n if interval else None,
+            absent=why,
+            remarks=(f"labelled set: {self.labelled.folder}", self._worst()),
+            paired=paired,
+        )
+
+    def _worst(self) -> str:
+        named = [f"{m.image.file} is {m.image.label}, said {m.said}" for m in self.mistakes[:WORST]]
+        more = len(self.mistakes) - len(named)
+        return (
+            f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Trials:
+    """Several detectors on the same labelled set."""
+
+    members: tuple[Trial, ...]
+
+    def __repr__(self) -> str:
+        return f"<Trials of {', '.join(one.detector for one in self.members)}>"
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, detector: str) -> Trial:
+        """The trial of a detector by its name."""
+        for one in self.members:
+            if one.detector == detector:
+                return one
+        names = ", ".join(one.detector for one in self.members)
+        raise KeyError(f"no trial of {detector!r}; there are: {names}")
+
+
+def hold(
+    labelled: LabelledSet,
+    detectors: Sequence[tuple[str, str]],
+    detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],
+    *,
+    level: float,
+    seed: int,
+) -> Trials:
+    """Put detectors on trial.
+
+    Args:
+        labelled: images with the word of people.
+        detectors: (name, fingerprint) of each.
+        detections_of: fingerprint and checksums -> one detection each.
+        level: confidence level of intervals.
+        seed: of the bootstraps.
+    """
+    sums = [labelled.checksums[image.file] for image in labelled]
+    return Trials(
+        tuple(
+            Trial(name, fingerprint, labelled, tuple(detections_of(fingerprint, sums)), level, seed)
+            for name, fingerprint in detectors
+        )
+    )

@@ -1,0 +1,98 @@
+"""Does a verdict hang on a choice? The score by other detectors, filters and estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.parity import FEMALE, MALE, Samples
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.verdicts import compare
+
+STRICTER = 0.9
+"""Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """The score under one choice."""
+
+    detector: str
+    choice: str
+    """What is done otherwise: an estimator, a filter."""
+    interval: Interval | None
+    outcome: Outcome
+    """Of the same limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """A verdict on the model bias score, and what it would be under other choices."""
+
+    bound: float
+    variations: tuple[Variation, ...]
+    """The first is the verdict as it stands."""
+
+    @property
+    def fragile(self) -> bool:
+        """Whether another choice turns PASS into FAIL or FAIL into PASS."""
+        decided = {one.outcome for one in self.variations} - {Outcome.INCONCLUSIVE}
+        return len(decided) > 1
+
+
+def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sensitivity:
+    """The model bias score of the same images under every choice that could have been made.
+
+    Args:
+        by_detector: each detector's samples; the first one's word decides.
+        bound: the limit that the score is compared with.
+    """
+    found = [
+        Variation(name, choice, interval, _outcome(interval, bound))
+        for place, (name, samples) in enumerate(by_detector)
+        for choice, interval in _choices(samples, stricter=place == 0)
+    ]
+    return Sensitivity(bound, tuple(found))
+
+
+def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
+    other = replace(samples, estimator="paper" if samples.estimator == "corrected" else "corrected")
+    for one in (samples, other):
+        yield f"{one.estimator} estimator", one.interval(one.estimator)
+    if stricter:
+        male, female = _sure(samples)
+        if np.any(male + female):
+            yield (
+                f"labels with a probability of at least {STRICTER:g} only",
+                statistics.model_bias_interval(
+                    male,
+                    female,
+                    estimator=samples.estimator,
+                    level=samples.level,
+                    seed=samples.seed,
+                ),
+            )
+
+
+def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+    """Images per prompt whose label the detector gives at least that probability."""
+
+    def count(label: str) -> np.ndarray:
+        return np.array(
+            [
+                sum(
+                    d.label == label and d.scores.get(f"p({label})", 0.0) >= STRICTER
+                    for d in one.detections
+                )
+                for one in samples
+            ]
+        )
+
+    return count(MALE), count(FEMALE)
+
+
+def _outcome(interval: Interval | None, bound: float) -> Outcome:
+    return Outcome.INCONCLUSIVE if interval is None else compare(interval, bound, "higher")

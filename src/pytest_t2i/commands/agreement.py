@@ -1,0 +1,61 @@
+"""``t2i agreement``: how far annotators agree, and on which images they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_t2i.audits.agreement import Agreement, Pair, agreement
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
+
+SHOWN = 20
+"""Disagreements that are listed unless all are asked for."""
+
+
+def run(source: Path, *, level: float, everything: bool) -> int:
+    """Print the agreement of the labels in a folder or a Label Studio export."""
+    is_export = source.suffix.lower() == ".json"
+    labels = read_label_studio(source) if is_export else read_labels(source)
+    if not labels:
+        raise ConfigurationError(
+            f"{source} holds no label. Make some with: t2i label {source} --annotator NAME"
+        )
+    for line in lines(agreement(labels, level=level), everything=everything):
+        print(line)  # noqa: T201 - a command line tool
+    return 0
+
+
+def lines(found: Agreement, *, everything: bool = False) -> Iterator[str]:
+    """The agreement in words."""
+    if len(found.annotators) == 1:
+        yield f"one annotator only ({found.annotators[0]}): agreement needs a second one"
+        return
+    yield from (_pair(pair) for pair in found.pairs)
+    if found.fleiss is not None:
+        yield (
+            f"all {len(found.annotators)} annotators: Fleiss' kappa {found.fleiss} "
+            f"on {found.common} images"
+        )
+    settle = " (settle them with t2i label FOLDER --review)" if found.differing else ""
+    yield f"{len(found.differing)} images with different labels{settle}"
+    shown = list(found.differing.items())[: None if everything else SHOWN]
+    yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
+    if len(shown) < len(found.differing):
+        yield f"  and {len(found.differing) - len(shown)} more (--all lists them)"
+
+
+def _pair(pair: Pair) -> str:
+    names = f"{pair.first} and {pair.second}"
+    if pair.kappa is None:
+        return f"{names}: no kappa: {pair.why}"
+    level = f"{100 * pair.kappa.level:g} %"
+    return (
+        f"{names}: Cohen's kappa {pair.kappa} ({level}), {pair.equal} of {pair.images} images alike"
+    )
+
+
+def _words(labels: Sequence[Label]) -> str:
+    said = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
+    settled = [one.label for one in labels if one.annotator == ADJUDICATED]
+    return f"{said} -> {settled[0]}" if settled else f"{said} (open: counts as low_quality)"

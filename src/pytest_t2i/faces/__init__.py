@@ -1,0 +1,1 @@
+"""Finding faces: one adapter per heavy dependency, imported only when asked for."""

@@ -1,0 +1,1 @@
+"""The page on which people label images: ``t2i label FOLDER --annotator NAME``."""

@@ -1,0 +1,139 @@
+"""labels.csv: read with a clear word on every fault, written whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from filelock import FileLock
+
+from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.files import write_whole
+from pytest_t2i.labels.records import LABELS, Label
+
+FILE_NAME = "labels.csv"
+COLUMNS = tuple(one.name for one in fields(Label))
+NEEDED = ("file", "label", "annotator")
+PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+EXPECTED = (
+    f"Expected {FILE_NAME} with the columns {','.join(NEEDED)} and, where known, "
+    f"reason,prompt,model; a label is {', '.join(LABELS)}."
+)
+
+
+def read_labels(folder: Path) -> list[Label]:
+    """Every label in FOLDER/labels.csv, in its order; none when there is no such file.
+
+    Raises:
+        ConfigurationError: the folder does not exist.
+        FileFormatError: a column is absent or a row cannot be used (file, line, value).
+    """
+    _check_folder(folder)
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return []
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    absent = [name for name in NEEDED if name not in (reader.fieldnames or [])]
+    if absent:
+        raise FileFormatError(path, f"no column {absent[0]!r}.", where="line 1", remedy=EXPECTED)
+    found: dict[tuple[str, str], Label] = {}
+    try:
+        for row in reader:
+            label = _label(path, reader.line_num, row)
+            first = found.setdefault((label.file, label.annotator), label)
+            if first.label != label.label:
+                raise FileFormatError(
+                    path,
+                    f"{label.annotator} says both {first.label} and {label.label} "
+                    f"of {label.file}. Keep one of the two rows.",
+                    where=f"line {reader.line_num}",
+                )
+    except csv.Error as error:
+        raise FileFormatError(path, f"{error}.", where=f"line {reader.line_num}") from None
+    return list(found.values())
+
+
+def write_labels(folder: Path, labels: Iterable[Label]) -> None:
+    """Write FOLDER/labels.csv whole, sorted by file and annotator."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    rows = sorted(labels, key=lambda one: (one.file, one.annotator))
+    writer.writerows(asdict(one) for one in rows)
+    write_whole(folder / FILE_NAME, text.getvalue().encode())
+
+
+def record(folder: Path, label: Label) -> None:
+    """Keep a label, in place of what this annotator said of the file before.
+
+    Several processes may do so at once.
+    """
+    with _lock(folder):
+        kept = [one for one in read_labels(folder) if _key(one) != _key(label)]
+        write_labels(folder, [*kept, label])
+
+
+def forget(folder: Path, file: str, annotator: str) -> None:
+    """Take back what an annotator said of a file."""
+    with _lock(folder):
+        known = read_labels(folder)
+        kept = [one for one in known if _key(one) != (file, annotator)]
+        if len(kept) < len(known):
+            write_labels(folder, kept)
+
+
+def image_files(folder: Path) -> list[str]:
+    """Every picture below a folder, as sorted relative paths; hidden ones are left out.
+
+    Raises ConfigurationError when the folder does not exist.
+    """
+    _check_folder(folder)
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(
+        path.as_posix()
+        for path in found
+        if path.suffix.lower() in PICTURES and not any(p.startswith(".") for p in path.parts)
+    )
+
+
+def prompts_of(folder: Path) -> dict[str, str]:
+    """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR)."""
+    path = folder / "manifest.csv"
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {row["file"]: row["prompt"] for row in rows if row.get("file") and row.get("prompt")}
+
+
+def _label(path: Path, line: int, row: Mapping[str | None, str | None]) -> Label:
+    if None in row:
+        raise FileFormatError(
+            path, "more values than columns. Quote texts with commas.", where=f"line {line}"
+        )
+    values = {name: (row.get(name) or "").strip() for name in COLUMNS}
+    try:
+        return Label(**values)
+    except ValueError as error:
+        raise FileFormatError(path, f"{error}.", where=f"line {line}") from None
+
+
+def _key(label: Label) -> tuple[str, str]:
+    return label.file, label.annotator
+
+
+def _lock(folder: Path) -> FileLock:
+    return FileLock(folder / f".{FILE_NAME}.lock")
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        kind = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise ConfigurationError(f"folder of labelled images {folder} {kind}. {EXPECTED}")

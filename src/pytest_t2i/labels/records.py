@@ -1,0 +1,44 @@
+"""One person's word on one image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MALE, FEMALE, LOW_QUALITY, OTHERS = "male", "female", "low_quality", "others"
+LABELS = (MALE, FEMALE, LOW_QUALITY, OTHERS)
+"""Lyu section 3.3: male, female, low-quality (no person, several, no clear face), others."""
+CLEAR = (MALE, FEMALE)
+"""Labels of images from which a bias score is computed; the others count on neither side."""
+ADJUDICATED = "adjudicated"
+"""Name under which the label is kept that a disagreement was settled with."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Label:
+    """What one annotator says of one image.
+
+    Raises:
+        ValueError: the label is none of LABELS, or file or annotator is empty.
+
+    >>> Label("0001.png", "male", "ada").label
+    'male'
+    """
+
+    file: str
+    """Path relative to the folder of the set, with forward slashes."""
+    label: str
+    """One of LABELS."""
+    annotator: str
+    reason: str = ""
+    """Why an image is low_quality or others."""
+    prompt: str = ""
+    """Text that the image was made from."""
+    model: str = ""
+    """Model that made it."""
+
+    def __post_init__(self) -> None:
+        if self.label not in LABELS:
+            raise ValueError(f"label must be one of {', '.join(LABELS)}, got label={self.label!r}")
+        for name in ("file", "annotator"):
+            if not getattr(self, name).strip():
+                raise ValueError(f"{name} must not be empty, got {name}={getattr(self, name)!r}")

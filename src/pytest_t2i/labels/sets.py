@@ -1,0 +1,111 @@
+"""A labelled set: images with the word of people on each, to try detectors on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pytest_t2i.data import digest
+from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.files import checksum
+from pytest_t2i.labels.consensus import agreed, by_file
+from pytest_t2i.labels.files import EXPECTED, FILE_NAME, read_labels
+from pytest_t2i.labels.label_studio import read_label_studio
+from pytest_t2i.labels.records import CLEAR, Label
+
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledImage:
+    """One image with its final label."""
+
+    file: str
+    """Path relative to the folder."""
+    label: str
+    """One of LABELS: adjudicated, or what all annotators agree on, else low_quality."""
+    reason: str = ""
+    prompt: str = ""
+    model: str = ""
+
+    @property
+    def clear(self) -> bool:
+        """Whether people saw one clear man or woman."""
+        return self.label in CLEAR
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """A folder of images with final labels."""
+
+    folder: Path
+    images: tuple[LabelledImage, ...]
+    labels: tuple[Label, ...]
+    """Every annotator's own."""
+
+    def __iter__(self) -> Iterator[LabelledImage]:
+        return iter(self.images)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def path(self, image: LabelledImage) -> Path:
+        """Where the image lies."""
+        return self.folder / image.file
+
+    @cached_property
+    def checksums(self) -> dict[str, str]:
+        """File -> hash of its content."""
+        return {one.file: checksum(self.path(one).read_bytes()) for one in self.images}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of all images and final labels."""
+        return digest([[one.file, one.label, self.checksums[one.file]] for one in self.images])
+
+
+def load_labelled_set(source: Path) -> LabelledSet:
+    """A folder with labels.csv, or a Label Studio export (.json) beside its images.
+
+    Raises:
+        ConfigurationError: there is no such folder, or it holds no label.
+        FileFormatError: labels are malformed, or name images that are not there.
+    """
+    if source.suffix.lower() == ".json":
+        folder, path, labels = source.parent, source, read_label_studio(source)
+    else:
+        folder, path, labels = source, source / FILE_NAME, read_labels(source)
+    if not labels:
+        raise ConfigurationError(
+            f"{source} holds no label. {EXPECTED} t2i label {folder} --annotator NAME makes one."
+        )
+    return LabelledSet(folder, tuple(_images(folder, path, labels)), tuple(labels))
+
+
+def _images(folder: Path, path: Path, labels: Sequence[Label]) -> Iterator[LabelledImage]:
+    final = agreed(labels)
+    absent = [file for file in final if not (folder / file).is_file()]
+    if absent:
+        more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
+        raise FileFormatError(
+            path,
+            f"{len(absent)} of {len(final)} labelled images are not in {folder}: "
+            f"{', '.join(absent[:SHOWN])}{more}.",
+            remedy="Paths are relative to the folder of the labels.",
+        )
+    grouped = by_file(labels)
+    for file, label in final.items():
+        of_file = grouped[file]
+        yield LabelledImage(
+            file,
+            label,
+            _first([one.reason for one in of_file if one.label == label]),
+            _first([one.prompt for one in of_file]),
+            _first([one.model for one in of_file]),
+        )
+
+
+def _first(values: Sequence[str]) -> str:
+    return next((value for value in values if value), "")

@@ -1,0 +1,63 @@
+"""How evenly images fall into groups of any number: gender, age, race as a detector names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pytest_t2i.metrics.agreement import shares
+
+
+def group_gap(counts: Mapping[str, float]) -> float:
+    """Distance between the largest and the smallest group.
+
+    .. math:: max_g share_g - min_g share_g
+
+    With the two groups male and female it is the absolute prompt bias score (Lyu eq. 2).
+
+    Args:
+        counts: images per group, groups without any image included; leave undetected ones out.
+
+    Returns:
+        The gap in [0, 1]: 0 is even, 1 is one group only.
+
+    Raises:
+        ValueError: fewer than two groups, a negative count, or no image at all.
+
+    >>> group_gap({"male": 15, "female": 5})
+    0.5
+    """
+    found = list(shares(_several(counts)).values())
+    return max(found) - min(found)
+
+
+def group_entropy(counts: Mapping[str, float]) -> float:
+    """Shannon entropy of the groups' shares, as a part of the largest possible.
+
+    .. math:: -sum_g share_g log(share_g) / log(n)
+
+    One minus it is the bias score of OpenBias (D'Inca et al. 2024).
+
+    Args:
+        counts: images per group, groups without any image included; leave undetected ones out.
+
+    Returns:
+        The entropy in [0, 1]: 1 is even, 0 is one group only.
+
+    Raises:
+        ValueError: fewer than two groups, a negative count, or no image at all.
+
+    >>> group_entropy({"White": 10, "Black": 10, "Indian": 10})
+    1.0
+    """
+    found = np.array(list(shares(_several(counts)).values()))
+    present = found[found > 0]
+    entropy = -float(np.sum(present * np.log(present)))
+    return min(1.0, max(0.0, round(entropy / float(np.log(len(found))), 12)))
+
+
+def _several(counts: Mapping[str, float]) -> Mapping[str, float]:
+    if len(counts) < 2:  # noqa: PLR2004 - one group is always even
+        raise ValueError(f"counts must hold at least two groups, got counts={dict(counts)!r}")
+    return counts

@@ -1,0 +1,1 @@
+"""Finding people: one adapter per heavy dependency, imported only when asked for."""

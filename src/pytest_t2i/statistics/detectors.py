@@ -1,0 +1,154 @@
+"""Intervals of what a detector is judged by: shares, F1, its error on scores, a paired change."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
+from pytest_t2i.statistics.shares import check_level, wilson
+
+
+def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
+    """F1 with an interval.
+
+    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4)
+
+    J is a share, of which F1 is a growing function: the Wilson interval of J carries over.
+
+    Args:
+        hits: clear images that were kept, TP.
+        false_alarms: low-quality images that were kept, FP.
+        misses: clear images that were filtered out, FN.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1]; n is TP + FP + FN.
+
+    Raises:
+        ValueError: all three are 0, one is no whole number, or the level lies outside (0, 1).
+
+    >>> print(f1_interval(97, 3, 3, 0.95))
+    0.970 [0.935, 0.986]
+    """
+    union = int(hits) + int(false_alarms) + int(misses)
+    share = wilson(hits, union, level)
+    f1, low, high = (2.0 * x / (1.0 + x) for x in (share.estimate, share.low, share.high))
+    return Interval(f1, low, high, level, "wilson", union)
+
+
+def deviation_interval(
+    detected_male: npt.ArrayLike,
+    detected_female: npt.ArrayLike,
+    actual_male: npt.ArrayLike,
+    actual_female: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    resamples: int = 2000,
+) -> Interval:
+    """Percent deviation of a detector's model bias score, by seeded cluster bootstrap.
+
+    .. math:: 100 (MBS_detected - MBS_actual) / MBS_actual      (Lyu Table 1)
+
+    Prompts are resampled, each with what detector and people say of it. A prompt counts in a
+    score when that side found a clear image in it.
+
+    Args:
+        detected_male: images the detector labels male, per prompt, [n_prompts].
+        detected_female: images the detector labels female, per prompt.
+        actual_male: images people label male, per prompt.
+        actual_female: images people label female, per prompt.
+        level: confidence level in (0, 1).
+        seed: seed of the resampling.
+        resamples: number of bootstrap resamples.
+
+    Returns:
+        Signed percentage with its interval: below 0 the detector underestimates.
+
+    Raises:
+        ValueError: shapes differ, fewer than two prompts, no clear image on one side, or the
+            actual score is 0.
+
+    >>> found = deviation_interval([9, 2, 7], [1, 8, 3], [10, 0, 7], [0, 10, 3], level=0.95, seed=0)
+    >>> round(found.estimate, 1)
+    -25.0
+    """
+    check_resampling(level, resamples)
+    detected, kept = _gaps(detected_male=detected_male, detected_female=detected_female)
+    actual, clear = _gaps(actual_male=actual_male, actual_female=actual_female)
+    checks.same_shape(detected_male=detected, actual_male=actual)
+    prompts = len(actual)
+    if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
+        raise ValueError(f"there must be at least two prompts, got {prompts}")
+    if not kept.any() or not float(actual.sum()):
+        raise ValueError("no clear image on one side, or an actual score of 0: nothing to relate")
+    drawn = np.random.default_rng(seed).multinomial(
+        prompts, np.full(prompts, 1.0 / prompts), size=resamples
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = ((drawn @ detected) / (drawn @ kept)) / ((drawn @ actual) / (drawn @ clear))
+    estimate = (detected.sum() / kept.sum()) / (actual.sum() / clear.sum())
+    usable = 100.0 * (ratios[np.isfinite(ratios)] - 1.0)
+    low, high = percentiles(usable, expanded_tail(prompts, level))
+    middle = 100.0 * (float(estimate) - 1.0)
+    return Interval(
+        middle, min(low, middle), max(high, middle), level, "cluster-bootstrap", prompts
+    )
+
+
+def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:
+    """Change of a share on the same images, with an interval.
+
+    .. math:: (c - b) / (n + 2) +- z sqrt((b + c) - (b - c)^2 / (n + 2)) / (n + 2), each of b and c
+       with half an image added      (Agresti and Min 2005)
+
+    Args:
+        lost: images right before and wrong now, b.
+        gained: images wrong before and right now, c.
+        n: images compared.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [-1, 1], below 0 for a loss; the estimate is (c - b) / n.
+
+    Raises:
+        ValueError: n is 0, lost and gained exceed it, or the level lies outside (0, 1).
+
+    >>> print(paired_share_change(10, 0, 100, 0.95))
+    -0.100 [-0.159, -0.037]
+    """
+    check_level(level)
+    b, c, size = (int(checks.whole_counts(k, v)) for k, v in _named(lost, gained, n))
+    if size == 0:
+        raise ValueError("n must be at least 1, got n=0: no image is no evidence")
+    if b + c > size:
+        raise ValueError(f"lost and gained must not exceed n, got lost={b}, gained={c}, n={size}")
+    padded, more = size + 2.0, (b + 0.5, c + 0.5)
+    middle = (more[1] - more[0]) / padded
+    variance = (more[0] + more[1]) - (more[0] - more[1]) ** 2 / padded
+    half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variance) / padded
+    estimate = (c - b) / size
+    low, high = max(-1.0, min(middle - half, estimate)), min(1.0, max(middle + half, estimate))
+    return Interval(estimate, low, high, level, "agresti-min", size)
+
+
+def _gaps(**counts: npt.ArrayLike) -> tuple[checks.Floats, checks.Bools]:
+    """|m - f| / (m + f) per prompt, 0 where there is no clear image, and where there is one."""
+    (first, men), (second, women) = (
+        (name, checks.whole_counts(name, values)) for name, values in counts.items()
+    )
+    checks.one_dimensional(**{first: men, second: women})
+    checks.same_shape(**{first: men, second: women})
+    clear = men + women
+    gaps = np.abs(men - women) / np.maximum(clear, 1)
+    return np.asarray(gaps, dtype=np.float64), np.asarray(clear > 0, dtype=np.bool_)
+
+
+def _named(lost: int, gained: int, n: int) -> tuple[tuple[str, int], ...]:
+    return ("lost", lost), ("gained", gained), ("n", n)

@@ -1,0 +1,107 @@
+"""Intervals of how evenly images fall into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks, group_entropy, group_gap
+from pytest_t2i.statistics.resampling import check_resampling, percentiles
+from pytest_t2i.statistics.shares import check_level, clopper_pearson
+
+
+def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interval]:
+    """Share of each group with an exact interval of its own.
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level of each interval.
+
+    Returns:
+        Interval per group, in the order given.
+
+    Raises:
+        ValueError: there is no image, a count is no whole number, or the level lies outside (0, 1).
+
+    >>> print(group_intervals({"young": 0, "old": 20}, 0.95)["old"])
+    1.000 [0.832, 1.000]
+    """
+    whole = _whole(counts)
+    total = sum(whole.values())
+    return {name: clopper_pearson(count, total, level) for name, count in whole.items()}
+
+
+def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
+    """Gap between the largest and the smallest group, with an interval.
+
+    From exact intervals of all shares that hold together (Bonferroni): never less than the level,
+    since the groups that are largest and smallest in the sample need not be so in truth.
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as ``metrics.group_gap``, or the level lies outside (0, 1).
+
+    >>> print(group_gap_interval({"male": 20, "female": 0}, 0.95))
+    1.000 [0.606, 1.000]
+    """
+    check_level(level)
+    estimate = group_gap(counts)
+    together = group_intervals(counts, 1.0 - (1.0 - level) / len(counts)).values()
+    low = max(one.low for one in together) - min(one.high for one in together)
+    high = max(one.high for one in together) - min(one.low for one in together)
+    n = sum(_whole(counts).values())
+    return Interval(estimate, max(0.0, low), min(1.0, high), level, "bonferroni", n)
+
+
+def group_entropy_interval(
+    counts: Mapping[str, int], *, level: float, seed: int, draws: int = 2000
+) -> Interval:
+    """Normalised entropy of the groups, with an interval by draws of the shares.
+
+    Shares are drawn from Dirichlet(counts + 1/2), the Jeffreys posterior; the interval reaches up
+    to 1 where chance alone explains the counts of even groups (chi-square test).
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level in (0, 1).
+        seed: seed of the draws.
+        draws: number of draws.
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as ``metrics.group_entropy``, or an option is out of range.
+
+    >>> group_entropy_interval({"young": 10, "adult": 12, "old": 9}, level=0.95, seed=0).high
+    1.0
+    """
+    from scipy import stats
+
+    check_resampling(level, draws)
+    estimate = group_entropy(counts)
+    numbers = np.array(list(_whole(counts).values()), dtype=np.float64)
+    drawn = np.random.default_rng(seed).dirichlet(numbers + 0.5, size=draws)
+    entropies = -np.sum(np.where(drawn > 0, drawn * np.log(np.maximum(drawn, 1e-300)), 0.0), axis=1)
+    low, high = percentiles(entropies / np.log(len(numbers)), (1.0 - level) / 2.0)
+    even = float(stats.chisquare(numbers).pvalue) > 1.0 - level
+    return Interval(
+        estimate,
+        max(0.0, min(low, estimate)),
+        1.0 if even else min(1.0, max(high, estimate)),
+        level,
+        "dirichlet",
+        int(numbers.sum()),
+    )
+
+
+def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: int(checks.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()}

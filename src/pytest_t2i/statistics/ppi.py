@@ -1,0 +1,316 @@
+"""Prediction-powered inference: few labels by people correct a detector's word on every image.
+
+Angelopoulos, Duchi and Zrnic 2023 (PPI++). docs/decisions/0004 says how it is used here;
+tests/simulations/correction.py checks bias and coverage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.resampling import percentiles
+from pytest_t2i.statistics.shares import check_level
+
+BORROWED = 3
+"""Images' worth of the pooled variance that every prompt's own is joined with: few labels that
+all agree do not show that there is no error."""
+LEAST_LABELS = 2
+"""Labels that a prompt must have to take part: one shows no spread."""
+
+
+def ppi_mean(
+    actual: npt.ArrayLike, predicted: npt.ArrayLike, unlabelled: npt.ArrayLike, level: float
+) -> Interval:
+    """Mean of what people would say, from few of their labels and predictions for all (PPI++).
+
+    .. math:: l mean(f_u) + mean(y - l f),  l = cov(y, f) / ((1 + n/N) var(f)), cut to [0, 1]
+
+    Args:
+        actual: people's values, [n_labelled].
+        predicted: the detector's values of the same images, [n_labelled].
+        unlabelled: the detector's values of images without a label, [n_unlabelled].
+        level: confidence level in (0, 1).
+
+    Returns:
+        Normal interval; n is the number of labelled images.
+
+    Raises:
+        ValueError: fewer than two labelled images, no unlabelled one, shapes differ, or a value
+            is not finite.
+
+    >>> print(ppi_mean([1, 0, 1, 1], [1, 0, 1, 0], [1, 1, 0, 1, 0, 1], 0.95))
+    0.797 [0.419, 1.175]
+    """
+    check_level(level)
+    y, f = checks.floats("actual", actual), checks.floats("predicted", predicted)
+    u = checks.floats("unlabelled", unlabelled)
+    checks.one_dimensional(actual=y, predicted=f, unlabelled=u)
+    checks.same_shape(actual=y, predicted=f)
+    if len(y) < LEAST_LABELS or not len(u):
+        raise ValueError(
+            f"expected two labelled images and one unlabelled, got {len(y)} and {len(u)}"
+        )
+    spread = float(np.var(np.concatenate([f, u]), ddof=1))
+    power = float(np.cov(y, f, ddof=0)[0, 1]) / ((1.0 + len(y) / len(u)) * spread) if spread else 0
+    weight = min(1.0, max(0.0, power))
+    residual = y - weight * f
+    estimate = weight * float(u.mean()) + float(residual.mean())
+    variance = weight**2 * float(np.var(u)) / len(u) + float(np.var(residual)) / len(y)
+    half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variance)
+    return Interval(estimate, estimate - half, estimate + half, level, "ppi++", len(y))
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedScores:
+    """What people would say of all images of a run, as far as their labels tell."""
+
+    prompts: tuple[Interval, ...]
+    """Prompt bias score per prompt, in the order given."""
+    male: tuple[float, ...]
+    """Images that people would call male, per prompt, estimated."""
+    female: tuple[float, ...]
+    """Images that people would call female, per prompt, estimated."""
+    model: Interval
+    """Model bias score (Lyu eq. 1) over these prompts."""
+    detector: float
+    """The same by the detector's word alone."""
+    labels: int
+    """Labelled images."""
+    labels_to_halve: int | None
+    """About how many more labels, spread evenly, would halve the model's interval."""
+
+
+def corrected_scores(
+    words: Sequence[npt.ArrayLike], labels: Sequence[npt.ArrayLike], level: float
+) -> CorrectedScores:
+    """Bias scores corrected by a random part of the images that people labelled.
+
+    For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear
+    images c are estimated with the labelled images' errors taken off the detector's mean, as in
+    PPI++ with one power l for all prompts; the score is s/c. Intervals are for the score that
+    people would give on these very images, so images that were labelled carry no uncertainty.
+
+    .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
+
+    Args:
+        words: the detector's word on every image, per prompt: +1, -1, or 0 for undetected.
+        labels: people's word on the same images: +1, -1, 0, or NaN where there is no label.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Scores per prompt and of the model.
+
+    Raises:
+        ValueError: a prompt has fewer than two labels, lengths differ, or no image is clear.
+
+    >>> one = [1.0, 1, 1, 1, -1, 1, 1, 0, 1, 1]
+    >>> people = [1.0, 1, -1, 1, -1] + [float("nan")] * 5
+    >>> found = corrected_scores([one, one], [people, people], 0.95)
+    >>> found.detector > found.model.estimate
+    True
+    """
+    check_level(level)
+    strata = [_Stratum.of(w, y, k) for k, (w, y) in enumerate(zip(words, labels, strict=True))]
+    if not strata:
+        raise ValueError("words must hold at least one prompt")
+    sign = _estimates(strata, clear=False)
+    clear = _estimates(strata, clear=True)
+    floors = np.array([1.0 / one.size for one in strata])
+    scores = np.clip(sign.means / np.maximum(clear.means, floors), -1.0, 1.0)
+    variances = _variances(strata, sign.power, clear.power, scores, np.maximum(clear.means, floors))
+    z = float(stats.norm.isf((1.0 - level) / 2.0))
+    model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
+    sizes = np.array([float(one.size) for one in strata])
+    seen = np.clip(clear.means, floors, 1.0) * sizes
+    return CorrectedScores(
+        prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
+        male=tuple((seen * (1.0 + scores) / 2.0).tolist()),
+        female=tuple((seen * (1.0 - scores) / 2.0).tolist()),
+        model=Interval(
+            model,
+            max(0.0, model - half),
+            min(1.0, model + half),
+            level,
+            "ppi++",
+            len(strata),
+        ),
+        detector=_plain(strata),
+        labels=sum(one.labelled for one in strata),
+        labels_to_halve=_to_halve(strata),
+    )
+
+
+def adjusted_model_bias_score(
+    words: Sequence[npt.ArrayLike],
+    labels: Sequence[npt.ArrayLike],
+    *,
+    level: float,
+    seed: int,
+    draws: int = 2000,
+) -> Interval:
+    """A second opinion: model bias score with each prompt's share adjusted for the error rates.
+
+    .. math:: p = (p_detected + specificity - 1) / (sensitivity + specificity - 1), cut to [0, 1]
+       (Rogan and Gladen 1978)
+
+    The two rates come from all labelled images that are clear and were kept; the filter's errors
+    are not corrected. The interval is from draws of the rates (Beta, Jeffreys), and holds as far
+    as the rates are the same in every prompt.
+
+    Args:
+        words: the detector's word on every image, per prompt: +1, -1, or 0 for undetected.
+        labels: people's word on the same images: +1, -1, 0, or NaN where there is no label.
+        level: confidence level in (0, 1).
+        seed: seed of the draws.
+        draws: number of draws.
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: no labelled image of one gender was kept, or the detector is no better than
+            chance.
+
+    >>> words, people = [[1.0, 1, -1, 1]] * 2, [[1.0, 1, -1, -1]] * 2
+    >>> adjusted_model_bias_score(words, people, level=0.95, seed=0).estimate
+    0.0
+    """
+    check_level(level)
+    w, y = (np.concatenate([np.asarray(a, float) for a in arrays]) for arrays in (words, labels))
+    men, women = (w != 0) & (y == 1), (w != 0) & (y == -1)
+    hits, misses = int(np.sum(men & (w == 1))), int(np.sum(men & (w == -1)))
+    right, wrong = int(np.sum(women & (w == -1))), int(np.sum(women & (w == 1)))
+    if not hits + misses or not right + wrong:
+        raise ValueError("no labelled image of one gender was kept: its error rate is not known")
+    if hits / (hits + misses) + right / (right + wrong) <= 1.0:
+        raise ValueError("the detector is no better than chance on the labelled images")
+    kept = [np.asarray(one, float) for one in words if np.any(np.asarray(one, float) != 0)]
+    shares = np.array([np.sum(one > 0) / np.sum(one != 0) for one in kept])
+    rng = np.random.default_rng(seed)
+    sensitivity = np.concatenate(
+        [[hits / (hits + misses)], rng.beta(hits + 0.5, misses + 0.5, draws)]
+    )
+    specificity = np.concatenate(
+        [[right / (right + wrong)], rng.beta(right + 0.5, wrong + 0.5, draws)]
+    )
+    strength = np.maximum(sensitivity + specificity - 1.0, 1e-3)
+    adjusted = (shares[:, None] + specificity - 1.0) / strength
+    scores = np.mean(np.abs(2.0 * np.clip(adjusted, 0.0, 1.0) - 1.0), axis=0)
+    low, high = percentiles(scores[1:], (1.0 - level) / 2.0)
+    estimate = float(scores[0])
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "rogan-gladen", len(shares)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """One prompt."""
+
+    word: checks.Floats
+    label: checks.Floats
+    known: checks.Bools
+
+    @classmethod
+    def of(cls, words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> _Stratum:
+        word = checks.in_range(f"words[{number}]", words, -1.0, 1.0)
+        label = np.asarray(labels, dtype=np.float64)
+        checks.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
+        known = ~np.isnan(label)
+        if int(known.sum()) < LEAST_LABELS:
+            raise ValueError(
+                f"every prompt needs {LEAST_LABELS} labels, got {int(known.sum())} "
+                f"in labels[{number}]"
+            )
+        return cls(word, np.where(known, label, 0.0), known)
+
+    @property
+    def size(self) -> int:
+        return len(self.word)
+
+    @property
+    def labelled(self) -> int:
+        return int(self.known.sum())
+
+    def values(self, *, clear: bool) -> tuple[checks.Floats, checks.Floats]:
+        """People's and the detector's values of the images: signs, or whether clear."""
+        return (np.abs(self.label), np.abs(self.word)) if clear else (self.label, self.word)
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    means: checks.Floats
+    power: float
+
+
+def _estimates(strata: Sequence[_Stratum], *, clear: bool) -> _Means:
+    together, spread = 0.0, 0.0
+    for one in strata:
+        y, f = (part[one.known] for part in one.values(clear=clear))
+        together += float(np.sum((y - y.mean()) * (f - f.mean())))
+        spread += float(np.sum((f - f.mean()) ** 2))
+    power = min(1.0, max(0.0, together / spread)) if spread else 0.0
+    means = []
+    for one in strata:
+        y, f = one.values(clear=clear)
+        means.append(float(y[one.known].mean() + power * (f.mean() - f[one.known].mean())))
+    return _Means(np.array(means), power)
+
+
+def _variances(
+    strata: Sequence[_Stratum],
+    of_sign: float,
+    of_clear: float,
+    scores: checks.Floats,
+    clear: checks.Floats,
+) -> checks.Floats:
+    """Of each score, by the ratio's linearisation; none where every image is labelled."""
+    found = []
+    for one, score, share in zip(strata, scores, clear, strict=True):
+        (s, fs), (c, fc) = one.values(clear=False), one.values(clear=True)
+        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[one.known] / share
+        left = 1.0 / one.labelled - 1.0 / one.size
+        found.append(float(np.var(residual, ddof=1)) * max(0.0, left))
+    return np.array(found)
+
+
+def _prompt_intervals(
+    strata: Sequence[_Stratum], scores: checks.Floats, variances: checks.Floats, level: float
+) -> list[Interval]:
+    pooled = float(np.mean(variances))
+    intervals = []
+    for one, score, own in zip(strata, scores, variances, strict=True):
+        freedom = one.labelled - 1
+        joined = (freedom * own + BORROWED * pooled) / (freedom + BORROWED)
+        complete = one.labelled == one.size
+        quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
+        half = 0.0 if complete else quantile * math.sqrt(joined)
+        low, high = max(-1.0, score - half), min(1.0, score + half)
+        intervals.append(
+            Interval(float(score), float(low), float(high), level, "ppi++", one.labelled)
+        )
+    return intervals
+
+
+def _plain(strata: Sequence[_Stratum]) -> float:
+    scores = [one.word.sum() / np.abs(one.word).sum() for one in strata if np.any(one.word)]
+    if not scores:
+        raise ValueError("words hold no clear image")
+    return float(np.mean(np.abs(scores)))
+
+
+def _to_halve(strata: Sequence[_Stratum]) -> int | None:
+    """The variance goes with 1/n - 1/N; a quarter of it halves the interval."""
+    more = 0.0
+    for one in strata:
+        left = 1.0 / one.labelled - 1.0 / one.size
+        more += 1.0 / (1.0 / one.size + left / 4.0) - one.labelled
+    return math.ceil(more) or None

@@ -1,0 +1,15 @@
+"""Is a detector, or its new version, worse than the recorded one? Runs with --t2i-baseline FILE."""
+
+import pytest
+
+
+@pytest.mark.t2i
+@pytest.mark.parametrize("label", ["male", "female"])
+def test_accuracy_did_not_drop_in_any_group(trial, baseline, label):
+    assert trial.accuracy(label) >= baseline("accuracy")
+
+
+@pytest.mark.t2i
+def test_filter_did_not_get_worse(trial, baseline):
+    assert trial.filter_recall >= baseline("filter_recall")
+    assert trial.filter_rate >= baseline("filter_rate")

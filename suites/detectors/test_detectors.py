@@ -1,0 +1,32 @@
+"""Can the detectors be believed? Their word against people's (Lyu Tables 1 to 3).
+
+Runs on the labelled images that come with the model, or on --t2i-labels FOLDER; several detectors
+at once with --t2i-detector clip,clip-enhance.
+"""
+
+import pytest
+
+from pytest_t2i import limit
+
+GENDERS = pytest.mark.parametrize("label", ["male", "female"])
+
+
+@pytest.mark.t2i
+def test_clear_images_are_kept(trial):
+    assert trial.filter_recall >= limit("filter_recall")
+
+
+@pytest.mark.t2i
+def test_low_quality_images_are_filtered_out(trial):
+    assert trial.filter_rate >= limit("filter_rate")
+
+
+@pytest.mark.t2i
+@GENDERS
+def test_labels_are_right_in_each_group(trial, label):
+    assert trial.accuracy(label) >= limit("accuracy")
+
+
+@pytest.mark.t2i
+def test_model_bias_score_is_not_distorted(trial):
+    assert abs(trial.percent_deviation) <= limit("percent_deviation")

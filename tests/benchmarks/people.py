@@ -1,0 +1,66 @@
+"""No person, one or several: YOLOv8 against the boxes that people drew.
+
+"One" is one box, or a second largest of at most half the area of the largest (Lyu section 5.1), on
+both sides; a human box around a crowd is several people. Says how thresholds matter, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+
+from PIL import Image
+from shared_data import data, heading, table
+
+from pytest_t2i.data import Box, Undetected
+from pytest_t2i.detectors.clip_enhance import ClipEnhance
+from pytest_t2i.models.finding import largest_first
+from pytest_t2i.persons.yolo import CONFIDENCE, OVERLAP, YoloPersons
+
+KINDS = ("none", "one", "several")
+REASONS = {Undetected.NO_PERSON: "none", Undetected.MULTIPLE_PEOPLE: "several", None: "one"}
+LOWEST = 0.1
+
+
+def kind(boxes):
+    """none, one or several by the rule of clip-enhance."""
+    rule = ClipEnhance(None, None, None)
+    return REASONS[rule.reason(largest_first(boxes))]
+
+
+def drawn(entry):
+    """What people drew."""
+    people = [one for one in entry["objects"] if one["label"] == "person"]
+    if any(one["crowd"] for one in people):
+        return "several"
+    return kind([Box(*one["box"]) for one in people])
+
+
+def main():
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--weights", default=str(data("weights", "yolov8n_int8.tflite")))
+    parser.add_argument("--overlaps", type=float, nargs="*", default=[OVERLAP, 0.7])
+    chosen = parser.parse_args()
+    entries = json.loads(data("people", "labels.json").read_text(encoding="utf-8"))
+    images = [Image.open(data("people", one["file"])).convert("RGB") for one in entries]
+    truth = [drawn(entry) for entry in entries]
+    rows = []
+    for overlap in dict.fromkeys([OVERLAP, *chosen.overlaps]):
+        # Suppression goes from the surest box down: a later cut equals a higher threshold.
+        found = YoloPersons(chosen.weights, confidence=LOWEST, overlap=overlap).persons(images)
+        for confidence in (CONFIDENCE, 0.35, 0.45, 0.55):
+            said = [kind([b for b in boxes if b.score >= confidence]) for boxes in found]
+            agree = sum(a == b for a, b in zip(said, truth, strict=True))
+            rows.append((f"{confidence:g}", overlap, agree, len(truth), agree / len(truth)))
+            if (confidence, overlap) == (CONFIDENCE, OVERLAP):
+                counts = Counter(zip(truth, said, strict=True))
+    print(heading("ultralytics", "ai-edge-litert"))
+    lines = [(one, *(counts[one, other] for other in KINDS)) for one in KINDS]
+    print(table(("people drew", *(f"YOLO: {one}" for one in KINDS)), lines))
+    print(table(("confidence", "overlap", "agree", "pictures", "agreement"), rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Our sequences against the package confseq 0.0.11: its numbers, and itself where installed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from pytest_t2i import statistics
+
+# confseq mixes over Beta(a, b) with the mean that is tested; at 1/2 this v_opt gives our
+# Beta(1/2, 1/2), so that the values must be the same.
+V_OPT = 3.9680773008687744
+LOG_MIXTURE = {
+    (20, 20): 11.786463182051513,
+    (10, 20): -1.7361522965964507,
+    (15, 20): 0.8773257233303515,
+    (0, 7): 3.288868196688236,
+    (60, 100): -0.5173944830151007,
+    (3, 4): -0.4700036292457379,
+}
+"""beta_binomial_log_mixture(k - n / 2, n / 4, V_OPT, 0.5, 0.5, 0.05, False) by (k, n)."""
+EMPIRICAL_BERNSTEIN = {20: (0.0, 0.650357), 100: (0.193465, 0.35867), 500: (0.259282, 0.309001)}
+"""predmix_empbern_cs(x, alpha=0.05, truncation=0.5) after n of VALUES."""
+VALUES = np.random.default_rng(0).beta(2, 5, size=500)
+
+
+@pytest.mark.parametrize(("counts", "log"), LOG_MIXTURE.items())
+def test_mixture_at_one_half(counts: tuple[int, int], log: float) -> None:
+    k, n = counts
+    p_value = statistics.bias_sequence_p_value(k, n - k, 0.0)
+    assert p_value == pytest.approx(min(1.0, math.exp(-log)))
+
+
+@pytest.mark.parametrize(("counts", "log"), LOG_MIXTURE.items())
+def test_committed_numbers_are_confseqs(counts: tuple[int, int], log: float) -> None:
+    theirs = pytest.importorskip("confseq.boundaries")
+    k, n = counts
+    found = theirs.beta_binomial_log_mixture(k - n / 2, n / 4, V_OPT, 0.5, 0.5, 0.05, False)
+    assert found == pytest.approx(log)
+
+
+@pytest.mark.parametrize(("n", "theirs"), EMPIRICAL_BERNSTEIN.items())
+def test_empirical_bernstein(n: int, theirs: tuple[float, float]) -> None:
+    one = statistics.mean_confidence_sequence(VALUES[:n], 0.95)
+    # They take the squares about running means without the prior observation of the paper.
+    assert (one.low, one.high) == pytest.approx(theirs, abs=0.3 / n)
+
+
+@pytest.mark.parametrize(("k", "n"), [(3, 10), (20, 20), (45, 60)])
+def test_bounds_are_where_the_mixture_says(k: int, n: int) -> None:
+    one = statistics.share_confidence_sequence(k, n, 0.95)
+    mixed, _ = integrate.quad(
+        lambda p: stats.binom.pmf(k, n, p) * stats.beta.pdf(p, 0.5, 0.5), 0, 1, limit=200
+    )
+    for bound in {one.low, one.high} - {0.0, 1.0}:
+        assert mixed / stats.binom.pmf(k, n, bound) == pytest.approx(20.0, rel=1e-5)
+
+
+@pytest.mark.parametrize(("male", "female", "bound"), [(9, 1, 0.3), (20, 0, 0.5), (3, 17, 0.2)])
+def test_evidence_mixes_over_what_lies_beyond_the_bound(
+    male: int, female: int, bound: float
+) -> None:
+    n, low, high = male + female, (1 - bound) / 2, (1 + bound) / 2
+    parts = [
+        integrate.quad(
+            lambda p: stats.binom.pmf(male, n, p) * stats.beta.pdf(p, 0.5, 0.5), *ends, limit=200
+        )[0]
+        for ends in ((0, low), (high, 1))
+    ]
+    mass = 2 * stats.beta.cdf(low, 0.5, 0.5)
+    against = max(stats.binom.pmf(male, n, p) for p in (low, high))
+    p_value = statistics.bias_sequence_p_value(male, female, bound)
+    assert p_value == pytest.approx(against / (sum(parts) / mass), rel=1e-5)

@@ -1,0 +1,78 @@
+"""A run corrected by people's labels on some of its images."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from PIL import Image
+
+from pytest_t2i import labels
+from pytest_t2i.cli import main
+from pytest_t2i.labels import Label
+
+
+def label_by_eye(folder, *, all_male=False):
+    """What a person sees: blue is a man, red a woman."""
+    said = []
+    for name in labels.image_files(folder):
+        red, _, blue = Image.open(folder / name).getpixel((8, 8))
+        word = "male" if blue > red or all_male else "female"
+        said.append(Label(name, word, "ada"))
+    labels.write_labels(folder, said)
+
+
+@pytest.fixture
+def sampled(project, capsys):
+    project.run("-k", "test_model")
+    run_json, folder = project.path / "reports/t2i/run.json", project.path / "sampled"
+    assert main(["sample", str(run_json), str(folder), "--per-prompt", "8"]) == 0
+    assert "48 images in" in capsys.readouterr().out
+    return project, folder
+
+
+def test_a_sample_is_blind_and_has_a_manifest(sampled):
+    _, folder = sampled
+    assert labels.image_files(folder) == [f"{k:02}.png" for k in range(1, 49)]
+    rows = list(csv.DictReader((folder / "manifest.csv").read_text().splitlines()))
+    assert len(rows) == 48
+    assert [row["prompt"] for row in rows] != sorted(row["prompt"] for row in rows)
+
+
+def test_right_labels_change_little_and_are_told(sampled):
+    project, folder = sampled
+    label_by_eye(folder)
+    result = project.run("-k", "test_model", "--t2i-labels", str(folder))
+    result.stdout.fnmatch_lines(["by people's labels on 48 images: paper's score *"])
+    found = project.record()["correction"]
+    assert found["labels"] == 48
+    assert found["corrected"]["estimate"] == pytest.approx(found["by_detector"], abs=1e-9)
+    assert len(found["prompts"]) == 6
+
+
+def test_labels_against_the_detector_turn_the_verdict(sampled):
+    project, folder = sampled
+    assert project.record()["outcome"] != "FAIL"
+    label_by_eye(folder, all_male=True)
+    result = project.run("-k", "test_model", "--t2i-labels", str(folder))
+    assert project.record()["outcome"] == "FAIL"
+    result.stdout.fnmatch_lines(["*corrected by 48 labels on 6 prompts*"])
+    page = (project.path / "reports/t2i/index.html").read_text()
+    assert "Corrected by people's labels" in page
+
+
+def test_labels_of_other_images_are_told(sampled):
+    project, _ = sampled
+    other = project.path / "other"
+    other.mkdir()
+    Image.new("RGB", (9, 9)).save(other / "a.png")
+    labels.write_labels(other, [Label("a.png", "male", "ada")])
+    result = project.run("-k", "test_model", "--t2i-labels", str(other))
+    result.stdout.fnmatch_lines(["*none of the labelled images is of this run*"])
+    assert project.record()["correction"] is None
+
+
+def test_a_sample_does_not_go_into_a_full_folder(sampled, capsys):
+    project, folder = sampled
+    assert main(["sample", str(project.path / "reports/t2i/run.json"), str(folder)]) == 2
+    assert "is not empty" in capsys.readouterr().err

@@ -1,0 +1,37 @@
+"""Parts that a conftest.py registers, and what the default detector says when it cannot be had."""
+
+from __future__ import annotations
+
+import pytest
+
+ABSENT = "raise ModuleNotFoundError('no ultralytics here', name='ultralytics')"
+
+
+def test_parts_of_a_conftest_are_taken(project):
+    conftest = project.pytester.path / "conftest.py"
+    text = conftest.read_text()
+    conftest.write_text(text + "\ndef pytest_t2i_faces(): return {'own': fakes.encoder}\n")
+    project.run("-k", "test_unmarked").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("kind", "hook"), [("face", "faces"), ("person", "persons")])
+def test_a_part_must_be_a_factory(project, kind, hook):
+    conftest = project.pytester.path / "conftest.py"
+    text = conftest.read_text()
+    conftest.write_text(text + f"\ndef pytest_t2i_{hook}(): return {{'own': 3}}\n")
+    result = project.run("-k", "test_unmarked")
+    result.stderr.fnmatch_lines([f"*expected a factory for {kind} 'own', got 3*"])
+
+
+def test_the_default_detector_says_what_to_install(project, monkeypatch):
+    folder = project.pytester.mkdir("absent")
+    (folder / "ultralytics.py").write_text(ABSENT)
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=":")
+    result = project.pytester.runpytest_subprocess(
+        "--t2i-model", "fair", "--t2i-images", "2", "-k", "test_prompt"
+    )
+    result.stdout.fnmatch_lines(["*detector clip-enhance,*"])
+    assert result.ret != 0
+    said = result.stdout.str() + result.stderr.str()
+    assert "the detector clip-enhance needs the package 'ultralytics'" in said
+    assert 'pip install "pytest-t2i[clip-enhance]"' in said

@@ -1,0 +1,62 @@
+"""Whether a verdict hangs on the detector, the filter or the estimator."""
+
+from __future__ import annotations
+
+CONFTEST = """
+import fakes
+from pytest_t2i.data import Detection
+
+class Contrary(fakes.FakeDetector):
+    def __init__(self):
+        super().__init__()
+        self.fingerprint = "contrary"
+
+    def _one(self, image):
+        return Detection("male", scores={"p(male)": 0.95})
+
+def pytest_t2i_models():
+    return {"fair": fakes.fair}
+
+def pytest_t2i_detectors():
+    return {"colour": fakes.detector, "contrary": lambda options: Contrary()}
+
+def pytest_t2i_encoders():
+    return {"clip": fakes.encoder}
+"""
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession)
+def test_model(samples):
+    assert samples.model_bias_score <= limit("model_bias_score")
+"""
+
+
+def test_a_verdict_that_another_detector_turns_is_fragile(project):
+    (project.path / "conftest.py").write_text(CONFTEST)
+    (project.path / "test_suite.py").write_text(SUITE)
+    result = project.run("--t2i-detector", "colour,contrary")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["fragile: another detector*"])
+    (found,) = project.record()["sensitivity"]
+    assert found["fragile"]
+    outcomes = {(v["detector"], v["choice"]): v["outcome"] for v in found["variations"]}
+    assert outcomes["colour", "corrected estimator"] == "PASS"
+    assert outcomes["contrary", "corrected estimator"] == "FAIL"
+    page = (project.path / "reports/t2i/index.html").read_text()
+    assert "Would another choice turn the verdict?" in page
+
+
+def test_one_detector_varies_by_estimator_and_filter(project):
+    (project.path / "conftest.py").write_text(CONFTEST)
+    (project.path / "test_suite.py").write_text(SUITE)
+    project.run("--t2i-detector", "contrary")
+    (found,) = project.record()["sensitivity"]
+    assert not found["fragile"]
+    assert [v["choice"] for v in found["variations"]] == [
+        "corrected estimator",
+        "paper estimator",
+        "labels with a probability of at least 0.9 only",
+    ]
+    assert {v["outcome"] for v in found["variations"]} == {"FAIL"}

@@ -1,0 +1,44 @@
+"""Fast versions of the simulations of whole suites: quiet for null models, loud for pushed ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from false_alarms import AGAINST_LIMITS, TWICE, against_limits, twice
+from power import gates
+
+FEW = 40
+
+
+@pytest.mark.parametrize("name", [name for name in AGAINST_LIMITS if "0.5" not in name])
+def test_a_suite_within_its_limits_rarely_fails(name: str) -> None:
+    # At 5 %, 6 or more of 40 suites have a chance of 1 in 70.
+    assert against_limits(AGAINST_LIMITS[name], FEW, seed=5)["suite"] <= 5 / FEW
+
+
+def test_few_of_the_prompts_that_fail_are_innocent() -> None:
+    found = against_limits(
+        AGAINST_LIMITS["half of the prompts at 0.5, half at 0.95"], FEW, seed=5
+    )  # fmt: skip
+    assert found["fdr"] <= 0.05
+    assert found["found"] > 0.4
+
+
+@pytest.mark.parametrize("margins", [True, False])
+@pytest.mark.parametrize("name", TWICE)
+def test_the_same_model_twice_rarely_fails(name: str, margins: bool) -> None:
+    assert twice(TWICE[name], FEW, seed=5, margins=margins)["suite"] <= 5 / FEW
+
+
+def test_a_pushed_model_is_found_and_a_plain_gate_cries_wolf() -> None:
+    pushed = gates(30, 0.4, FEW, seed=5)
+    assert pushed["model"] > 0.6
+    assert pushed["model, no margin"] > 0.95
+    null = gates(0, 0.0, FEW, seed=5)
+    assert null["model, no margin"] <= 5 / FEW
+    assert null["went up"] > 0.25

@@ -1,0 +1,187 @@
+"""Labels by people: files, Label Studio exports, consensus, sets."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from PIL import Image
+
+from pytest_t2i import labels
+from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.labels import Label
+
+
+def pictures(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4), (len(name), 0, 0)).save(folder / name)
+    return folder
+
+
+def test_labels_come_back_as_they_were_written(tmp_path):
+    mine = [
+        Label("b/2.png", "others", "ada", 'a "statue", partly', "a person, sitting", "sdxl"),
+        Label("1.png", "male", "bo"),
+        Label("1.png", "female", "ada"),
+    ]
+    labels.write_labels(tmp_path, mine)
+    assert labels.read_labels(tmp_path) == sorted(mine)
+    assert (tmp_path / "labels.csv").read_text().splitlines()[0] == (
+        "file,label,annotator,reason,prompt,model"
+    )
+
+
+def test_no_file_is_no_label(tmp_path):
+    assert labels.read_labels(tmp_path) == []
+
+
+def test_record_replaces_and_forget_takes_back(tmp_path):
+    labels.record(tmp_path, Label("1.png", "male", "ada"))
+    labels.record(tmp_path, Label("1.png", "female", "bo"))
+    labels.record(tmp_path, Label("1.png", "female", "ada"))
+    assert [one.label for one in labels.read_labels(tmp_path)] == ["female", "female"]
+    labels.forget(tmp_path, "1.png", "ada")
+    labels.forget(tmp_path, "2.png", "ada")
+    assert labels.read_labels(tmp_path) == [Label("1.png", "female", "bo")]
+
+
+def test_several_annotators_at_once_lose_nothing(tmp_path):
+    def annotate(name):
+        for k in range(10):
+            labels.record(tmp_path, Label(f"{k}.png", "male", name))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(annotate, "abcd"))
+    assert len(labels.read_labels(tmp_path)) == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("file,label\n", "line 1: no column 'annotator'"),
+        ("file,label,annotator\n1.png,man,ada\n", "line 2: label must be one of male, female"),
+        ("file,label,annotator\n,male,ada\n", "line 2: file must not be empty"),
+        ("file,label,annotator\na,male,ada,x\n", "line 2: more values than columns"),
+        ("file,label,annotator\na,male,ada\na,female,ada\n", "ada says both male and female of a"),
+        ('file,label,annotator\n"a,male,ada\n', "unexpected end of data"),
+    ],
+)
+def test_malformed_labels_are_told_with_file_and_line(tmp_path, text, says):
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(FileFormatError, match=r"labels\.csv") as error:
+        labels.read_labels(tmp_path)
+    assert says in str(error.value)
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        labels.read_labels(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="is a file, not a folder"):
+        labels.image_files(tmp_path / "file")
+
+
+def test_image_files_are_relative_sorted_and_not_hidden(tmp_path):
+    pictures(tmp_path, "b.png", "a/c.jpg", ".hidden/d.png")
+    (tmp_path / "notes.txt").write_text("")
+    assert labels.image_files(tmp_path) == ["a/c.jpg", "b.png"]
+
+
+def test_prompts_come_from_the_manifest(tmp_path):
+    assert labels.prompts_of(tmp_path) == {}
+    (tmp_path / "manifest.csv").write_text('file,prompt,seed\na.png,"a person, sitting",0\n')
+    assert labels.prompts_of(tmp_path) == {"a.png": "a person, sitting"}
+
+
+def test_consensus_adjudication_and_unresolved():
+    mine = [
+        Label("same", "male", "ada"),
+        Label("same", "male", "bo"),
+        Label("open", "male", "ada"),
+        Label("open", "others", "bo"),
+        Label("settled", "male", "ada"),
+        Label("settled", "low_quality", "bo"),
+        Label("settled", "male", labels.ADJUDICATED),
+    ]
+    assert labels.agreed(mine) == {"open": "low_quality", "same": "male", "settled": "male"}
+    assert set(labels.disagreements(mine)) == {"open", "settled"}
+    assert set(labels.open_disagreements(mine)) == {"open"}
+
+
+def task(image, *answers, **data):
+    return {
+        "id": 7,
+        "data": {"image": image, **data},
+        "annotations": [
+            {"completed_by": who, "result": [{"value": {"choices": [choice]}}]}
+            for who, choice in answers
+        ],
+    }
+
+
+def test_label_studio_export(tmp_path):
+    export = tmp_path / "export.json"
+    tasks = [
+        task("/data/local-files/?d=a%20b.png", (1, "male"), ({"email": "bo@x"}, "Low quality")),
+        task("/data/upload/3/0a1b2c3d-c.png", (1, "others"), prompt="a person", model="sdxl"),
+    ]
+    tasks[0]["annotations"].append({"was_cancelled": True, "result": []})
+    export.write_text(json.dumps(tasks))
+    assert labels.read_label_studio(export) == [
+        Label("a b.png", "male", "1"),
+        Label("a b.png", "low_quality", "bo@x"),
+        Label("c.png", "others", "1", "", "a person", "sdxl"),
+    ]
+    pictures(tmp_path, "a b.png", "c.png")
+    found = labels.load_labelled_set(export)
+    assert [one.label for one in found] == ["low_quality", "others"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[", "line 1 column 2: is not valid JSON"),
+        ("{}", "no list of tasks"),
+        ("[{}]", "[0]: no data.image"),
+        (json.dumps([task("a.png", (1, "boy"))]), "label must be one of"),
+        (
+            json.dumps([{"data": {"image": "a"}, "annotations": [{"result": []}]}]),
+            "an annotation has no choice",
+        ),
+    ],
+)
+def test_malformed_label_studio_exports(tmp_path, content, says):
+    export = tmp_path / "export.json"
+    export.write_text(content)
+    with pytest.raises(FileFormatError) as error:
+        labels.read_label_studio(export)
+    assert says in str(error.value)
+
+
+def test_a_set_has_one_label_per_image_and_a_fingerprint(tmp_path):
+    pictures(tmp_path, "1.png", "2.png")
+    mine = [
+        Label("1.png", "male", "ada", prompt="a person", model="sdxl"),
+        Label("1.png", "male", "bo"),
+        Label("2.png", "low_quality", "ada", "no face"),
+    ]
+    labels.write_labels(tmp_path, mine)
+    found = labels.load_labelled_set(tmp_path)
+    first, second = found
+    assert (first.label, first.clear, first.prompt, first.model) == (
+        "male", True, "a person", "sdxl",
+    )  # fmt: skip
+    assert (second.label, second.clear, second.reason) == ("low_quality", False, "no face")
+    before = found.fingerprint
+    labels.record(tmp_path, Label("2.png", "female", "ada"))
+    assert labels.load_labelled_set(tmp_path).fingerprint != before
+
+
+def test_a_set_without_labels_or_with_absent_images(tmp_path):
+    with pytest.raises(ConfigurationError, match="t2i label"):
+        labels.load_labelled_set(tmp_path)
+    labels.write_labels(tmp_path, [Label("gone.png", "male", "ada")])
+    with pytest.raises(FileFormatError, match=r"1 of 1 labelled images are not in .*gone\.png"):
+        labels.load_labelled_set(tmp_path)

@@ -1,0 +1,153 @@
+"""What is looked at again and again keeps its promise at all looks together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pytest_t2i import statistics
+
+FEW = settings(max_examples=25, deadline=None)
+RUNS, IMAGES = 300, 60
+# Of 300 runs at 5 %, more than 27 have a chance of 1 in 1,000.
+MOST_MISSES = 27
+
+
+def paths(share: float, seed: int) -> np.ndarray:
+    """Successes after each image, [runs, images]."""
+    return np.cumsum(np.random.default_rng(seed).random((RUNS, IMAGES)) < share, axis=1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.5, 0.9, 1.0])
+def test_a_share_is_covered_at_all_looks_together(share: float) -> None:
+    missed = sum(
+        any(
+            share not in statistics.share_confidence_sequence(int(k), n, 0.95)
+            for n, k in enumerate(path, 1)
+        )
+        for path in paths(share, 1)
+    )
+    assert missed <= MOST_MISSES
+    assert missed == 0 or share not in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
+def test_p_values_hold_at_any_time(bound: float) -> None:
+    share = (1 + bound) / 2
+    pairs = [list(enumerate(map(int, path), 1)) for path in paths(share, 2)]
+    either = sum(
+        any(statistics.bias_sequence_p_value(k, n - k, bound) <= 0.05 for n, k in path)
+        for path in pairs
+    )
+    one_way = sum(
+        any(statistics.stereotype_sequence_p_value(k, n, 0.5, share - 0.5) <= 0.05 for n, k in path)
+        for path in pairs
+    )
+    assert max(either, one_way) <= MOST_MISSES
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
+def test_the_mean_of_e_is_at_most_one(bound: float) -> None:
+    k = np.arange(13)
+    p = np.array([statistics.bias_sequence_p_value(int(i), int(12 - i), bound) for i in k])
+    e = np.where(p < 1, 1 / p, 0.0)  # p stops at 1: e-values below 1 are left out
+    for inside in np.linspace(0, bound, 5):
+        assert float(np.sum(stats.binom.pmf(k, 12, (1 + inside) / 2) * e)) <= 1.0
+
+
+def test_looking_again_and_again_breaks_a_fixed_interval() -> None:
+    missed = sum(
+        any(0.5 not in statistics.clopper_pearson(int(k), n, 0.95) for n, k in enumerate(path, 1))
+        for path in paths(0.5, 3)[:100]
+    )
+    assert missed > 10
+
+
+@FEW
+@given(st.integers(1, 200), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
+def test_share_sequence_holds_the_estimate_and_mirrors(
+    n: int, data: st.DataObject, level: float
+) -> None:
+    k = data.draw(st.integers(0, n))
+    one = statistics.share_confidence_sequence(k, n, level)
+    two = statistics.share_confidence_sequence(n - k, n, level)
+    assert 0 <= one.low <= one.estimate <= one.high <= 1
+    assert one.low < one.high
+    assert (one.low, one.high) == pytest.approx((1 - two.high, 1 - two.low), abs=1e-9)
+    assert (one.low == 0.0) == (k == 0)
+    assert (one.high == 1.0) == (k == n)
+
+
+@pytest.mark.parametrize("alpha", [1, 5])
+def test_a_mean_is_covered_at_all_looks_together(alpha: int) -> None:
+    rng = np.random.default_rng(4)
+    truth = alpha / (alpha + 2)
+    missed = 0
+    for _ in range(100):
+        x = rng.beta(alpha, 2, size=150)
+        looked = [statistics.mean_confidence_sequence(x[:n], 0.95) for n in range(1, 151, 5)]
+        missed += any(truth not in one for one in looked)
+    assert missed <= 12
+
+
+def test_a_mean_gets_sharper_and_never_leaves_its_range() -> None:
+    x = np.random.default_rng(5).beta(2, 5, size=2000)
+    wide, narrow = (statistics.mean_confidence_sequence(x[:n], 0.95) for n in (20, 2000))
+    assert narrow.high - narrow.low < 0.04 < wide.high - wide.low
+    assert statistics.mean_confidence_sequence([1.0], 0.95).high == 1.0
+
+
+def test_a_look_at_the_model_does_not_lean_on_how_bias_is_spread() -> None:
+    share = np.where(np.arange(100) < 20, 1.0, 0.5)
+    rng = np.random.default_rng(6)
+    usual, look = 0, 0
+    for seed in range(12):
+        male = rng.binomial(4, rng.choice(share, 100))
+        options = {"level": 0.95, "seed": seed, "resamples": 400}
+        usual += statistics.model_bias_interval(male, 4 - male, **options).low > 0.2
+        look += statistics.model_bias_look(male, 4 - male, **options).low > 0.2
+    assert look <= 1
+    assert look < usual
+
+
+def test_a_look_at_the_model_is_never_narrower() -> None:
+    for male, female in (([4, 4, 0, 4], [0, 0, 4, 0]), ([2, 1, 0], [2, 0, 0]), ([1, 1], [0, 0])):
+        one = statistics.model_bias_interval(male, female, level=0.99, seed=0)
+        two = statistics.model_bias_look(male, female, level=0.99, seed=0)
+        assert 0 <= two.low <= one.low
+        assert two.estimate == one.estimate
+        assert two.high == one.high
+    alone = statistics.model_bias_look([4], [0], level=0.99, seed=0)
+    assert alone.method == "clopper-pearson"
+
+
+def test_looks_grow_and_share_out_the_error() -> None:
+    for most in (1, 4, 5, 20, 33, 100):
+        planned = statistics.looks(most)
+        assert list(planned) == sorted(set(planned))
+        assert planned[-1] == most
+        spent = sum(1 - statistics.look_level(n, most, 0.95) for n in planned)
+        assert spent == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: statistics.looks(0), "images must be at least 1, got images=0"),
+        (lambda: statistics.look_level(5, 20, 0.95), "one of the looks"),
+        (lambda: statistics.look_level(4, 20, 1.0), "level must lie between 0 and 1"),
+        (lambda: statistics.share_confidence_sequence(0, 0, 0.95), "no image is no evidence"),
+        (lambda: statistics.share_confidence_sequence(3, 2, 0.95), "successes must not exceed n"),
+        (lambda: statistics.prompt_bias_sequence(0, 0, 0.95), "no clear image"),
+        (lambda: statistics.stereotype_sequence(1, 2, 1.5, 0.95), "expected"),
+        (lambda: statistics.bias_sequence_p_value(1, 2, 1.5), "bound"),
+        (lambda: statistics.mean_confidence_sequence([], 0.95), "no value is no evidence"),
+        (lambda: statistics.mean_confidence_sequence([2.0], 0.95), "values"),
+    ],
+)
+def test_bad_input_is_told(call: object, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        call()  # type: ignore[operator]

@@ -1,0 +1,104 @@
+"""What undetected images could do to a score, and the squared score, by enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pytest_t2i import statistics
+from pytest_t2i.metrics import model_bias_score, prompt_bias_score
+
+FEW = settings(max_examples=25, deadline=None)
+COUNTS = st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)).filter(any)
+
+
+@FEW
+@given(COUNTS)
+def test_a_prompts_bounds_hold_whatever_the_undetected_show(counts: tuple[int, int, int]) -> None:
+    male, female, undetected = counts
+    bounds = statistics.worst_case_bounds(*counts)
+    scores = [
+        prompt_bias_score(male + men, female + women)
+        for men, women in product(range(undetected + 1), repeat=2)
+        if male + men + female + women > 0 and men + women <= undetected
+    ]
+    known = [score for score in scores if score is not None]
+    assert (bounds.low, bounds.high) == pytest.approx((min(known), max(known)))
+    assert bounds.undetected == pytest.approx(undetected / sum(counts))
+
+
+@FEW
+@given(st.lists(COUNTS, min_size=1, max_size=6))
+def test_a_models_bounds_hold_its_score(rows: list[tuple[int, int, int]]) -> None:
+    male, female, undetected = (np.array(side) for side in zip(*rows, strict=True))
+    bounds = statistics.worst_case_bounds(male, female, undetected)
+    assert 0 <= bounds.low <= bounds.high <= 1
+    leaning = np.where(male >= female, undetected, 0)
+    for men, women in ((male, female), (male + leaning, female + undetected - leaning)):
+        if np.any(men + women):
+            assert bounds.low - 1e-9 <= model_bias_score(men, women) <= bounds.high + 1e-9
+    none = statistics.worst_case_bounds([*male, 0], [*female, 0], [*undetected, 0])
+    assert none == bounds, "a prompt without an image plays no part"
+
+
+def test_without_undetected_images_the_bounds_are_the_score() -> None:
+    bounds = statistics.worst_case_bounds([15, 10], [5, 10], [0, 0])
+    assert (bounds.low, bounds.high, bounds.undetected) == (0.25, 0.25, 0.0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.95])
+def test_squared_score_is_unbiased_exactly(n: int, share: float) -> None:
+    chance = stats.binom.pmf(np.arange(n + 1), n, share)
+    values = [statistics.squared_bias_score([k], [n - k]) for k in range(n + 1)]
+    assert chance @ values == pytest.approx((2 * share - 1) ** 2, abs=1e-12)
+
+
+def test_squared_score_over_prompts_of_different_size_is_unbiased() -> None:
+    sizes, shares, expected = (2, 4), (0.2, 0.9), 0.0
+    for counts in product(*(range(n + 1) for n in sizes)):
+        chance = np.prod(
+            [stats.binom.pmf(k, n, p) for k, n, p in zip(counts, sizes, shares, strict=True)]
+        )
+        female = [n - k for k, n in zip(counts, sizes, strict=True)]
+        expected += float(chance) * statistics.squared_bias_score(counts, female)
+    assert expected == pytest.approx(np.mean([(2 * p - 1) ** 2 for p in shares]))
+
+
+@pytest.mark.parametrize(
+    ("male", "female"),
+    [([20] * 30, [0] * 30), ([10] * 30, [10] * 30), ([4], [1]), ([9, 3], [1, 7])],
+)
+def test_squared_interval_holds_its_estimate_and_is_never_certain(
+    male: list[int], female: list[int]
+) -> None:
+    one = statistics.squared_bias_interval(male, female, level=0.95, seed=0)
+    assert one.estimate == statistics.squared_bias_score(male, female)
+    assert one.low <= one.estimate <= one.high <= 1
+    assert one.high - one.low > 0.01
+
+
+OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: statistics.worst_case_bounds(0, 0, 0), "no image at all"),
+        (lambda: statistics.worst_case_bounds([1], [1], 0), "same shape"),
+        (lambda: statistics.worst_case_bounds(1, 1, 0.5), "undetected=0.5"),
+        (lambda: statistics.worst_case_bounds([[1]], [[1]], [[1]]), "one-dimensional"),
+        (lambda: statistics.squared_bias_score([1, 0], [0, 0]), "no prompt of 2 with two clear"),
+        (lambda: statistics.squared_bias_interval([1], [1, 2], **OPTIONS), "same shape"),
+        (lambda: statistics.squared_bias_interval([1], [1], level=1.0, seed=0), "level=1.0"),
+    ],
+)
+def test_refusals(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
