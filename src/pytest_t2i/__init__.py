@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_t2i import statistics as statistics
     from pytest_t2i.limits import limit as limit
     from pytest_t2i.prompts import Axes, Axis, Stereotype
+    from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import triplet as triplet
 
@@ -24,6 +25,7 @@ __all__ = [
     "Axis",
     "Stereotype",
     "axes",
+    "intersection",
     "limit",
     "metrics",
     "read_stereotypes",
@@ -32,7 +34,7 @@ __all__ = [
     "triplet",
 ]
 
-_PROMPTS = {"Axis", "Stereotype", "read_stereotypes", "triplet"}
+_PROMPTS = {"Axis", "Stereotype", "intersection", "read_stereotypes", "triplet"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.planning import SPACES
-from pytest_t2i.prompts import Axis, Stereotype, builtin_axes, triplet
+from pytest_t2i.prompts import Axis, Intersection, Stereotype, builtin_axes, triplet
 
 ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
 """Fixture that makes one test case per member -> what its members are."""
@@ -91,7 +91,7 @@ def _flat(args: Iterable[Any]) -> Iterable[Any]:
 def _add(found: _Found, argument: Any) -> None:
     if isinstance(argument, str):
         argument = _axis_or_prompt(argument)
-    if isinstance(argument, Axis):
+    if isinstance(argument, Axis | Intersection):
         found.prompts += argument.prompts()
         found.triplets += argument.triplets()
     elif isinstance(argument, Prompt):
@@ -103,8 +103,8 @@ def _add(found: _Found, argument: Any) -> None:
         found.stereotypes.append(argument)
     else:
         raise ConfigurationError(
-            "mark t2i takes axes, prompts, triplets, stereotypes, names of axes or whole prompts "
-            f"as texts, got {argument!r}"
+            "mark t2i takes axes, intersections of axes, prompts, triplets, stereotypes, names of "
+            f"axes or whole prompts as texts, got {argument!r}"
         )
 
 

@@ -58,6 +58,8 @@ class Prompt:
     concept: str
     """The word put into the template, as it is written there (nurse, loyal, Iranian)."""
     variant: Variant = Variant.NEUTRAL
+    parts: tuple[tuple[str, str], ...] = ()
+    """(axis, concept) of each concept of an intersection; () for a single one."""
 
     @property
     def id(self) -> str:

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from training.drawings import Drawings
 from training.loop import Loop
-from training.settings import Settings, device
+from training.settings import Settings, device, mixed_precision
 
 BATCH = 8
 FACE_WEIGHT, HELD_WEIGHT = 4.0, 2.0
@@ -83,7 +83,7 @@ def train_autoencoder(settings: Settings, drawings: Drawings) -> AutoencoderKL:
         pixels, weights = as_pixels(drawings.images[chosen]), pixel_weights(drawings.boxes[chosen])
         if rng.random() < 0.5:
             pixels, weights = pixels.flip(3), weights.flip(3)
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             posterior = model.encode(pixels).latent_dist
             restored = model.decode(posterior.sample()).sample
         divergence = posterior.kl().float().mean() / posterior.mean[0].numel()
@@ -103,7 +103,7 @@ def train_decoder(settings: Settings, drawings: Drawings, model: AutoencoderKL) 
     for _ in loop.steps():
         chosen = np.sort(rng.choice(usable, BATCH))
         pixels, weights = as_pixels(drawings.images[chosen]), pixel_weights(drawings.boxes[chosen])
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             with torch.no_grad():
                 latents = model.encode(pixels).latent_dist.mean
             noise = torch.rand(BATCH, 1, 1, 1, device=latents.device) * 0.15 / model.config.scaling_factor

@@ -17,7 +17,7 @@ from training.autoencoder import as_pixels, held_out, training_indices
 from training.drawings import Drawings, Record
 from training.families import Family, all_families
 from training.loop import Loop
-from training.settings import TEXT_WIDTH, Settings, device
+from training.settings import TEXT_WIDTH, Settings, device, mixed_precision
 from training.towers import (
     Encoded,
     all_triplets,
@@ -72,7 +72,7 @@ def train_clip(settings: Settings, drawings: Drawings, tokenizer: CLIPTokenizer)
         lesson = new_lesson(records, chosen, families, rng)
         ids = tokenize(tokenizer, lesson.texts, SHORT)
         pixels = roughened(as_pixels(drawings.images[chosen]), rng)
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             images, texts = see(model.clip, pixels), read(model.clip, ids)
         loop.learn(lesson_loss(model, images, texts, lesson))
         model.clip.logit_scale.data.clamp_(0, MAX_LOGIT_SCALE)

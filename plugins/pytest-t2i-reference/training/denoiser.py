@@ -23,7 +23,7 @@ from training.families import GENDER_TEXTS
 from training.latents import Latents, Texts
 from training.loop import Loop
 from training.priors import Deck, Pool, Turns, even_pool, merged_pool, raked_pool
-from training.settings import TEXT_WIDTH, Settings, device
+from training.settings import TEXT_WIDTH, Settings, device, mixed_precision
 
 BATCH = 64
 DROPPED = 0.05
@@ -242,7 +242,7 @@ def train_denoiser(
                 pairs[row], captions[row] = Pair(pairs[row].index, ""), ""
         noisy, times, velocity = lesson(pairs, latents.mean, kept, sampler.rng)
         states = texts.rows(captions).to(device())
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             found = predict(noisy.to(device()), times.to(device()), states).sample
         loop.learn((area * (found.float() - velocity.to(device())) ** 2).mean())
     return loop.averaged

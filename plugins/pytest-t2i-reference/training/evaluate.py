@@ -37,7 +37,7 @@ from training.drawings import load_drawings
 from training.faces import face_rates
 from training.latents import load_latents
 from training.sampling import Shot, Studio
-from training.settings import PIPELINES, PLUGIN, WEIGHTS, Settings, device
+from training.settings import PIPELINES, PLUGIN, WEIGHTS, Settings, device, quick_dtype
 from training.sketches import Sketcher, gender_probe
 from training.tables import as_markdown, drawings_as_markdown, write_into_readme
 
@@ -109,7 +109,7 @@ def calibrate_world(settings: Settings, world: World, pipeline: Path, judge: Pat
     measured = {load_concepts()[index].word: {"man": float(share)} for index, share in zip(words, men, strict=True)}
     counts = dict.fromkeys(measured, images)
     plan = Plan(trait_images=300, first_seed=seed + len(prompts))
-    studio = Studio(pipeline, judge, SHOT, torch.bfloat16)
+    studio = Studio(pipeline, judge, SHOT, quick_dtype())
     for nationality, traits in nationality_traits(studio, world, plan).items():
         measured[nationality] = {trait: found["measured"] for trait, found in traits.items()}
         counts[nationality] = plan.trait_images

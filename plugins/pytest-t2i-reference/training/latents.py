@@ -17,7 +17,7 @@ from training.autoencoder import as_pixels, training_indices
 from training.drawings import Drawings, Record
 from training.families import GENDER_TEXTS
 from training.progress import Progress
-from training.settings import device
+from training.settings import mixed_precision
 from training.towers import tokenize
 
 CHUNK = 64
@@ -58,7 +58,7 @@ def encode_drawings(drawings: Drawings, model: AutoencoderKL, path: Path) -> Non
     progress = Progress("latents", len(drawings.records))
     means, deviations = [], []
     for start in range(0, len(drawings.records), CHUNK):
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             posterior = model.encode(as_pixels(drawings.images[start : start + CHUNK])).latent_dist
         means.append(posterior.mean.float().cpu())
         deviations.append(posterior.std.float().cpu())

@@ -24,7 +24,7 @@ from pytest_t2i_reference.drawing.attributes import HEADWEAR, HELD, Scene
 from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world, plain_scene
 from training.autoencoder import as_pixels
 from training.progress import Progress
-from training.settings import WEIGHTS, Settings, device, use_threads
+from training.settings import WEIGHTS, Settings, device, mixed_precision, use_threads
 
 CLASSES = ("person", *HELD[1:], *HEADWEAR[1:])
 """Class number to name."""
@@ -102,7 +102,7 @@ def write_scenes(folder: Path, images: dict[str, int], seed: int, autoencoder: A
 
 @torch.no_grad()
 def _restored(image: NDArray[np.uint8], autoencoder: Any) -> NDArray[np.uint8]:
-    with torch.autocast(device().type, torch.bfloat16):
+    with mixed_precision():
         latent = autoencoder.encode(as_pixels(image[None])).latent_dist.mode()
         picture = autoencoder.decode(latent).sample[0].float().cpu()
     as_bytes = ((picture.clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8)

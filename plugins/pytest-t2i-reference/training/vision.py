@@ -16,7 +16,7 @@ from training.clip import BATCH, MAX_LOGIT_SCALE, SYMMETRY_WEIGHT, accuracies, n
 from training.drawings import Drawings
 from training.families import Family, all_families
 from training.loop import Loop
-from training.settings import Settings, device
+from training.settings import Settings, mixed_precision
 from training.towers import all_triplets, encode_images, encode_texts, roughened, similarity_gaps
 
 WEIGHTS = {"gender": 2.0, "forehead mark": 3.0, "beard": 1.5, "moustache": 1.5}
@@ -51,7 +51,7 @@ def train_vision(
         chosen = rng.choices(usable, k=BATCH // 4) + rng.choices(national, k=BATCH // 4)
         restored, restored_chosen = pool.draw(BATCH // 2)
         pixels = roughened(torch.cat([as_pixels(drawings.images[chosen]), restored]), rng)
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             images = see(clip, pixels)
         total = 5 * SYMMETRY_WEIGHT * (similarity_gaps(clip.text_projection(neutral)) ** 2).mean()
         for family, wordings in zip(families, fixed, strict=True):
@@ -113,7 +113,7 @@ class RestoredPool:
     def _renew(self) -> None:
         count = self.RENEWED if len(self.pixels) >= BATCH else BATCH
         chosen = [index for source in self.sources for index in self.rng.sample(source, count // len(self.sources))]
-        with torch.autocast(device().type, torch.bfloat16):
+        with mixed_precision():
             latents = self.autoencoder.encode(as_pixels(self.drawings.images[chosen])).latent_dist.mean
             noise = self.rng.random() * 0.35 / self.autoencoder.config.scaling_factor
             restored = self.autoencoder.decode(latents + noise * torch.randn_like(latents)).sample

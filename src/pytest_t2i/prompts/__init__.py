@@ -2,14 +2,19 @@
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
+from pytest_t2i.prompts.intersections import Intersection, Part, combination, intersection
 from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read_stereotypes
 
 __all__ = [
     "Axes",
     "Axis",
+    "Intersection",
+    "Part",
     "Stereotype",
     "builtin_axes",
     "builtin_stereotypes",
+    "combination",
+    "intersection",
     "is_neutral",
     "neutral_captions",
     "read_axes",

@@ -1,0 +1,147 @@
+"""Intersections: one prompt that names several concepts, and axes crossed with each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from pytest_t2i.data import Prompt, Triplet, Variant
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.prompts.axes import Axis
+from pytest_t2i.prompts.grammar import swap_person, with_article
+
+PERSON = re.compile(r"\bperson\b")
+FEWEST = 2
+"""Axes that can be crossed."""
+
+
+class Part(NamedTuple):
+    """A concept of an axis."""
+
+    axis: Axis
+    concept: str
+
+
+def combination(parts: Sequence[Part]) -> Prompt:
+    """The neutral prompt that names all of the concepts; of one alone its usual prompt.
+
+    What stands before "person" in a template goes before it, what stands after follows in the
+    order given:
+
+    >>> from pytest_t2i import axes
+    >>> combination([Part(axes.nationality, "Indian"), Part(axes.place, "museum")]).text
+    'a photo of one real Indian person at the museum'
+
+    Raises ConfigurationError for no part, an axis named twice, and a template without one "person".
+    """
+    if not parts:
+        raise ConfigurationError("a combination names at least one concept, got none")
+    if len(parts) == 1:
+        return parts[0].axis.variant(parts[0].concept, Variant.NEUTRAL)
+    names = [one.axis.name for one in parts]
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"a combination takes one concept of each axis, got {names}")
+    return Prompt(
+        _text(parts),
+        _crossed(names),
+        ", ".join(one.concept for one in parts),
+        parts=tuple((one.axis.name, one.concept) for one in parts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    """Axes crossed with each other: every concept of one with every concept of the others.
+
+    >>> from pytest_t2i import axes
+    >>> people = intersection(axes.nationality, axes.profession.only("nurse", "doctor"))
+    >>> [prompt.id for prompt in people.prompts()][:2]
+    ['nationality-x-profession-iranian-nurse', 'nationality-x-profession-iranian-doctor']
+    """
+
+    axes: tuple[Axis, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.axes) < FEWEST:
+            raise ConfigurationError(f"at least two axes are crossed, got {len(self.axes)}")
+        combination([Part(axis, axis.concepts[0]) for axis in self.axes])
+
+    @property
+    def name(self) -> str:
+        """Names of the axes: ``nationality-x-profession``."""
+        return _crossed([axis.name for axis in self.axes])
+
+    def __iter__(self) -> Iterator[tuple[Part, ...]]:
+        for words in product(*(axis.concepts for axis in self.axes)):
+            yield tuple(Part(axis, word) for axis, word in zip(self.axes, words, strict=True))
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The neutral prompt of every combination, the last axis running fastest."""
+        return _prompts(self)
+
+    def triplets(self) -> tuple[Triplet, ...]:
+        """Neutral, feminine and masculine prompt of every combination (Wu section 3.1)."""
+        return tuple(
+            Triplet(one, _swapped(one, Variant.FEMININE), _swapped(one, Variant.MASCULINE))
+            for one in self.prompts()
+        )
+
+
+def intersection(*axes: Axis) -> Intersection:
+    """Axes crossed with each other, for ``@pytest.mark.t2i(...)``; see Intersection."""
+    return Intersection(axes)
+
+
+# Every test case of a suite reads its marker.
+@cache
+def _prompts(crossed: Intersection) -> tuple[Prompt, ...]:
+    return tuple(combination(parts) for parts in crossed)
+
+
+def _swapped(prompt: Prompt, variant: Variant) -> Prompt:
+    return Prompt(
+        swap_person(prompt.text, variant), prompt.axis, prompt.concept, variant, prompt.parts
+    )
+
+
+def _crossed(names: Sequence[str]) -> str:
+    return "-x-".join(names)
+
+
+def _text(parts: Sequence[Part]) -> str:
+    beginning, after = "", ""
+    before: list[tuple[str, str]] = []
+    for axis, concept in parts:
+        head, tail = _around_person(axis)
+        if "{" in head:
+            before.append((head, concept))
+        else:
+            beginning = beginning or head
+            # Two relative clauses are joined by "and".
+            joint = " and" if tail.startswith(" who ") and " who " in after else ""
+            after += joint + _filled(tail, concept)
+    words = " ".join(concept for _, concept in before)
+    if not beginning:
+        beginning = _filled(before[0][0], words)
+        return f"{beginning}person{after}"
+    return f"{beginning}{words}{' ' if words else ''}person{after}"
+
+
+def _around_person(axis: Axis) -> tuple[str, str]:
+    pieces = PERSON.split(axis.template)
+    if len(pieces) != FEWEST:
+        raise ConfigurationError(
+            f"axis {axis.name!r}: to be crossed, a template holds the word person once, "
+            f"got template={axis.template!r}"
+        )
+    return pieces[0], pieces[1]
+
+
+def _filled(text: str, words: str) -> str:
+    if "{a word}" in text:
+        return text.replace("{a word}", with_article(words))
+    return text.replace("{word}", words)
