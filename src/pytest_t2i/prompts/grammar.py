@@ -13,6 +13,13 @@ PLURAL_ONLY = re.compile(
     r"\b(glasses|scissors|jeans|trousers|earphones|headphones)$", re.IGNORECASE
 )
 
+# Words whose spelling tells the article; the others are looked up, which loads a slow library.
+PLAIN_A = re.compile(
+    r"([bcdfgjklmnpqrstvwz][b-df-hj-np-tv-z]*[aeiouy]|y[aeiou]|h(?!eir|erb|on|our)[aeiouy])[a-z]*"
+)
+PLAIN_AN = re.compile(r"([ai][a-z]|e[a-tvx-z])[a-z]+")
+SPELLED_WITH_A = re.compile(r"[BCDGJKPQTVWYZ][A-Z]+")
+
 INDICATORS = {
     Variant.FEMININE: {"person": "woman", "people": "women", "adjective": "female"},
     Variant.MASCULINE: {"person": "man", "people": "men", "adjective": "male"},
@@ -21,7 +28,7 @@ INDICATORS = {
 
 @cache
 def _engine() -> Any:
-    import inflect  # takes 0.2 s: not at pytest's start
+    import inflect  # takes up to two seconds: not at pytest's start
 
     return inflect.engine()
 
@@ -35,8 +42,17 @@ def with_article(word: str) -> str:
     """
     if PLURAL_ONLY.search(word):
         return word
-    article = _engine().a(word).split(" ", 1)[0]
-    return f"{article} {word}"
+    return f"{_article(word)} {word}"
+
+
+def _article(word: str) -> str:
+    first = word.split(" ", 1)[0]
+    plain = first.lower() if first[1:].islower() else ""
+    if PLAIN_A.fullmatch(plain) or SPELLED_WITH_A.fullmatch(first):
+        return "a"
+    if PLAIN_AN.fullmatch(plain):
+        return "an"
+    return str(_engine().a(word)).split(" ", 1)[0]
 
 
 def swap_person(text: str, variant: Variant) -> str:

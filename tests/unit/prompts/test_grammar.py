@@ -1,0 +1,35 @@
+"""The article before a word."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_t2i import axes
+from pytest_t2i.data import Variant
+from pytest_t2i.prompts import grammar
+
+WORDS = (
+    "ewe ewer euro eunuch hour honest heir herb homage honeymoon hotel house housekeeper hound "
+    "umbrella unicorn usher user one oneself once iota apple aye engineer easel eye ear earl chef "
+    "CEO MRI FBI NASA UFO US BBC X-ray yttrium youth yacht psychologist rhythm tsar gnome photo "
+    "Iranian Indian Mexican Ukrainian European American Honduran Ethiopian Egyptian Ewan mp3"
+)
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_short_cuts_say_what_inflect_says(word):
+    import inflect
+
+    assert grammar.with_article(word) == inflect.engine().a(word)
+
+
+def test_built_in_words_load_no_library(monkeypatch):
+    def loaded():
+        raise AssertionError("inflect was asked")
+
+    monkeypatch.setattr(grammar, "_engine", loaded)
+    grammar.with_article.cache_clear()
+    for axis in axes:
+        for variant in Variant:
+            texts = [axis.variant(word, variant).text for word in axis.concepts]
+            assert all("{" not in text for text in texts)
