@@ -19,6 +19,10 @@ class ConfigurationError(T2IError):
     """An option, ini key, marker argument or file holds something that cannot be used."""
 
 
+MOST_LISTED = 20
+"""Known names that a message lists."""
+
+
 class UnknownNameError(ConfigurationError):
     """A name that nothing is registered under."""
 
@@ -26,7 +30,9 @@ class UnknownNameError(ConfigurationError):
         names = sorted(known)
         close = get_close_matches(name, names, n=1)
         nearest = f" Did you mean {close[0]!r}?" if close else ""
-        listing = ", ".join(names) or "none"
+        shown = names[:MOST_LISTED]
+        others = f" and {len(names) - len(shown)} others" if len(names) > len(shown) else ""
+        listing = ", ".join(shown) + others or "none"
         super().__init__(
             f"unknown {kind} {name!r}.{nearest} Known: {listing}.{' ' + hint if hint else ''}"
         )

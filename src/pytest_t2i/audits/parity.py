@@ -218,7 +218,7 @@ class Samples:
     """Whether the number of images was chosen while looking at them."""
 
     def __repr__(self) -> str:
-        return f"<Samples of {len(self.members)} prompts>"
+        return f"<Samples of {len(self.members)}>"
 
     def __iter__(self) -> Iterator[Sample]:
         return iter(self.members)
@@ -352,11 +352,17 @@ class Samples:
         }
 
     def most_biased(self, count: int = WORST) -> str:
-        """The prompts furthest from parity, the worst first."""
+        """The prompts furthest from parity, the worst first; both sides where both are as bad."""
         scored = [(one.bias_interval, one.prompt) for one in self.members]
         known = [(i.estimate, p.concept) for i, p in scored if i is not None]
-        known.sort(key=lambda pair: -abs(pair[0]))
-        return ", ".join(f"{concept} {score:+.2f}" for score, concept in known[:count])
+        sides = [[one for one in known if one[0] >= 0], [one for one in known if one[0] < 0]]
+        ranked = [
+            (-abs(one[0]), rank, *one)
+            for side in sides
+            for rank, one in enumerate(sorted(side, key=lambda pair: -abs(pair[0])))
+        ]
+        worst = sorted(ranked, key=lambda one: one[:2])[:count]
+        return ", ".join(f"{concept} {score:+.2f}" for _, _, score, concept in worst)
 
 
 def _listed(reasons: Counter[str]) -> str:

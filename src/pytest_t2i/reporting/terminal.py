@@ -80,7 +80,7 @@ def _failures(record: RunRecord) -> Iterator[str]:
 
 def _otherwise(record: RunRecord) -> str:
     count = len(record.failed_otherwise)
-    return f", {count} tests failed without a verdict" if count else ""
+    return f", {count} test{'s'[: count > 1]} failed without a verdict" if count else ""
 
 
 def _score(score: ModelScore) -> str:

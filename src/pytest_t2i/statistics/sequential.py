@@ -27,9 +27,9 @@ LOOK_METHOD = "cluster-bootstrap at a look"
 METHOD = "beta-binomial sequence"
 PRIOR = 0.5
 """Both parameters of the Beta mixture (Jeffreys): weight at the ends, where biased models are."""
-FIRST_LOOK, GROWTH = 4, 1.5
-"""Fewer than 4 images leave the model bias score unidentified; each round makes half as many more
-as there are."""
+FIRST_LOOKS, GROWTH = (2, 4), 1.5
+"""Two images show whether they agree, the least that tells of bias; from 4 on each round makes
+half as many more as there are."""
 ENOUGH = 20
 """Clear images of the median prompt from which on the usual interval is trusted."""
 BET_CAP = 0.5
@@ -39,29 +39,28 @@ BET_CAP = 0.5
 def looks(images: int) -> tuple[int, ...]:
     """Numbers of images per prompt at which a test is looked at.
 
-    From 4 on each is half as much again as the one before; the last is ``images``.
+    2, 4, and from there each is half as much again as the one before; the last is ``images``.
 
     Args:
         images: most images per prompt, at least 1.
 
     Returns:
-        Increasing numbers, the last of them ``images``; one only where ``images`` is at most 4.
+        Increasing numbers, the last of them ``images``; one only where ``images`` is at most 2.
 
     Raises:
         ValueError: images is below 1.
 
     >>> looks(20)
-    (4, 6, 9, 14, 20)
-    >>> looks(3)
-    (3,)
+    (2, 4, 6, 9, 14, 20)
+    >>> looks(2)
+    (2,)
     """
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
-    found, at = [], FIRST_LOOK
-    while at < images:
-        found.append(at)
-        at = math.ceil(at * GROWTH)
-    return (*found, images)
+    found = list(FIRST_LOOKS)
+    while found[-1] < images:
+        found.append(math.ceil(found[-1] * GROWTH))
+    return (*(one for one in found if one < images), images)
 
 
 def look_level(images: int, most: int, level: float) -> float:
@@ -88,7 +87,7 @@ def look_level(images: int, most: int, level: float) -> float:
         ValueError: images is no look, or level lies outside (0, 1).
 
     >>> [round(look_level(n, 20, 0.95), 4) for n in looks(20)]
-    [0.99, 0.995, 0.9925, 0.9875, 0.985]
+    [0.995, 0.995, 0.995, 0.9925, 0.9875, 0.985]
     """
     check_level(level)
     planned = looks(most)
