@@ -84,7 +84,12 @@ def rows(world: str, limits: Sequence[float], repeats: int, seed: int) -> Iterat
     high = np.mean(
         [usual(redrawn(share, seed + k), first, seed + k).low > bias for k in range(repeats)]
     )
-    for limit in dict.fromkeys([*limits, round(bias, 9), bias - 1e-9]):
+    tried = [
+        *limits,
+        *([] if min(abs(bias - one) for one in limits) < 1e-9 else [bias]),
+        bias - 1e-9,
+    ]
+    for limit in tried:
         stops = [stop(one, limit) for one in looked]
         used = [one.images / MOST for one in stops]
         decided = np.mean([one.outcome is not Outcome.INCONCLUSIVE for one in stops])

@@ -36,6 +36,8 @@ with needs("the detector blip-2", "blip-2"):
     import transformers
     from transformers import AutoTokenizer, Blip2ForConditionalGeneration, Blip2Processor
 
+    from pytest_t2i.models.pretrained import from_pretrained, of_revision
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -181,16 +183,9 @@ def decide(answer: str) -> Detection:
 
 
 def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
-    logging: Any = transformers.utils.logging
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    named: dict[str, Any] = {"revision": revision} if revision else {}
-    # As in encoders/clip.py: the argument's name before version 5.
-    argument = "dtype" if int(transformers.__version__.partition(".")[0]) >= 5 else "torch_dtype"  # noqa: PLR2004
-    how: dict[str, Any] = {argument: dtype, "use_safetensors": True, **named}
-    model = Blip2ForConditionalGeneration.from_pretrained(place, **how)
-    tokenizer = AutoTokenizer.from_pretrained(place, **named)
-    image_processor = PROCESSOR.from_pretrained(place, **named)
+    model = from_pretrained(Blip2ForConditionalGeneration, place, dtype, **of_revision(revision))
+    tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(revision))
+    image_processor = PROCESSOR.from_pretrained(place, **of_revision(revision))
     # The question stands after as many image tokens as the Q-Former has queries.
     queries = model.config.num_query_tokens
     processor = Blip2Processor(image_processor, tokenizer, num_query_tokens=queries)

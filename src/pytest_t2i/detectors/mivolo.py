@@ -48,6 +48,8 @@ with needs("the detector mivolo", "mivolo"):
     import transformers
     from transformers import AutoImageProcessor, AutoModelForImageClassification
 
+    from pytest_t2i.models.pretrained import from_pretrained, of_revision
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -227,16 +229,9 @@ def _brings_code(folder: Path) -> bool:
 
 
 def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
-    logging: Any = transformers.utils.logging
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    named: dict[str, Any] = {"revision": revision} if revision else {}
-    named["trust_remote_code"] = True
-    # As in encoders/clip.py: the argument's name before version 5.
-    argument = "dtype" if int(transformers.__version__.partition(".")[0]) >= 5 else "torch_dtype"  # noqa: PLR2004
-    how: dict[str, Any] = {argument: dtype, "use_safetensors": True, **named}
-    model = AutoModelForImageClassification.from_pretrained(place, **how)
-    return model, AutoImageProcessor.from_pretrained(place, **named)
+    remote = {**of_revision(revision), "trust_remote_code": True}
+    model = from_pretrained(AutoModelForImageClassification, place, dtype, **remote)
+    return model, AutoImageProcessor.from_pretrained(place, **remote)
 
 
 def _boxes_file(folder: Path, options: LoadOptions) -> Path:

@@ -26,6 +26,8 @@ with needs("CLIP", "clip"):
     import transformers
     from transformers import AutoTokenizer, CLIPModel
 
+    from pytest_t2i.models.pretrained import from_pretrained, of_revision
+
 if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
@@ -136,16 +138,9 @@ def _check(source: str) -> None:
 
 
 def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any, Any]:
-    logging: Any = transformers.utils.logging
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    named: dict[str, Any] = {"revision": revision} if revision else {}
-    # transformers 4 takes the number format as torch_dtype; goes with support for version 4.
-    argument = "dtype" if int(transformers.__version__.partition(".")[0]) >= 5 else "torch_dtype"  # noqa: PLR2004
-    how: dict[str, Any] = {argument: dtype, "use_safetensors": True, **named}
-    model = CLIPModel.from_pretrained(place, **how)
-    tokenizer = AutoTokenizer.from_pretrained(place, **named)
-    processor = PROCESSOR.from_pretrained(place, **named)
+    model = from_pretrained(CLIPModel, place, dtype, **of_revision(revision))
+    tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(revision))
+    processor = PROCESSOR.from_pretrained(place, **of_revision(revision))
     return model, tokenizer, processor
 
 
