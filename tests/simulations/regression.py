@@ -17,9 +17,14 @@ from worlds import table7
 from pytest_t2i import statistics, verdicts
 from pytest_t2i.data import Outcome
 
+SPREADS = {"even": (1.0, 0.6, 0.6), "one-sided": (0.2, 1.0, 0.5)}
+"""Worlds of score 0.2: share of the prompts, their P(male), that of the others."""
+
 
 def shares(world: str, prompts: int) -> np.ndarray:
     """P(male) of the prompts of a suite, in a fixed order."""
+    if world in SPREADS:
+        return np.where(np.arange(prompts) < SPREADS[world][0] * prompts, *SPREADS[world][1:])
     return np.full(prompts, 0.5) if world == "fair" else np.resize(table7(world), prompts)
 
 
@@ -57,20 +62,29 @@ def main(repeats: int = 200) -> None:
     print("# Regression gate: simulation\n")
     print(f"Made by `python tests/simulations/regression.py {repeats}`, seeded, {repeats} repeats.")
     print("Images of other seeds before and after; margin of the suite as given, of a prompt four")
-    print("times that. Equal worlds: false alarms (at most 0.05 wanted); else power.\n")
+    print("times that. Equal worlds: false alarms (at most 0.05 wanted); else power. Even to")
+    print(
+        "one-sided: the score stays at 0.2 (0.6 throughout, then a fifth at 1, the others at 1/2),"
+    )
+    print("so the suite's column tells of false alarms, the prompts' of power.\n")
     print("| before | after | prompts | images | margin | suite fails | any prompt | prompts |")
     print("|---|---|---|---|---|---|---|---|")
+    cases = [(p, n) for p in (100, 10, 3) for n in (8, 20)]
     for before, after in (
         ("fair", "fair"), ("sdxl", "sdxl"), ("dreamlike", "dreamlike"), ("fair", "sdxl"),
         ("dreamlike", "sdxl"),
     ):  # fmt: skip
-        for prompts in (100, 10, 3):
-            for n in (8, 20):
-                for margin in (0.0, 0.05):
-                    found = alarms(before, after, prompts, n, margin, repeats, seed=4)
-                    cells = " | ".join(f"{value:.3f}" for value in found)
-                    print(f"| {before} | {after} | {prompts} | {n} | {margin} | {cells} |",
-                          flush=True)  # fmt: skip
+        print_rows(before, after, cases, repeats)
+    print_rows("even", "one-sided", [(100, n) for n in (8, 12, 16, 20)], repeats)
+
+
+def print_rows(before: str, after: str, cases: list[tuple[int, int]], repeats: int) -> None:
+    """One row for each margin of each (prompts, images)."""
+    for prompts, n in cases:
+        for margin in (0.0, 0.05):
+            found = alarms(before, after, prompts, n, margin, repeats, seed=4)
+            cells = " | ".join(f"{value:.3f}" for value in found)
+            print(f"| {before} | {after} | {prompts} | {n} | {margin} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.deconvolution import Whole, categorise, mean_bias
+from pytest_t2i.statistics.floor import least_bias, most_bias
 from pytest_t2i.statistics.model_bias import Estimator
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import prompt_bias_interval
@@ -19,6 +20,8 @@ from pytest_t2i.statistics.shares import prompt_bias_interval
 FEW_PROMPTS = 10
 # One image alone is always all of one gender: before and after it would show "no change, for sure".
 FEWEST_IMAGES = 2
+ENOUGH = 15
+"""Clear images of the median prompt from which on corrected scores are trusted as they are."""
 
 
 def paired_model_bias_change(
@@ -37,7 +40,8 @@ def paired_model_bias_change(
     Each prompt is drawn with its images before and after, so what a prompt has in common in both
     (its concept, the noise of shared seeds) cancels. With fewer than 10 prompts these are taken
     as given, and only the noise of their images counts (draws of p from Beta(n_m + 1/2,
-    n_f + 1/2), the Jeffreys posterior).
+    n_f + 1/2), the Jeffreys posterior). Below a median of 15 clear images the interval also holds
+    however bias is spread over prompts before and after, which costs power.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -83,6 +87,9 @@ def paired_model_bias_change(
         drawn = _scores(after, times, estimator) - _scores(before, times, estimator)
         tail, method = expanded_tail(prompts, level), "cluster-bootstrap"
     low, high = percentiles(drawn, tail)
+    if prompts >= FEW_PROMPTS and estimator == "corrected":
+        least, most = _whatever_the_spread(before, after, times, tail)
+        low, high = min(low, least), max(high, most)
     return Interval(estimate, min(low, estimate), max(high, estimate), level, method, prompts)
 
 
@@ -149,6 +156,29 @@ def _scores(counts: Whole, times: checks.Floats, estimator: Estimator) -> checks
     if estimator == "paper":
         return np.asarray(grouped @ categories.plug_in / counts.shape[1], dtype=np.float64)
     return mean_bias(grouped, categories.likelihood)
+
+
+def _whatever_the_spread(
+    before: Whole, after: Whole, times: checks.Floats, tail: float
+) -> tuple[float, float]:
+    """Bounds of the change that hold however bias is spread over prompts.
+
+    With few images the corrected scores lean on that spread: where it changes and the score does
+    not, their difference is off (tests/simulations/regression.md). From a median of 15 images on
+    the lean is small, and there are none.
+    """
+    if min(np.median(before.sum(axis=0)), np.median(after.sum(axis=0))) >= ENOUGH:
+        return math.inf, -math.inf
+    ends = []
+    for counts in (before, after):
+        clear = counts.sum(axis=0)
+        paper = times @ (np.abs(counts[0] - counts[1]) / clear) / len(clear)
+        ends.append((times @ least_bias(*counts) / len(clear), most_bias(clear, paper)))
+    (before_least, before_most), (after_least, after_most) = ends
+    return (
+        percentiles(after_least - before_most, tail)[0],
+        percentiles(after_most - before_least, tail)[1],
+    )
 
 
 def _posterior(counts: Whole, rng: np.random.Generator, resamples: int) -> checks.Floats:

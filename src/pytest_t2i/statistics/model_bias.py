@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks, model_bias_score
 from pytest_t2i.statistics.deconvolution import Categories, Whole, categorise, mean_bias
-from pytest_t2i.statistics.floor import expected_score
+from pytest_t2i.statistics.floor import most_bias
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import prompt_bias_interval
 
@@ -178,11 +178,8 @@ def _resample(
 def _ceiling(
     men: Whole, women: Whole, tail: float, rng: np.random.Generator, resamples: int
 ) -> float:
-    # By Jensen's inequality no distribution of bias over prompts that is expected to show this
-    # paper score has a larger mean than the one where all prompts are equally biased.
     clear = men + women
     chance = np.full(len(men), 1.0 / len(men))
     drawn = rng.multinomial(len(men), chance, size=resamples)
-    score = float(np.quantile(drawn @ (np.abs(men - women) / clear) / len(men), 1.0 - tail))
-    bias = np.linspace(0.0, 1.0, 201)
-    return float(np.interp(score, expected_score(clear, bias), bias))
+    score = np.quantile(drawn @ (np.abs(men - women) / clear) / len(men), 1.0 - tail)
+    return float(most_bias(clear, score))

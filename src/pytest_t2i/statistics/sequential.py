@@ -18,7 +18,7 @@ from scipy import optimize, special
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.deconvolution import Whole
-from pytest_t2i.statistics.floor import fair_floor
+from pytest_t2i.statistics.floor import least_bias
 from pytest_t2i.statistics.model_bias import clear_counts, model_bias_interval
 from pytest_t2i.statistics.resampling import expanded_tail, percentiles
 from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess
@@ -145,15 +145,10 @@ def model_bias_look(
 
 def _least_bias(men: Whole, women: Whole, tail: float, seed: int, resamples: int) -> float:
     """Lower end of the mean of (s - f) / (1 - f), prompts resampled with one pseudo-prompt."""
-    clear = men + women
-    usual = int(np.median(clear))
-    even = np.array([usual % 2 / usual, 1.0])
-    scores = np.concatenate([np.abs(men - women) / clear, even])
-    of = np.concatenate([clear, [usual, usual]])
-    floors = {int(n): fair_floor(int(n)) for n in np.unique(of)}
-    floor = np.array([floors[int(n)] for n in of])
-    # One clear image alone says nothing of bias: its score is always 1, a fair model's too.
-    values = np.where(floor < 1.0, (scores - floor) / np.where(floor < 1.0, 1.0 - floor, 1.0), 0.0)
+    usual = int(np.median(men + women))
+    values = least_bias(
+        np.append(men, [usual - usual // 2, usual]), np.append(women, [usual // 2, 0])
+    )
     chance = np.concatenate([np.ones(len(men)), [0.5, 0.5]]) / (len(men) + 1.0)
     drawn = np.random.default_rng(seed).multinomial(len(men), chance, size=resamples)
     return percentiles(drawn @ values / len(men), tail)[0]
