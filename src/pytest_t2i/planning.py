@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pytest_t2i.data import Attribute, GenerationSettings, Prompt, Request
 
@@ -82,6 +83,8 @@ class Plan:
         return list(dict.fromkeys(asked))
 
 
+# Every test case asks for those of all cases that share its error level.
+@lru_cache(maxsize=8192)
 def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
     """The seeds of one prompt: the same for its triplet, unrelated to those of other prompts.
 

@@ -69,6 +69,13 @@ class TripletSample:
         """
         if space not in SPACES:
             raise ConfigurationError(f"expected a space of {', '.join(SPACES)}, got {space!r}")
+        known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
+        if key not in known:
+            known[key] = self._similarities(space)
+        found: Pair | None = known[key]
+        return found
+
+    def _similarities(self, space: str) -> Pair | None:
         if space == "prompt":
             return self._in_prompt_space()
         neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)

@@ -25,6 +25,8 @@ class Observations:
     components: Components
     store: Store
     settings: GenerationSettings
+    derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    """What audits computed from images and need again."""
     _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:

@@ -100,10 +100,7 @@ class Sample:
         """Prompt bias score with its exact interval; None without a clear image."""
         if self.male + self.female == 0:
             return None
-        interval = (
-            statistics.prompt_bias_sequence if self.sequential else statistics.prompt_bias_interval
-        )
-        return interval(self.male, self.female, self.level)
+        return _bias_interval(self.male, self.female, self.level, sequential=self.sequential)
 
     @property
     def worst_case(self) -> Bounds | None:
@@ -178,6 +175,13 @@ class Sample:
             ),
             next(k for k, one in enumerate(members) if one.prompt == self.prompt),
         )
+
+
+# Every test case asks for those of all cases that share its error level.
+@lru_cache(maxsize=4096)
+def _bias_interval(male: int, female: int, level: float, *, sequential: bool) -> Interval:
+    interval = statistics.prompt_bias_sequence if sequential else statistics.prompt_bias_interval
+    return interval(male, female, level)
 
 
 @lru_cache(maxsize=4096)

@@ -74,4 +74,4 @@ def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> checks.Floa
     larger mean.
     """
     bias = np.linspace(0.0, 1.0, 201)
-    return np.asarray(np.interp(score, expected_score(clear, bias), bias), dtype=np.float64)
+    return np.interp(np.asarray(score, dtype=np.float64), expected_score(clear, bias), bias)
