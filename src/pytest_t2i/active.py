@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from pytest_t2i.components import Components
 from pytest_t2i.config import Settings
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import T2IError
-from pytest_t2i.marker import read_marker
+from pytest_t2i.marker import ask_of
 from pytest_t2i.named_limits import Comparison, comparisons_in, limits_named_in
 from pytest_t2i.planning import DetectorRef
 from pytest_t2i.plugin import NO_MODEL
@@ -99,18 +99,7 @@ class Active:
                 raise
 
     def _gather(self, item: pytest.Function) -> None:
-        ask = read_marker(item)
-        tries = any(name in item.fixturenames for name in TRIALS)
-        wanted = [name for name in [*ONE_BY_ONE, *TOGETHER] if name in item.fixturenames]
-        for fixture in wanted:
-            if fixture in ONE_BY_ONE:
-                ask = ask.restricted(fixture, item.callspec.params[fixture])
-        if all(fixture in TOGETHER for fixture in wanted):
-            kinds = {TOGETHER[fixture] for fixture in wanted}
-            ask = Ask(
-                **{kind: getattr(ask, kind) for kind in kinds}, images=ask.images, spaces=ask.spaces
-            )
-        ask = replace(ask, labelled=tries)
+        ask = ask_of(item)
         reason = self._reason_to_skip(ask)
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))

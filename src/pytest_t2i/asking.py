@@ -45,6 +45,17 @@ class Ask:
         about: dict[str, Any] = {ONE_BY_ONE[fixture]: (member,)}
         return Ask(images=self.images, spaces=self.spaces, labelled=self.labelled, **about)
 
+    def count(self, images: int) -> int:
+        """Images per prompt, when the run has so many."""
+        return min(images, self.images or images)
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text that images are made of."""
+        prompts = [*self.prompts, *(one.prompt for one in self.stereotypes)]
+        prompts += [one for three in self.triplets for one in three]
+        return [one.text for one in prompts]
+
     @property
     def needs_model(self) -> bool:
         """Whether a model has to make or show something for it."""
@@ -71,6 +82,15 @@ def parse(args: Iterable[Any], kwargs: dict[str, Any]) -> Ask:
         _images(kwargs.get("images")),
         _spaces(kwargs.get("spaces", SPACES)),
     )
+
+
+def images_wanted(asks: Iterable[Ask], images: int) -> dict[str, int]:
+    """Images per prompt text that all of these need together."""
+    wanted: dict[str, int] = {}
+    for ask in asks:
+        for text in ask.texts:
+            wanted[text] = max(ask.count(images), wanted.get(text, 0))
+    return wanted
 
 
 @dataclass(slots=True)

@@ -85,6 +85,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
 
 
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """With --collect-only: how many images the tests would need."""
+    asking = [one for one in items if one.get_closest_marker("t2i")]
+    if not config.option.collectonly or not asking:
+        return []
+    from pytest_t2i.asking import images_wanted
+    from pytest_t2i.marker import ask_of
+
+    asks = [ask_of(one) for one in asking if isinstance(one, pytest.Function)]
+    wanted = images_wanted(asks, options.resolve(config).images)
+    return [f"t2i: these tests need {sum(wanted.values())} images of {len(wanted)} prompts"]
+
+
 def detectors(config: pytest.Config) -> list[str]:
     """Names of the detectors of the run; without one, a placeholder that is skipped."""
     found: Active | None = config.pluginmanager.get_plugin("t2i-active")

@@ -12,7 +12,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from pytest_t2i.asking import Ask
+from pytest_t2i.asking import Ask, images_wanted
 from pytest_t2i.audits import detector_validation, neutrality, parity
 from pytest_t2i.audits import stereotypes as stereotyping
 from pytest_t2i.audits.correction import Correction, correct, recognised
@@ -153,7 +153,7 @@ class Session:
 
     def count(self, ask: Ask) -> int:
         """Images per prompt that a test asks for."""
-        return min(self.settings.images, ask.images or self.settings.images)
+        return ask.count(self.settings.images)
 
     def make_plan(self) -> Plan:
         """Everything the collected tests ask for."""
@@ -176,7 +176,8 @@ class Session:
         """Have everything made and looked at that is not there yet."""
         self.plan = self.make_plan()
         shown = progress or Silent()
-        notes = check_supply(self.components.model(), self._wanted()) if self.plan.wants else []
+        wanted = images_wanted(self.asked.values(), self.settings.images)
+        notes = check_supply(self.components.model(), wanted) if self.plan.wants else []
         runner = Runner(self.components, self.store, shown, self.settings.batch)
         if self.settings.sequential:
             self.plan = make_in_rounds(self, runner)
@@ -208,16 +209,6 @@ class Session:
 
     def _examiner(self, progress: Progress) -> Examiner:
         return Examiner(self.components, self.store, progress, self.settings.batch)
-
-    def _wanted(self) -> dict[str, int]:
-        """Images asked for, per prompt text."""
-        wanted: dict[str, int] = {}
-        for ask in self.asked.values():
-            count = self.count(ask)
-            prompts = [*ask.prompts, *(one.prompt for one in ask.stereotypes)]
-            for prompt in [*prompts, *(one for three in ask.triplets for one in three)]:
-                wanted[prompt.text] = max(count, wanted.get(prompt.text, 0))
-        return wanted
 
     # results
 

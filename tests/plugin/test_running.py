@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 # 4 professions x 20 and 2 places x 20 images, and 4 professions x 2 gendered variants x 4.
@@ -52,6 +54,14 @@ def test_deselected_tests_make_nothing(project):
     project.run("-k", "nurse")
     assert len(project.made()) == 20
     assert all("nurse" in line for line in project.made())
+
+
+def test_collect_only_says_how_many_images_are_needed(project):
+    result = project.run("--collect-only", "--t2i-images", "3")
+    made = project.run("--t2i-images", "3")
+    told = re.search(r"these tests need (\d+) images", result.stdout.str())
+    assert told is not None
+    assert f"images: {told[1]} made" in made.stdout.str()
 
 
 def test_collect_only_makes_nothing(project):
