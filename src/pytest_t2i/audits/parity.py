@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits import references
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Interval, Prompt
 from pytest_t2i.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.planning import DetectorRef, Need
+from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics import Estimator
 
 MALE, FEMALE = "male", "female"
@@ -153,6 +155,14 @@ class Sample:
         if self.counts:
             interval = statistics.group_entropy_interval(self.groups, level=self.level, seed=0)
         return self._of_groups("group_entropy", interval)
+
+    def total_variation_distance(self, reference: Reference) -> Measurement:
+        """Half the sum of |share - reference's share| over the labels, from 0 to 1.
+
+        Of two labels it is |p_male - r_male|; with an even reference, half of |prompt bias score|.
+        Raises ConfigurationError where the reference has no shares for the prompt or the labels.
+        """
+        return references.of_prompt(self, reference)
 
     def _of_groups(self, metric: str, interval: Interval | None) -> Measurement:
         return Measurement(
@@ -316,6 +326,14 @@ class Samples:
             worst_case=self.worst_case if self.corrected is None else None,
             paired=self.members,
         )
+
+    def total_variation_distance(self, reference: Reference) -> Measurement:
+        """Mean over prompts of their distance from the reference, corrected for few images.
+
+        With an even reference and two labels it is half the model bias score. People's labels do
+        not correct it. Raises as ``Sample.total_variation_distance`` does.
+        """
+        return references.of_model(self, reference)
 
     def _by_people(self, corrected: Corrected) -> Interval:
         """The score from counts as people would give them.

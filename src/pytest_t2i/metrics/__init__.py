@@ -21,6 +21,7 @@ from pytest_t2i.metrics.lyu import (
     prompt_bias_score,
 )
 from pytest_t2i.metrics.oasis import attribute_presence, stereotype_score
+from pytest_t2i.metrics.references import total_variation_distance
 from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "similarity_gaps",
     "ssim",
     "stereotype_score",
+    "total_variation_distance",
 ]
