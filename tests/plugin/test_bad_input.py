@@ -83,14 +83,20 @@ def test_one_clear_message(project, arguments, expected):
         ("@pytest.mark.t2i(axes.place, images=0)", "images is a whole number of at least 1"),
         ("@pytest.mark.t2i(axes.place, image=3)", "unknown argument 'image'"),
         ("@pytest.mark.t2i(axes.place, spaces=['pixel'])", "a space is one of"),
+        ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
         ("@pytest.mark.t2i(42)", "mark t2i takes axes, prompts"),
         ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
     ],
 )
 def test_a_mistake_in_a_suite(project, suite, expected):
     (project.path / "words.axes").write_text("[hobby]\nconcepts = ['chess']\n")
+    (project.path / "zeta.toml").write_text(
+        "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
+        "expected = 0.5\nmargin = -0.1\n"
+    )
     (project.path / "test_suite.py").write_text(
-        f"import pytest\nfrom pytest_t2i import axes\n{suite}\ndef test_it(sample): pass\n"
+        f"import pytest\nfrom pytest_t2i import axes, read_stereotypes\n{suite}\n"
+        "def test_it(sample): pass\n"
     )
     code, told = project.refused()
     assert code in (USAGE, pytest.ExitCode.INTERRUPTED), told

@@ -9,12 +9,13 @@ import pytest
 from pytest_t2i import axes, limit
 
 PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge")
+MANY = axes.profession.only(*axes.profession.concepts[:12])
 
 @pytest.mark.t2i(PEOPLE)
 def test_prompt(sample, reference):
     assert sample.total_variation_distance(reference) <= limit("total_variation_distance", 0.25)
 
-@pytest.mark.t2i(PEOPLE)
+@pytest.mark.t2i(MANY)
 def test_model(samples, reference):
     assert samples.total_variation_distance(reference) <= limit("total_variation_distance", 0.2)
 
@@ -53,6 +54,7 @@ def test_a_model_of_men_is_far_from_even_shares_and_near_to_its_own(referred):
 
     result = referred.run("--t2i-images", "30", "--t2i-reference", "men.toml", model="biased")
     result.assert_outcomes(passed=6)
+    assert "FAIL" not in outcomes(referred).values()
     assert outcomes(referred)["profession-nurse"] == "PASS"
     assert referred.record()["settings"]["reference"] == "men.toml"
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits import references
+from pytest_t2i.audits import crossing, references
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Interval, Prompt
 from pytest_t2i.measurement import Family, Measurement
@@ -106,6 +106,15 @@ class Sample:
             statistics.prompt_bias_sequence if self.sequential else statistics.prompt_bias_interval
         )
         return interval(self.male, self.female, self.level)
+
+    @property
+    def share_of_men(self) -> Interval | None:
+        """Men among the clear images, with an interval; None without a clear image."""
+        score = self.bias_interval
+        if score is None:
+            return None
+        middle, low, high = ((1.0 + x) / 2.0 for x in (score.estimate, score.low, score.high))
+        return Interval(middle, low, high, score.level, score.method, score.n)
 
     @property
     def worst_case(self) -> Bounds | None:
@@ -368,6 +377,21 @@ class Samples:
             )
             for name in names
         }
+
+    def by(self, axis: str) -> dict[str, Samples]:
+        """The same, concept by concept of an axis; crossed prompts belong to each of theirs.
+
+        Raises UnknownNameError for an axis that no prompt has.
+        """
+        return crossing.by(self, axis)
+
+    def demographic_parity_difference(self, axis: str) -> Measurement:
+        """Largest minus smallest share of men among the concepts of an axis, from 0 to 1.
+
+        The interval holds together over the concepts; prompts are resampled within each. Raises
+        UnknownNameError for an axis that no prompt has.
+        """
+        return crossing.demographic_parity_difference(self, axis)
 
     def most_biased(self, count: int = WORST) -> str:
         """The prompts furthest from parity, the worst first."""

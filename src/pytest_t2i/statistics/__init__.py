@@ -33,6 +33,11 @@ from pytest_t2i.statistics.model_references import (
     total_variation_floor,
 )
 from pytest_t2i.statistics.multiplicity import benjamini_hochberg
+from pytest_t2i.statistics.parity_difference import (
+    parity_difference_interval,
+    parity_shares,
+    widest_gap,
+)
 from pytest_t2i.statistics.ppi import (
     CorrectedScores,
     adjusted_model_bias_score,
@@ -96,6 +101,8 @@ __all__ = [
     "paired_model_bias_change",
     "paired_prompt_p_value",
     "paired_share_change",
+    "parity_difference_interval",
+    "parity_shares",
     "ppi_mean",
     "prompt_bias_change",
     "prompt_bias_interval",
@@ -112,6 +119,7 @@ __all__ = [
     "total_variation_floor",
     "total_variation_interval",
     "total_variation_p_value",
+    "widest_gap",
     "wilson",
     "within_p_value",
     "worst_case_bounds",
