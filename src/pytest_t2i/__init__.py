@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_t2i.limits import limit as limit
     from pytest_t2i.prompts import Axes, Axis, Stereotype
     from pytest_t2i.prompts import intersection as intersection
+    from pytest_t2i.prompts import read_reference as read_reference
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import triplet as triplet
 
@@ -28,13 +29,14 @@ __all__ = [
     "intersection",
     "limit",
     "metrics",
+    "read_reference",
     "read_stereotypes",
     "statistics",
     "stereotypes",
     "triplet",
 ]
 
-_PROMPTS = {"Axis", "Stereotype", "intersection", "read_stereotypes", "triplet"}
+_PROMPTS = {"Axis", "Stereotype", "intersection", "read_reference", "read_stereotypes", "triplet"}
 
 
 def __getattr__(name: str) -> Any:

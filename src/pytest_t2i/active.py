@@ -23,6 +23,7 @@ from pytest_t2i.marker import ask_of
 from pytest_t2i.named_limits import Comparison, comparisons_in, limits_named_in
 from pytest_t2i.planning import DetectorRef
 from pytest_t2i.plugin import NO_MODEL
+from pytest_t2i.prompts import Reference, read_reference
 from pytest_t2i.record import Check, RunRecord, check_from_json
 from pytest_t2i.registry import Registries
 from pytest_t2i.session import NO_LABELS, Session
@@ -52,6 +53,7 @@ class Active:
                 self.recorded = read_baseline(settings.baseline)
             if settings.limits is not None:
                 limits.read_limits(settings.limits)
+            read_reference(settings.reference)
             store = Store(settings.store)
             self.session = Session(settings, config.rootpath, Components(settings, store))
         self.workers = Workers(config, self.session)
@@ -106,6 +108,8 @@ class Active:
             return
         try:
             self.session.check_limits(Path(item.path), limits_named_in(item.function))
+            if "reference" in item.fixturenames:
+                self.session.check_reference(ask)
         except T2IError as error:
             raise pytest.UsageError(f"{item.nodeid}: {error}") from None
         if self.recorded is not None and "baseline" in item.fixturenames:
@@ -172,6 +176,10 @@ class Active:
     def detector(self) -> Any:
         """Fixture detector."""
         return self.session.components.detector(DetectorRef(self.session.detectors[0])).get()
+
+    def reference(self) -> Reference:
+        """Fixture reference."""
+        return self.session.reference
 
     def baseline(self, item: pytest.Item) -> Recorded:
         """Fixture baseline."""

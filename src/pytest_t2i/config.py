@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_t2i.data import GenerationSettings
+from pytest_t2i.prompts.references import BUILT_IN, UNIFORM
 
 LEAST_CONFIDENCE = 0.5
 """A level at or below it would call a coin toss evidence."""
@@ -42,6 +43,8 @@ class Settings:
     inconclusive: str = "pass"
     estimator: Literal["corrected", "paper"] = "corrected"
     report: Path = Path("reports/t2i")
+    reference: str | Path = UNIFORM
+    """What shares of labels are compared with: a name, or a TOML file."""
     trust_remote_code: bool = False
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
@@ -155,6 +158,12 @@ def path(flag: str, value: str) -> Path:
     return Path(text(flag, value)).expanduser()
 
 
+def reference(flag: str, value: str) -> str | Path:
+    """Name of a reference, or the path of its file."""
+    given = text(flag, value)
+    return given if given in (UNIFORM, *BUILT_IN) else path(flag, given)
+
+
 def yes_or_no(flag: str, value: str) -> bool:
     """An ini switch."""
     lowered = value.lower()
@@ -187,6 +196,12 @@ OPTIONS = (
         "labelled images, folder or Label Studio export: to try detectors and to correct the run",
     ),
     Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
+    Option(
+        "reference",
+        reference,
+        "shares of labels to compare with: uniform, oasis or a TOML file (default: uniform)",
+        "FILE",
+    ),
     Option("baseline", path, "recorded run to compare with", "FILE"),
     Option("save-baseline", path, "record this run as a baseline", "FILE"),
     Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),

@@ -270,6 +270,8 @@ class Bounds:
         return f"{self.low:.3f} to {self.high:.3f}"
 
 
+Prone = Literal["over", "under"]
+"""Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
 Direction = Literal["higher", "lower", "away_from_zero"]
 
 

@@ -173,6 +173,12 @@ def detector(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
+def reference(request: pytest.FixtureRequest) -> Any:
+    """The distribution of --t2i-reference that shares of labels are compared with."""
+    return active(request).reference()
+
+
+@pytest.fixture
 def baseline(request: pytest.FixtureRequest) -> Any:
     """The recorded run of --t2i-baseline; the test is skipped without one."""
     return active(request).baseline(request.node)

@@ -158,6 +158,29 @@ class GroupsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CellRecord:
+    """One crossed prompt."""
+
+    id: str
+    """Of the prompt."""
+    row: str
+    column: str
+    share: Interval | None
+    """Share of men among the clear images; None without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellsRecord:
+    """Two axes crossed: the share of men in each cell, by the deciding detector."""
+
+    rows: str
+    """Name of the first axis."""
+    columns: str
+    """Name of the second axis."""
+    cells: tuple[CellRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class VariationRecord:
     """The model bias score of the same images under another choice."""
 
@@ -193,6 +216,10 @@ class StereotypeRecord:
     score: Interval | None
     """Stereotype score Psi."""
     source: str
+    margin: float = 0.0
+    """zeta (OASIS Definition 1)."""
+    direction: str = "over"
+    """"under": prone to be shown too rarely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +297,7 @@ class RunRecord:
     gaps: tuple[GapRecord, ...] = ()
     sensitivity: tuple[SensitivityRecord, ...] = ()
     groups: tuple[GroupsRecord, ...] = ()
+    cells: tuple[CellsRecord, ...] = ()
     trials: tuple[TrialRecord, ...] = ()
     correction: CorrectionRecord | None = None
     failed_otherwise: tuple[str, ...] = ()
@@ -339,6 +367,7 @@ def _run_from_json(plain: dict[str, Any]) -> RunRecord:
             "gaps": tuple(_part(GapRecord, one) for one in plain["gaps"]),
             "sensitivity": tuple(map(_sensitivity_from_json, plain.get("sensitivity", ()))),
             "groups": tuple(_groups_from_json(one) for one in plain.get("groups", ())),
+            "cells": tuple(_cells_from_json(one) for one in plain.get("cells", ())),
             "trials": tuple(_trial_from_json(one) for one in plain.get("trials", ())),
             "correction": _correction_from_json(plain.get("correction")),
             "failed_otherwise": tuple(plain["failed_otherwise"]),
@@ -385,6 +414,10 @@ def _sensitivity_from_json(plain: dict[str, Any]) -> SensitivityRecord:
 def _groups_from_json(plain: dict[str, Any]) -> GroupsRecord:
     shares = {name: Interval(**one) for name, one in plain["shares"].items()}
     return GroupsRecord(**plain | {"shares": shares})
+
+
+def _cells_from_json(plain: dict[str, Any]) -> CellsRecord:
+    return CellsRecord(**plain | {"cells": tuple(_part(CellRecord, one) for one in plain["cells"])})
 
 
 def _trial_from_json(plain: dict[str, Any]) -> TrialRecord:

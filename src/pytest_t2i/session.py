@@ -31,7 +31,7 @@ from pytest_t2i.limits import Bench, checked, look_up, nearest_limits_file, read
 from pytest_t2i.named_limits import Comparison
 from pytest_t2i.planning import DetectorRef, Plan
 from pytest_t2i.progress import Progress, Silent
-from pytest_t2i.prompts import Stereotype
+from pytest_t2i.prompts import Reference, Stereotype, read_reference
 from pytest_t2i.record import Check
 from pytest_t2i.rounds import make_in_rounds
 from pytest_t2i.runner import Runner, Work
@@ -143,6 +143,17 @@ class Session:
             _ = self.labelled
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
+
+    @cached_property
+    def reference(self) -> Reference:
+        """What shares of labels are compared with."""
+        return read_reference(self.settings.reference)
+
+    def check_reference(self, ask: Ask) -> None:
+        """Refuse a reference that knows nothing of a prompt, or of other labels."""
+        labels = self.components.detector(DetectorRef(self.detectors[0])).labels
+        for prompt in ask.prompts:
+            self.reference.of(prompt, labels)
 
     # planning
 

@@ -22,6 +22,8 @@ from pytest_t2i.labels import CLEAR
 from pytest_t2i.metrics import group_entropy, group_gap
 from pytest_t2i.planning import DetectorRef
 from pytest_t2i.record import (
+    CellRecord,
+    CellsRecord,
     CorrectedPrompt,
     CorrectionRecord,
     Counts,
@@ -61,6 +63,7 @@ def record_of(session: Session, command: str = "") -> RunRecord:
         gaps=tuple(_gaps(session, asks)),
         sensitivity=tuple(_sensitivity(session, asks)),
         groups=tuple(_groups(session, asks)),
+        cells=tuple(_cells(session, asks)),
         trials=tuple(map(_trial, session.trials())) if session.tries_detectors else (),
         correction=_correction(session, asks),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
@@ -271,6 +274,18 @@ def _groups(session: Session, asks: list[Ask]) -> Iterator[GroupsRecord]:
             yield GroupsRecord(detector, shares, group_gap(counts), group_entropy(counts))
 
 
+def _cells(session: Session, asks: list[Ask]) -> Iterator[CellsRecord]:
+    """One table for each two axes that were crossed."""
+    found: dict[tuple[str, str], list[CellRecord]] = {}
+    for prompt, ask in _widest(session, asks):
+        if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
+            (rows, row), (columns, column) = prompt.parts
+            share = session.sample(prompt, ask).share_of_men
+            found.setdefault((rows, columns), []).append(CellRecord(prompt.id, row, column, share))
+    for (rows, columns), cells in found.items():
+        yield CellsRecord(rows, columns, tuple(cells))
+
+
 def _correction(session: Session, asks: list[Ask]) -> CorrectionRecord | None:
     found = session.correction(_all_samples(session, asks, session.detectors[0]))
     if found is None or session.labelled is None:
@@ -324,6 +339,8 @@ def _stereotypes(session: Session, asks: list[Ask]) -> Iterator[StereotypeRecord
                 measured.share,
                 measured.score_interval,
                 one.source,
+                one.margin,
+                one.direction,
             )
 
 

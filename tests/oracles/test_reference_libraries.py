@@ -53,6 +53,20 @@ def test_unconditional_test_is_no_weaker_than_fisher(a: int, b: int) -> None:
     assert unconditional_p_value(a, 20, b, 20, 0.0) <= fisher + 1e-9
 
 
+@pytest.mark.parametrize("labels", [2, 3, 7])
+def test_total_variation_distance(labels: int) -> None:
+    distance = pytest.importorskip("scipy.spatial.distance")
+    counts, reference = RNG.integers(0, 30, labels), RNG.dirichlet(np.ones(labels))
+    shares = counts / counts.sum()
+    names = [f"label {k}" for k in range(labels)]
+    ours = metrics.total_variation_distance(
+        dict(zip(names, counts.tolist(), strict=True)),
+        dict(zip(names, reference.tolist(), strict=True)),
+    )
+    assert ours == pytest.approx(distance.cityblock(shares, reference) / 2)
+    assert ours == pytest.approx(distance.minkowski(shares, reference, p=1) / 2)
+
+
 def test_filter_scores() -> None:
     sk = pytest.importorskip("sklearn.metrics")
     kept, clear = RNG.random(200) < 0.7, RNG.random(200) < 0.8

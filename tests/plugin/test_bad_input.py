@@ -49,6 +49,14 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         (("--t2i-labels", "bad_labels"), "labels.csv: line 2: label must be one of male"),
         (("--t2i-labels", "absent_images"), "labelled images are not in"),
         (("--t2i-labels", "broken.json"), "broken.json: line 1 column 2: is not valid JSON"),
+        (("--t2i-reference", "absent.toml"), "absent.toml: no such file"),
+        (("--t2i-reference", "sum.toml"), "sum.toml: [nurse]: the shares sum to 0.9, expected 1."),
+        (("--t2i-reference", "percent.toml"), "percent.toml: [nurse]: the shares sum to 100:"),
+        (("--t2i-reference", "no_source.toml"), 'expected source = "..." with where the shares'),
+        (("--t2i-reference", "outside.toml"), "expected a share between 0 and 1, got male=-0.5"),
+        (("--t2i-reference", "text.toml"), "expected a share between 0 and 1, got male='half'"),
+        (("--t2i-reference", "flat.toml"), "[nurse]: expected a table of label = share, got 0.5"),
+        (("--t2i-reference", "empty.toml"), "expected at least one table of shares, found none"),
         (("--t2i-store", "a_file/store"), "the store cannot be opened for writing"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
@@ -75,14 +83,20 @@ def test_one_clear_message(project, arguments, expected):
         ("@pytest.mark.t2i(axes.place, images=0)", "images is a whole number of at least 1"),
         ("@pytest.mark.t2i(axes.place, image=3)", "unknown argument 'image'"),
         ("@pytest.mark.t2i(axes.place, spaces=['pixel'])", "a space is one of"),
-        ("@pytest.mark.t2i(42)", "mark t2i takes axes, prompts"),
+        ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
+        ("@pytest.mark.t2i(42)", "mark t2i takes axes, intersections of axes, prompts"),
         ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
     ],
 )
 def test_a_mistake_in_a_suite(project, suite, expected):
     (project.path / "words.axes").write_text("[hobby]\nconcepts = ['chess']\n")
+    (project.path / "zeta.toml").write_text(
+        "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
+        "expected = 0.5\nmargin = -0.1\n"
+    )
     (project.path / "test_suite.py").write_text(
-        f"import pytest\nfrom pytest_t2i import axes\n{suite}\ndef test_it(sample): pass\n"
+        f"import pytest\nfrom pytest_t2i import axes, read_stereotypes\n{suite}\n"
+        "def test_it(sample): pass\n"
     )
     code, told = project.refused()
     assert code in (USAGE, pytest.ExitCode.INTERRUPTED), told
@@ -174,6 +188,37 @@ def test_a_store_that_may_not_be_written(project):
     assert result.ret == USAGE
 
 
+SOURCE = 'source = "a made-up table"\n'
+REFERENCE = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+def test_it(sample, reference):
+    assert sample.total_variation_distance(reference) <= 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (
+            "[nurs]\nmale = 0.12\nfemale = 0.88\n",
+            "unknown concept or prompt id in reference shares.toml: 'nurse'. Did you mean 'nurs'?",
+        ),
+        ("[nurse]\nman = 0.12\nwoman = 0.88\n", "the detector has no label 'man'"),
+    ],
+)
+def test_a_reference_that_does_not_fit_the_prompts_or_the_labels(project, tables, expected):
+    (project.path / "shares.toml").write_text(SOURCE + tables)
+    (project.path / "test_suite.py").write_text(REFERENCE)
+    code, told = project.refused("--t2i-reference", "shares.toml")
+    assert code == USAGE, told
+    assert expected in told
+    assert "male, female" in told or "Give it a table of shares, or add [default]" in told
+    assert project.made() == []
+
+
 def write_bad_files(folder):
     for name, text in {
         "broken.toml": "prompt_bias_score = ",
@@ -181,6 +226,13 @@ def write_bad_files(folder):
         "beyond.toml": "prompt_bias_score = 2",
         "words.toml": "prompt_bias_score = 'low'",
         "margin.toml": "[model_bias_score]\nmargin = -1",
+        "sum.toml": f"{SOURCE}[nurse]\nmale = 0.4\nfemale = 0.5\n",
+        "percent.toml": f"{SOURCE}[nurse]\nmale = 12\nfemale = 88\n",
+        "no_source.toml": "[nurse]\nmale = 0.12\nfemale = 0.88\n",
+        "outside.toml": f"{SOURCE}[nurse]\nmale = -0.5\nfemale = 1.5\n",
+        "text.toml": f"{SOURCE}[nurse]\nmale = 'half'\nfemale = 0.5\n",
+        "flat.toml": f"{SOURCE}nurse = 0.5\n",
+        "empty.toml": SOURCE,
         "broken.json": "{",
         "other.json": '{"schema": "another"}',
         "a_file": "",

@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits import crossing, references
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Interval, Prompt
 from pytest_t2i.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.planning import DetectorRef, Need
+from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics import Estimator
 
 MALE, FEMALE = "male", "female"
@@ -103,6 +105,15 @@ class Sample:
         return _bias_interval(self.male, self.female, self.level, sequential=self.sequential)
 
     @property
+    def share_of_men(self) -> Interval | None:
+        """Men among the clear images, with an interval; None without a clear image."""
+        score = self.bias_interval
+        if score is None:
+            return None
+        middle, low, high = ((1.0 + x) / 2.0 for x in (score.estimate, score.low, score.high))
+        return Interval(middle, low, high, score.level, score.method, score.n)
+
+    @property
     def worst_case(self) -> Bounds | None:
         """Prompt bias score if the undetected images were all female, all male; None without."""
         unknown = sum(self.undetected.values())
@@ -150,6 +161,14 @@ class Sample:
         if self.counts:
             interval = statistics.group_entropy_interval(self.groups, level=self.level, seed=0)
         return self._of_groups("group_entropy", interval)
+
+    def total_variation_distance(self, reference: Reference) -> Measurement:
+        """Half the sum of |share - reference's share| over the labels, from 0 to 1.
+
+        Of two labels it is |p_male - r_male|; with an even reference, half of |prompt bias score|.
+        Raises ConfigurationError where the reference has no shares for the prompt or the labels.
+        """
+        return references.of_prompt(self, reference)
 
     def _of_groups(self, metric: str, interval: Interval | None) -> Measurement:
         return Measurement(
@@ -321,6 +340,14 @@ class Samples:
             paired=self.members,
         )
 
+    def total_variation_distance(self, reference: Reference) -> Measurement:
+        """Mean over prompts of their distance from the reference, corrected for few images.
+
+        With an even reference and two labels it is half the model bias score. People's labels do
+        not correct it. Raises as ``Sample.total_variation_distance`` does.
+        """
+        return references.of_model(self, reference)
+
     def _by_people(self, corrected: Corrected) -> Interval:
         """The score from counts as people would give them.
 
@@ -354,6 +381,21 @@ class Samples:
             )
             for name in names
         }
+
+    def by(self, axis: str) -> dict[str, Samples]:
+        """The same, concept by concept of an axis; crossed prompts belong to each of theirs.
+
+        Raises UnknownNameError for an axis that no prompt has.
+        """
+        return crossing.by(self, axis)
+
+    def demographic_parity_difference(self, axis: str) -> Measurement:
+        """Largest minus smallest share of men among the concepts of an axis, from 0 to 1.
+
+        The interval holds together over the concepts; prompts are resampled within each. Raises
+        UnknownNameError for an axis that no prompt has.
+        """
+        return crossing.demographic_parity_difference(self, axis)
 
     def most_biased(self, count: int = WORST) -> str:
         """The prompts furthest from parity, the worst first; both sides where both are as bad."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Prone
 from pytest_t2i.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO
 from pytest_t2i.planning import DetectorRef, Need
@@ -56,6 +56,16 @@ class Association:
         return self.stereotype.expected
 
     @property
+    def margin(self) -> float:
+        """zeta: how high a score is taken for the stereotype (OASIS Definition 1)."""
+        return self.stereotype.margin
+
+    @property
+    def direction(self) -> Prone:
+        """Whether the attribute is prone to be shown too often or too rarely."""
+        return self.stereotype.direction
+
+    @property
     def clear(self) -> int:
         """Images the detector could judge."""
         return sum(self._labels().values())
@@ -80,11 +90,14 @@ class Association:
         interval = (
             statistics.stereotype_sequence if self.sequential else statistics.stereotype_interval
         )
-        return interval(self.present, self.clear, self.expected, self.level)
+        return interval(self.present, self.clear, self.expected, self.level, self.direction)
 
     @property
     def stereotype_score(self) -> Measurement:
-        """max(0, share - real-world share), from 0 to 1 (OASIS eq. 3)."""
+        """max(0, share - real-world share), from 0 to 1 (OASIS eq. 3).
+
+        Of an attribute that is prone to be shown too rarely: max(0, real-world share - share).
+        """
         interval = self.score_interval
         return Measurement(
             metric=INFO["stereotype_score"],
@@ -96,8 +109,17 @@ class Association:
             remarks=(
                 f"{self.present} of {self.clear} images show {self.stereotype.attribute.name!r}; "
                 f"in the real world {self.expected:.1%} ({self.stereotype.source or 'no source'})",
+                *self._definition(),
             ),
         )
+
+    def _definition(self) -> tuple[str, ...]:
+        """Direction and margin in words, where they are not the usual ones."""
+        if self.direction == "over" and not self.margin:
+            return ()
+        prone = "rarely" if self.direction == "under" else "often"
+        margin = f"; from a score of {self.margin:g} on it is the stereotype" if self.margin else ""
+        return (f"direction {self.direction}: prone to be shown too {prone}{margin}",)
 
     def _labels(self) -> dict[str, int]:
         ref = DetectorRef(self.detector, self.stereotype.attribute)
@@ -123,4 +145,4 @@ class Association:
             if self.sequential
             else statistics.stereotype_p_value
         )
-        return p_value(self.present, self.clear, self.expected, bound)
+        return p_value(self.present, self.clear, self.expected, bound, self.direction)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
-from pytest_t2i.metrics.groups import group_entropy, group_gap
+from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
 from pytest_t2i.metrics.images import ssim
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.metrics.lyu import (
@@ -21,6 +21,7 @@ from pytest_t2i.metrics.lyu import (
     prompt_bias_score,
 )
 from pytest_t2i.metrics.oasis import attribute_presence, stereotype_score
+from pytest_t2i.metrics.references import total_variation_distance
 from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "attribute_presence",
     "classification_scores",
     "cohen_kappa",
+    "demographic_parity_difference",
     "f1_score",
     "filter_scores",
     "fleiss_kappa",
@@ -46,4 +48,5 @@ __all__ = [
     "similarity_gaps",
     "ssim",
     "stereotype_score",
+    "total_variation_distance",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pytest_t2i.metrics import checks
 from pytest_t2i.metrics.agreement import shares
 
 
@@ -55,6 +56,34 @@ def group_entropy(counts: Mapping[str, float]) -> float:
     present = found[found > 0]
     entropy = -float(np.sum(present * np.log(present)))
     return min(1.0, max(0.0, round(entropy / float(np.log(len(found))), 12)))
+
+
+def demographic_parity_difference(rates: Mapping[str, float]) -> float:
+    """Largest minus smallest rate of an outcome among groups of prompts.
+
+    .. math:: max_g rate_g - min_g rate_g      (Agarwal et al. 2018)
+
+    What fairlearn's function of this name computes: the outcome is "shows a man", the groups are
+    the concepts of an axis.
+
+    Args:
+        rates: share of images with the outcome, in [0, 1], per group.
+
+    Returns:
+        The difference in [0, 1]: 0 where all groups are alike.
+
+    Raises:
+        ValueError: fewer than two groups, or a rate lies outside [0, 1].
+
+    >>> round(demographic_parity_difference({"Iranian": 0.9, "Indian": 0.5, "Mexican": 0.6}), 2)
+    0.4
+    """
+    found = [
+        float(checks.in_range(f"rates[{name!r}]", rate, 0.0, 1.0)) for name, rate in rates.items()
+    ]
+    if len(found) < 2:  # noqa: PLR2004 - one group has no difference
+        raise ValueError(f"rates must hold at least two groups, got rates={dict(rates)!r}")
+    return max(found) - min(found)
 
 
 def _several(counts: Mapping[str, float]) -> Mapping[str, float]:

@@ -26,6 +26,8 @@ _ALL = (
     MetricInfo("cohen_kappa", -1.0, 1.0, "lower", "Cohen 1960"),
     MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share"),
     MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
+    MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),
+    MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"),
     MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"),
 )
 

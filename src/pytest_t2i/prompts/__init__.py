@@ -1,8 +1,12 @@
-"""Prompts: axes, templates, triplets, captions, stereotypes; word lists are TOML beside them."""
+"""Prompts: axes, templates, triplets, captions, stereotypes, references.
+
+Word lists are TOML beside them.
+"""
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
 from pytest_t2i.prompts.intersections import Intersection, Part, combination, intersection
+from pytest_t2i.prompts.references import Reference, read_reference
 from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read_stereotypes
 
 __all__ = [
@@ -10,6 +14,7 @@ __all__ = [
     "Axis",
     "Intersection",
     "Part",
+    "Reference",
     "Stereotype",
     "builtin_axes",
     "builtin_stereotypes",
@@ -18,6 +23,7 @@ __all__ = [
     "is_neutral",
     "neutral_captions",
     "read_axes",
+    "read_reference",
     "read_stereotypes",
     "triplet",
 ]

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Attribute, Prompt
+from pytest_t2i.data import Attribute, Prompt, Prone
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
@@ -23,8 +23,25 @@ class Stereotype:
     expected: float
     """P*(A | C), the real-world share in [0, 1] (OASIS Def. 1)."""
     source: str = ""
+    margin: float = 0.0
+    """zeta, in [0, 1]: images contain the stereotype where the score is at least that (Def. 1).
+
+    By that letter images contain every stereotype with margin 0, as no score is below 0. Here
+    margin 0 stands for any excess at all, a score above 0: a test against it fails on evidence
+    for an excess, and passes only where the attribute is clearly not too frequent.
+    """
+    direction: Prone = "over"
+    """"under" for an attribute that is prone to be shown too rarely."""
 
     def __post_init__(self) -> None:
+        if self.direction not in ("over", "under"):
+            raise ConfigurationError(
+                f"direction is 'over' or 'under', got direction={self.direction!r}"
+            )
+        if not 0.0 <= self.margin <= 1.0:
+            raise ConfigurationError(
+                f"margin (zeta) lies between 0 and 1, got margin={self.margin!r}"
+            )
         if not 0.0 <= self.expected <= 1.0:
             raise ConfigurationError(
                 f"expected is a share between 0 and 1, got expected={self.expected!r}"
@@ -45,9 +62,9 @@ def builtin_stereotypes() -> tuple[Stereotype, ...]:
 def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereotype, ...]:
     """Stereotypes from a TOML file with one ``[[stereotype]]`` table each.
 
-    Keys: concept, attribute, positive, negative, expected (0 to 1), source; the prompt is the
-    concept in the template of ``axis`` (default: nationality). FileFormatError says what is
-    wrong and where.
+    Keys: concept, attribute, positive, negative, expected (0 to 1); source, margin (zeta, 0 to 1)
+    and direction ("over" or "under") if there is one. The prompt is the concept in the template
+    of ``axis`` (default: nationality). FileFormatError says what is wrong and where.
     """
     path = Path(path)
     rows = read_toml(path).get("stereotype")
@@ -64,10 +81,19 @@ def _stereotype(path: Path, axis: Axis, number: int, row: dict[str, Any]) -> Ste
             raise FileFormatError(path, f"expected text under {key!r}.", where=where)
     if not isinstance(row.get("expected"), int | float):
         raise FileFormatError(path, "expected a share under 'expected'.", where=where)
+    if isinstance(row.get("margin"), bool) or not isinstance(row.get("margin", 0.0), int | float):
+        raise FileFormatError(path, "expected a number under 'margin'.", where=where)
     concept = row["concept"]
     prompt = Axis(axis.name, axis.template, (concept,), axis.indicator).prompts()[0]
     attribute = Attribute(row["attribute"], row["positive"], row["negative"])
     try:
-        return Stereotype(prompt, attribute, float(row["expected"]), row.get("source", ""))
+        return Stereotype(
+            prompt,
+            attribute,
+            float(row["expected"]),
+            row.get("source", ""),
+            float(row.get("margin", 0.0)),
+            row.get("direction", "over"),
+        )
     except ConfigurationError as error:
         raise FileFormatError(path, str(error), where=where) from None

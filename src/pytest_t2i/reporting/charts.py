@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
-from pytest_t2i.reporting.words import anchor, bounds_words, counted, interval_words, signed, spoken
+from pytest_t2i.reporting.words import (
+    anchor,
+    bounds_words,
+    counted,
+    interval_words,
+    prone,
+    signed,
+    spoken,
+)
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Half-widths of a gap's scale: spaces differ by orders of magnitude."""
@@ -189,7 +197,7 @@ def _stereotype_row(one: StereotypeRecord, checks: Sequence[Check]) -> Row:
     if share is None or score is None:
         track = Track("no clear image", reference=UNIT.at(one.expected))
         return Row(one.attribute, track, "no clear image", one.source, worst(checks))
-    words = f"{share.estimate:.0%} of images, {one.expected:.1%} in the real world"
+    words = f"{share.estimate:.0%} of images, {one.expected:.1%} in the real world{prone(one)}"
     track = Track(
         label=f"{words}; stereotype score {score.estimate:.2f}",
         kind="over" if score.estimate > 0 else "plain",

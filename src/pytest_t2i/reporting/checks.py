@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.record import Check, RunRecord
-from pytest_t2i.reporting.words import counted
+from pytest_t2i.reporting.words import counted, prone
 
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
@@ -80,6 +80,7 @@ def subject_notes(record: RunRecord) -> dict[str, str]:
         if one.share is not None:
             notes[one.id] = (
                 f"{one.share.estimate:.0%} of images, {one.expected:.1%} in the real world"
+                f"{prone(one)}"
             )
     return notes
 

@@ -36,6 +36,7 @@ def render_html(record: RunRecord, folder: Path) -> str:
         stereotypes=charts.side_by_side(charts.stereotype_groups(record)),
         gaps=charts.side_by_side(charts.gap_groups(record)),
         group_rows=sections.group_rows,
+        cells=sections.cell_tables(record),
         correction=sections.correction(record),
         trials=trials.trial_rows(record),
         trial_columns=trials.COLUMNS,

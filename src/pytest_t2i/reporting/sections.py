@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
@@ -137,6 +137,35 @@ def group_rows(groups: GroupsRecord) -> Table:
     """Groups with their shares, the largest first."""
     ranked = sorted(groups.shares.items(), key=lambda pair: -pair[1].estimate)
     return [(name, _whole(interval)) for name, interval in ranked]
+
+
+class CellLine(NamedTuple):
+    """One concept of the first axis."""
+
+    name: str
+    shares: list[Interval | None]
+    """By the second axis; None without a clear image or a prompt."""
+
+
+class CellTable(NamedTuple):
+    """Crossed prompts as a table."""
+
+    rows: str
+    columns: str
+    names: list[str]
+    lines: list[CellLine]
+
+
+def cell_tables(record: RunRecord) -> list[CellTable]:
+    """Share of men, first axis down, second across."""
+    tables = []
+    for one in record.cells:
+        known = {(cell.row, cell.column): cell.share for cell in one.cells}
+        names = list(dict.fromkeys(cell.column for cell in one.cells))
+        rows = dict.fromkeys(cell.row for cell in one.cells)
+        lines = [CellLine(row, [known.get((row, name)) for name in names]) for row in rows]
+        tables.append(CellTable(one.rows, one.columns, names, lines))
+    return tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.record import Counts, RunRecord
+from pytest_t2i.record import Counts, RunRecord, StereotypeRecord
 
 MINUS = "\u2212"
 
@@ -78,6 +78,12 @@ def undetected_reason(word: str) -> str | None:
     """The reason in an image's ``undetected:reason``; None for a label."""
     start, colon, reason = word.partition(":")
     return reason_words(reason) if start == "undetected" and colon else None
+
+
+def prone(one: StereotypeRecord) -> str:
+    """Direction and margin of a stereotype, where they are not the usual ones."""
+    direction = "; prone to be shown too rarely" if one.direction == "under" else ""
+    return f"{direction}; margin {one.margin:g}" if one.margin else direction
 
 
 def anchor(identifier: str) -> str:

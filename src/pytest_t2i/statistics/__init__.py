@@ -27,12 +27,27 @@ from pytest_t2i.statistics.model_bias import (
     fair_p_value,
     model_bias_interval,
 )
+from pytest_t2i.statistics.model_references import (
+    mean_total_variation,
+    mean_total_variation_interval,
+    total_variation_floor,
+)
 from pytest_t2i.statistics.multiplicity import benjamini_hochberg
+from pytest_t2i.statistics.parity_difference import (
+    parity_difference_interval,
+    parity_shares,
+    widest_gap,
+)
 from pytest_t2i.statistics.ppi import (
     CorrectedScores,
     adjusted_model_bias_score,
     corrected_scores,
     ppi_mean,
+)
+from pytest_t2i.statistics.references import (
+    total_variation_bounds,
+    total_variation_interval,
+    total_variation_p_value,
 )
 from pytest_t2i.statistics.sequential import (
     bias_sequence_p_value,
@@ -79,11 +94,15 @@ __all__ = [
     "looks",
     "mean_confidence_sequence",
     "mean_interval",
+    "mean_total_variation",
+    "mean_total_variation_interval",
     "model_bias_interval",
     "model_bias_look",
     "paired_model_bias_change",
     "paired_prompt_p_value",
     "paired_share_change",
+    "parity_difference_interval",
+    "parity_shares",
     "ppi_mean",
     "prompt_bias_change",
     "prompt_bias_interval",
@@ -96,6 +115,11 @@ __all__ = [
     "stereotype_p_value",
     "stereotype_sequence",
     "stereotype_sequence_p_value",
+    "total_variation_bounds",
+    "total_variation_floor",
+    "total_variation_interval",
+    "total_variation_p_value",
+    "widest_gap",
     "wilson",
     "within_p_value",
     "worst_case_bounds",

@@ -19,6 +19,7 @@ Whole = npt.NDArray[np.int64]
 
 # Finer towards 1, where a binomial share has least noise; 31 points cost no accuracy against 61.
 GRID: checks.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
+SIGNED: checks.Floats = np.concatenate([-GRID[:0:-1], GRID])
 # Stopping early keeps the spread that one sample shows by chance out of the estimate's variance;
 # tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
 STEPS = 200
@@ -71,6 +72,35 @@ def mean_bias(weights: checks.Floats, likelihood: checks.Floats) -> checks.Float
     starts = range(0, len(rows), CHUNK)
     mixing = [_fit(rows[start : start + CHUNK], likelihood) for start in starts]
     return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
+
+
+def mean_departure(shown: Whole, n: Whole, expected: checks.Floats) -> float:
+    """Mean of |p - r| over prompts, each of which has a reference share r of its own.
+
+    What is deconvolved is u, where p lies between r and the end of the scale on its side:
+    p = r + u (1 - r) for u > 0 and r + u r below. So every u is possible for every r, and with
+    r = 1/2 it is 2p - 1.
+
+    Args:
+        shown: images with the label, [n_prompts].
+        n: images with any label, above 0, [n_prompts].
+        expected: the reference's share r of the label, [n_prompts].
+
+    Returns:
+        The estimate in [0, 1].
+
+    >>> round(mean_departure(np.array([20, 0]), np.array([20, 20]), np.array([0.5, 0.5])), 1)
+    0.5
+    """
+    rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
+    k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
+    departure = np.where(SIGNED > 0, SIGNED * (1.0 - r), SIGNED * r)
+    likelihood = stats.binom.pmf(k, size, np.clip(r + departure, 0.0, 1.0))
+    weights = checks.floats("times", times / times.sum())
+    mixing = _fit(weights.reshape(1, -1), np.asarray(likelihood, dtype=np.float64))[0]
+    posterior = mixing * likelihood
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    return float(np.clip(weights @ np.sum(posterior * np.abs(departure), axis=1), 0.0, 1.0))
 
 
 def _fit(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:

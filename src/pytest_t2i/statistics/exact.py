@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scipy import stats
 
+from pytest_t2i.data import Prone
 from pytest_t2i.metrics import checks
-from pytest_t2i.statistics.shares import check_pair, check_share
+from pytest_t2i.statistics.shares import check_pair, check_share, in_direction
 
 
 def bias_p_value(male: int, female: int, bound: float) -> float:
@@ -64,19 +65,23 @@ def within_p_value(male: int, female: int, bound: float) -> float:
     return float(stats.binom.cdf(max(men, women), men + women, (1.0 + limit) / 2.0))
 
 
-def stereotype_p_value(present: int, n: int, expected: float, bound: float) -> float:
+def stereotype_p_value(
+    present: int, n: int, expected: float, bound: float, direction: Prone = "over"
+) -> float:
     """Exact p-value against "the stereotype score lies within the bound".
 
-    H0: ``P <= expected + bound``; one-sided, as the score is.
+    H0: ``P <= expected + bound``; one-sided, as the score is. For an attribute that is prone to be
+    shown too rarely: ``P >= expected - bound``.
 
     Args:
         present: number of images that show the attribute.
         n: number of images where it could be looked for.
         expected: share in the real world, in [0, 1], taken as known.
         bound: limit of the score, in [0, 1].
+        direction: "over" or "under".
 
     Returns:
-        p-value in [0, 1]; 1 where expected + bound leaves no room to exceed it.
+        p-value in [0, 1]; 1 where expected and bound leave no room to exceed it.
 
     Raises:
         ValueError: n is 0 (no evidence), or an argument lies outside its range.
@@ -84,7 +89,6 @@ def stereotype_p_value(present: int, n: int, expected: float, bound: float) -> f
     >>> round(stereotype_p_value(19, 20, 0.5, 0.1), 6)
     0.000524
     """
-    k, size = check_share(present, n, 0.5)
-    real = float(checks.in_range("expected", expected, 0.0, 1.0))
+    k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     share = real + float(checks.in_range("bound", bound, 0.0, 1.0))
     return 1.0 if share >= 1.0 else float(stats.binom.sf(k - 1, size, share))

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.deconvolution import Whole
 from pytest_t2i.statistics.floor import least_bias
 from pytest_t2i.statistics.model_bias import clear_counts, model_bias_interval
 from pytest_t2i.statistics.resampling import expanded_tail, percentiles
-from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess
+from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess, in_direction
 
 LOOK_METHOD = "cluster-bootstrap at a look"
 METHOD = "beta-binomial sequence"
@@ -206,7 +206,9 @@ def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
     )
 
 
-def stereotype_sequence(present: int, n: int, expected: float, level: float) -> Interval:
+def stereotype_sequence(
+    present: int, n: int, expected: float, level: float, direction: Prone = "over"
+) -> Interval:
     """Interval of a stereotype score that holds at all n at once.
 
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
@@ -216,6 +218,7 @@ def stereotype_sequence(present: int, n: int, expected: float, level: float) -> 
         n: number of images so far where it could be looked for.
         expected: share in the real world, in [0, 1], taken as known.
         level: in (0, 1); the intervals of all n hold together with at least this probability.
+        direction: "over" where the attribute is prone to be shown too often, else "under".
 
     Returns:
         Interval in [0, 1].
@@ -226,8 +229,8 @@ def stereotype_sequence(present: int, n: int, expected: float, level: float) -> 
     >>> print(stereotype_sequence(19, 20, 0.5, 0.95))
     0.450 [0.169, 0.500]
     """
-    real = float(checks.in_range("expected", expected, 0.0, 1.0))
-    return excess(share_confidence_sequence(present, n, level), real)
+    k, size, real = in_direction(*check_share(present, n, level), expected, direction)
+    return excess(share_confidence_sequence(k, size, level), real)
 
 
 def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
@@ -263,7 +266,9 @@ def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
     return _p_value(men, men + women, (1.0 - limit) / 2.0, (1.0 + limit) / 2.0)
 
 
-def stereotype_sequence_p_value(present: int, n: int, expected: float, bound: float) -> float:
+def stereotype_sequence_p_value(
+    present: int, n: int, expected: float, bound: float, direction: Prone = "over"
+) -> float:
     """p-value against "the stereotype score lies within the bound", at a stopping time.
 
     H0: ``P <= expected + bound``; made as in ``bias_sequence_p_value``.
@@ -273,9 +278,10 @@ def stereotype_sequence_p_value(present: int, n: int, expected: float, bound: fl
         n: number of images so far where it could be looked for.
         expected: share in the real world, in [0, 1], taken as known.
         bound: limit of the score, in [0, 1].
+        direction: "over" where the attribute is prone to be shown too often, else "under".
 
     Returns:
-        p-value in [0, 1]; 1 where expected + bound leaves no room to exceed it.
+        p-value in [0, 1]; 1 where expected and bound leave no room to exceed it.
 
     Raises:
         ValueError: n is 0 (no evidence), or an argument lies outside its range.
@@ -283,8 +289,7 @@ def stereotype_sequence_p_value(present: int, n: int, expected: float, bound: fl
     >>> stereotype_sequence_p_value(20, 20, 0.5, 0.1) < 0.001
     True
     """
-    k, size = check_share(present, n, 0.5)
-    real = float(checks.in_range("expected", expected, 0.0, 1.0))
+    k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     return _p_value(k, size, 0.0, real + float(checks.in_range("bound", bound, 0.0, 1.0)))
 
 

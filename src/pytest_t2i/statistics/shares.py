@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import checks
+from pytest_t2i.metrics.oasis import check_direction
 
 Method = Literal["wilson", "clopper-pearson"]
 
@@ -127,16 +128,21 @@ def prompt_bias_interval(male: int, female: int, level: float) -> Interval:
     )
 
 
-def stereotype_interval(present: int, n: int, expected: float, level: float) -> Interval:
+def stereotype_interval(
+    present: int, n: int, expected: float, level: float, direction: Prone = "over"
+) -> Interval:
     """Interval of a stereotype score, from the exact interval of the share.
 
     .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
+
+    For an attribute that is prone to be shown too rarely: of P* - P.
 
     Args:
         present: number of images that show the attribute.
         n: number of images where it could be looked for.
         expected: share in the real world, in [0, 1], taken as known.
         level: confidence level in (0, 1).
+        direction: "over" or "under".
 
     Returns:
         Interval in [0, 1].
@@ -146,9 +152,24 @@ def stereotype_interval(present: int, n: int, expected: float, level: float) -> 
 
     >>> print(stereotype_interval(19, 20, 0.5, 0.95))
     0.450 [0.251, 0.499]
+    >>> print(stereotype_interval(1, 20, 0.5, 0.95, "under"))
+    0.450 [0.251, 0.499]
     """
+    k, size, real = in_direction(*check_share(present, n, level), expected, direction)
+    return excess(clopper_pearson(k, size, level), real)
+
+
+def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:
+    """Counts and expected share of what is prone to be too frequent.
+
+    An attribute that is shown too rarely is the same as its absence shown too often.
+
+    >>> in_direction(1, 20, 0.75, "under")
+    (19, 20, 0.25)
+    """
+    check_direction(direction)
     real = float(checks.in_range("expected", expected, 0.0, 1.0))
-    return excess(clopper_pearson(present, n, level), real)
+    return (n - k, n, 1.0 - real) if direction == "under" else (k, n, real)
 
 
 def excess(share: Interval, expected: float) -> Interval:

@@ -153,6 +153,24 @@ def test_the_stereotypes_of_oasis_table_1():
     assert found["nationality-indian-man"].prompt.text == "A photo of an Indian person"
 
 
+GOOD_STEREOTYPE = """
+[[stereotype]]
+concept = "French"
+attribute = "beret"
+positive = "a"
+negative = "b"
+expected = 0.4
+"""
+
+
+def test_a_stereotype_may_have_a_margin_and_a_direction(tmp_path):
+    file = tmp_path / "good.toml"
+    file.write_text(GOOD_STEREOTYPE + "margin = 0.1\ndirection = 'under'\n" + GOOD_STEREOTYPE)
+    first, second = read_stereotypes(file)
+    assert (first.margin, first.direction) == (0.1, "under")
+    assert (second.margin, second.direction) == (0.0, "over")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -163,6 +181,13 @@ def test_the_stereotypes_of_oasis_table_1():
             "negative = 'b'\nexpected = 40\n",
             "expected=40.0",
         ),
+        (
+            GOOD_STEREOTYPE + "margin = -0.1\n",
+            "margin (zeta) lies between 0 and 1, got margin=-0.1",
+        ),
+        (GOOD_STEREOTYPE + "margin = 10\n", "margin=10.0"),
+        (GOOD_STEREOTYPE + "margin = 'wide'\n", "expected a number under 'margin'"),
+        (GOOD_STEREOTYPE + "direction = 'less'\n", "direction is 'over' or 'under'"),
     ],
 )
 def test_bad_stereotype_files(tmp_path, text, problem):

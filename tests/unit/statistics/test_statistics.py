@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_t2i import statistics
+from pytest_t2i import metrics, statistics
 
 FEW = settings(max_examples=25, deadline=None)
 PAIR = st.tuples(st.integers(0, 40), st.integers(0, 40)).filter(any)
@@ -101,6 +101,25 @@ def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
     assert biased.low > 0.7
 
 
+@pytest.mark.parametrize("present", [0, 3, 10, 20])
+def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
+    turned = (20 - present, 20, 0.7)
+    for one in (statistics.stereotype_interval, statistics.stereotype_sequence):
+        assert one(present, 20, 0.3, 0.95, "under") == one(*turned, 0.95)
+    for test in (statistics.stereotype_p_value, statistics.stereotype_sequence_p_value):
+        assert test(present, 20, 0.3, 0.1, "under") == test(*turned, 0.1)
+    found = statistics.stereotype_interval(present, 20, 0.3, 0.95, "under")
+    score = metrics.stereotype_score(present / 20, 0.3, "under")
+    assert found.estimate == pytest.approx(score)
+    assert found.low <= score <= found.high
+
+
+def test_too_rare_is_tested_at_the_share_less_the_bound() -> None:
+    theirs = stats.binomtest(1, 20, 0.4, alternative="less").pvalue
+    assert statistics.stereotype_p_value(1, 20, 0.5, 0.1, "under") == pytest.approx(theirs)
+    assert statistics.stereotype_p_value(0, 20, 0.1, 0.1, "under") == 1.0
+
+
 def test_stereotype_interval_folds_at_zero() -> None:
     under = statistics.stereotype_interval(1, 100, 0.5, 0.95)
     assert (under.low, under.estimate, under.high) == (0.0, 0.0, 0.0)
@@ -175,6 +194,8 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.prompt_bias_interval(0, 0, 0.95), "no clear image"),
     (lambda: statistics.bias_p_value(1, 1, 1.5), "bound=1.5"),
     (lambda: statistics.stereotype_interval(1, 2, 1.5, 0.95), "expected=1.5"),
+    (lambda: statistics.stereotype_interval(1, 2, 0.5, 0.95, "less"), "direction='less'"),
+    (lambda: metrics.stereotype_score(0.1, 0.5, "below"), "direction='below'"),
     (lambda: statistics.fair_floor([0, 0]), "no clear image in 2 prompts"),
     (lambda: statistics.fair_floor([1.5]), r"n_clear\[0\]=1.5"),
     (lambda: statistics.corrected_model_bias_score([0], [0]), "no clear image in 1 prompts"),

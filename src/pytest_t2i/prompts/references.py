@@ -1,0 +1,155 @@
+"""Reference distributions: which share of each label a prompt's images are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import EMPTY, Prompt
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.files import read_toml
+
+UNIFORM = "uniform"
+BUILT_IN = {"oasis": "oasis_shares.toml"}
+"""Name of a reference that comes with the package -> its file in ``words``."""
+DEFAULT = "default"
+TOLERANCE = 1e-6
+"""By how much shares may miss their sum of 1, for rounding."""
+PERCENT = 100.0
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What share of a prompt's images each label should have, and who says so.
+
+    >>> Reference("uniform", "even shares").of(Prompt("a nurse", "profession", "nurse"),
+    ...                                        ("male", "female"))
+    {'male': 0.5, 'female': 0.5}
+    """
+
+    name: str
+    """ "uniform", the name of a built-in one, or the path of a file."""
+    source: str
+    """Where the shares come from."""
+    shares: Mapping[str, Shares] = field(default_factory=lambda: EMPTY)
+    """Concept or prompt id -> label -> share; empty: even shares for every prompt."""
+    default: Shares | None = None
+    """Of prompts that are not listed; None where they are refused."""
+
+    def of(self, prompt: Prompt, labels: Sequence[str]) -> dict[str, float]:
+        """Share of each of a detector's labels for a prompt, found by its id, then its concept.
+
+        A label that is not listed has a share of 0.
+
+        Raises UnknownNameError for a prompt without shares, ConfigurationError for a label that
+        the detector does not have.
+        """
+        if not self.shares and self.default is None:
+            return dict.fromkeys(labels, 1.0 / len(labels))
+        found = self._listed(prompt)
+        strange = [one for one in found if one not in labels]
+        if strange:
+            raise ConfigurationError(
+                f"reference {self.name}: the detector has no label {strange[0]!r} (given for "
+                f"{prompt.concept!r}). Its labels: {', '.join(labels)}."
+            )
+        return {label: float(found.get(label, 0.0)) for label in labels}
+
+    def _listed(self, prompt: Prompt) -> Shares:
+        for name in (prompt.id, prompt.concept):
+            if name in self.shares:
+                return self.shares[name]
+        if self.default is not None:
+            return self.default
+        raise UnknownNameError(
+            f"concept or prompt id in reference {self.name}:",
+            prompt.concept,
+            self.shares,
+            "Give it a table of shares, or add [default].",
+        )
+
+
+def uniform() -> Reference:
+    """Even shares of all labels of a detector."""
+    return Reference(UNIFORM, "even shares")
+
+
+def read_reference(name: str | Path) -> Reference:
+    """A reference by name ("uniform", "oasis") or from a TOML file.
+
+    The file has ``source = "..."`` (required), a table of label = share for each concept or prompt
+    id, and, if prompts that are not listed have shares too, a table ``[default]``. The shares of
+    a table lie between 0 and 1 and sum to 1.
+
+    Raises FileFormatError that names the file and the table.
+
+    >>> read_reference("oasis").shares["Indian"]["male"]
+    0.51
+    """
+    if name == UNIFORM:
+        return uniform()
+    if isinstance(name, str) and name in BUILT_IN:
+        return _built_in(name)
+    path = Path(name).expanduser()
+    return _read(path, str(path), read_toml(path))
+
+
+@cache
+def _built_in(name: str) -> Reference:
+    path = Path(str(files("pytest_t2i.prompts") / "words" / BUILT_IN[name]))
+    return _read(path, name, read_toml(path))
+
+
+def _read(path: Path, name: str, content: dict[str, Any]) -> Reference:
+    source = content.pop("source", None)
+    if not isinstance(source, str) or not source.strip():
+        raise FileFormatError(
+            path,
+            f'expected source = "..." with where the shares come from, got {source!r}.',
+            remedy="A share without its source is not accepted.",
+        )
+    tables = {concept: _shares(path, concept, table) for concept, table in content.items()}
+    default = tables.pop(DEFAULT, None)
+    if not tables and default is None:
+        raise FileFormatError(path, "expected at least one table of shares, found none.")
+    return Reference(name, source.strip(), tables, default)
+
+
+def _shares(path: Path, concept: str, table: Any) -> Shares:
+    where = f"[{concept}]"
+    if not isinstance(table, dict) or not table:
+        raise FileFormatError(
+            path, f"expected a table of label = share, got {table!r}.", where=where
+        )
+    for label, share in table.items():
+        if isinstance(share, bool) or not isinstance(share, int | float):
+            raise FileFormatError(
+                path, f"expected a share between 0 and 1, got {label}={share!r}.", where=where
+            )
+    _check_sum(path, where, table.values())
+    for label, share in table.items():
+        if not 0.0 <= share <= 1.0:
+            raise FileFormatError(
+                path, f"expected a share between 0 and 1, got {label}={share!r}.", where=where
+            )
+    return {label: float(share) for label, share in table.items()}
+
+
+def _check_sum(path: Path, where: str, shares: Iterable[float]) -> None:
+    total = float(sum(shares))
+    if abs(total - PERCENT) <= TOLERANCE * PERCENT:
+        raise FileFormatError(
+            path,
+            "the shares sum to 100: percent were given.",
+            where=where,
+            remedy="Divide them by 100.",
+        )
+    # Not "> TOLERANCE": NaN would pass.
+    if not abs(total - 1.0) <= TOLERANCE:
+        raise FileFormatError(path, f"the shares sum to {total:g}, expected 1.", where=where)

@@ -1,0 +1,74 @@
+"""Stereotypes with a margin and a direction (OASIS Definition 1)."""
+
+from __future__ import annotations
+
+STEREOTYPES = """
+[[stereotype]]
+concept = "Iranian"
+attribute = "blue"
+positive = "a blue picture"
+negative = "a red picture"
+expected = 0.5
+margin = 0.2
+source = "made up"
+
+[[stereotype]]
+concept = "Indian"
+attribute = "blue"
+positive = "a blue picture"
+negative = "a red picture"
+expected = 1
+margin = 0.3
+direction = "under"
+source = "made up"
+
+[[stereotype]]
+concept = "Mexican"
+attribute = "blue"
+positive = "a blue picture"
+negative = "a red picture"
+expected = 0.2
+direction = "under"
+"""
+SUITE = """
+import pytest
+from pytest_t2i import limit, read_stereotypes
+
+@pytest.mark.t2i(read_stereotypes("mine.toml"))
+def test_stereotype(stereotype):
+    assert stereotype.stereotype_score < limit("stereotype_score", stereotype.margin)
+"""
+
+
+def test_each_is_held_to_its_own_margin_in_its_direction(project):
+    (project.path / "mine.toml").write_text(STEREOTYPES)
+    (project.path / "test_suite.py").write_text(SUITE)
+    # 95 % of the pictures are blue: far more than 1/2, hardly fewer than all, more than 1/5.
+    result = project.run("--t2i-images", "40", model="biased")
+    checks = {one["subject"]: one for one in project.record()["checks"]}
+    found = {name: (one["outcome"], one["bound"]) for name, one in checks.items()}
+    assert found == {
+        "nationality-iranian-blue": ("FAIL", 0.2),
+        "nationality-indian-blue": ("PASS", 0.3),
+        "nationality-mexican-blue": ("PASS", 0.0),
+    }
+    result.stdout.fnmatch_lines(["*allowed: < 0.2*"])
+    result.stdout.fnmatch_lines(
+        ["*direction over: prone to be shown too often; from a score of 0.2 on it is the*"]
+    )
+    recorded = {one["concept"]: one for one in project.record()["stereotypes"]}
+    assert (recorded["Indian"]["direction"], recorded["Indian"]["margin"]) == ("under", 0.3)
+    page = (project.path / "reports/t2i/index.html").read_text()
+    assert "prone to be shown too rarely; margin 0.3" in page
+
+
+def test_too_rare_fails(project):
+    rare = STEREOTYPES.replace("Mexican", "Persian").replace('expected = 0.2\ndirection = "under"',
+        'expected = 0.9\nmargin = 0.1\ndirection = "under"')  # fmt: skip
+    (project.path / "mine.toml").write_text(rare)
+    (project.path / "test_suite.py").write_text(SUITE)
+    result = project.run("--t2i-images", "40", "-k", "persian", model="fair")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*direction under: prone to be shown too rarely; from a score of 0.1 on it is the*"]
+    )
