@@ -53,7 +53,8 @@ class Active:
                 self.recorded = read_baseline(settings.baseline)
             if settings.limits is not None:
                 limits.read_limits(settings.limits)
-            read_reference(settings.reference)
+            if settings.reference is not None:
+                read_reference(settings.reference)
             store = Store(settings.store)
             self.session = Session(settings, config.rootpath, Components(settings, store))
         self.workers = Workers(config, self.session)
@@ -179,6 +180,8 @@ class Active:
 
     def reference(self) -> Reference:
         """Fixture reference."""
+        if self.session.reference is None:
+            pytest.skip("t2i: no reference given; run with --t2i-reference uniform, oasis or FILE")
         return self.session.reference
 
     def baseline(self, item: pytest.Item) -> Recorded:

@@ -43,7 +43,7 @@ class Settings:
     inconclusive: str = "pass"
     estimator: Literal["corrected", "paper"] = "corrected"
     report: Path = Path("reports/t2i")
-    reference: str | Path = UNIFORM
+    reference: str | Path | None = None
     """What shares of labels are compared with: a name, or a TOML file."""
     trust_remote_code: bool = False
     sequential: bool = False
@@ -199,7 +199,7 @@ OPTIONS = (
     Option(
         "reference",
         reference,
-        "shares of labels to compare with: uniform, oasis or a TOML file (default: uniform)",
+        "shares of labels to compare with: uniform, oasis or a TOML file",
         "FILE",
     ),
     Option("baseline", path, "recorded run to compare with", "FILE"),

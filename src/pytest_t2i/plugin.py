@@ -174,7 +174,7 @@ def detector(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def reference(request: pytest.FixtureRequest) -> Any:
-    """The distribution of --t2i-reference that shares of labels are compared with."""
+    """The distribution of --t2i-reference; the test is skipped without one."""
     return active(request).reference()
 
 

@@ -145,12 +145,15 @@ class Session:
             self.components.detector(DetectorRef(name))
 
     @cached_property
-    def reference(self) -> Reference:
-        """What shares of labels are compared with."""
-        return read_reference(self.settings.reference)
+    def reference(self) -> Reference | None:
+        """What shares of labels are compared with; None when nothing is given."""
+        given = self.settings.reference
+        return None if given is None else read_reference(given)
 
     def check_reference(self, ask: Ask) -> None:
         """Refuse a reference that knows nothing of a prompt, or of other labels."""
+        if self.reference is None:
+            return
         labels = self.components.detector(DetectorRef(self.detectors[0])).labels
         for prompt in ask.prompts:
             self.reference.of(prompt, labels)

@@ -1,4 +1,4 @@
-"""Do images show the shares they should? Against --t2i-reference: uniform, oasis or a TOML file."""
+"""Do images show the shares they should? Runs with --t2i-reference uniform, oasis or FILE."""
 
 import pytest
 

@@ -34,6 +34,9 @@ female = 0.05
 """
 
 
+EVEN = ("--t2i-reference", "uniform")
+
+
 @pytest.fixture
 def referred(project):
     (project.path / "test_suite.py").write_text(SUITE)
@@ -46,7 +49,7 @@ def outcomes(project):
 
 
 def test_a_model_of_men_is_far_from_even_shares_and_near_to_its_own(referred):
-    result = referred.run("--t2i-images", "30", model="biased")
+    result = referred.run("--t2i-images", "30", *EVEN, model="biased")
     result.assert_outcomes(failed=5, passed=1)
     result.stdout.fnmatch_lines(["*shares: male * % (50 % expected), female * % (50 % expected)*"])
     result.stdout.fnmatch_lines(["*expected by: even shares*"])
@@ -78,12 +81,18 @@ def test_no_evidence_is_inconclusive_and_the_undetected_are_bounded(referred):
         (referred.path / "conftest.py").read_text()
         + "\nfakes.BLUE = fakes.RED = fakes.GREY  # nobody is in any picture\n"
     )
-    referred.run("--t2i-images", "4").assert_outcomes(passed=5, failed=1)
+    referred.run("--t2i-images", "4", *EVEN).assert_outcomes(passed=5, failed=1)
     assert set(outcomes(referred).values()) == {"INCONCLUSIVE"}
     assert "has a label" in referred.record()["checks"][0]["message"]
 
 
 def test_worst_case_is_shown(referred):
-    referred.run("--t2i-detector", "hazy", "--t2i-images", "10")
+    referred.run("--t2i-detector", "hazy", "--t2i-images", "10", *EVEN)
     checks = referred.record()["checks"]
     assert all(0 <= one["worst_case"]["low"] <= one["worst_case"]["high"] <= 1 for one in checks)
+
+
+def test_without_a_reference_its_tests_are_skipped(referred):
+    result = referred.run("--t2i-images", "4", "-rs")
+    result.assert_outcomes(skipped=6)
+    result.stdout.fnmatch_lines(["*no reference given; run with --t2i-reference uniform*"])
