@@ -2,7 +2,13 @@
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
-from pytest_t2i.prompts.intersections import Intersection, Part, combination, intersection
+from pytest_t2i.prompts.intersections import (
+    Intersection,
+    Part,
+    combination,
+    intersection,
+    templates,
+)
 from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read_stereotypes
 
 __all__ = [
@@ -19,5 +25,6 @@ __all__ = [
     "neutral_captions",
     "read_axes",
     "read_stereotypes",
+    "templates",
     "triplet",
 ]
