@@ -197,19 +197,21 @@ these words and no other. FDR: mean share of confirmed findings that truly lie w
 0.5. The last columns are means over all findings of the score in the finding's direction: where it
 was found, on held-out images, in truth.
 """
+SMALL_BUDGET = ("fair, cup + hospital", "SDXL, both pairs")
+"""Worlds that are hunted with a tenth of the full grid, too."""
 HEAD = (
     "world", "budget", "images, mean", "at most", "planted, found", "findings", "confirmed", "FDR",
     "search", "held out", "truth",
 )  # fmt: skip
 
 
-def main(repeats: int = 40) -> None:
+def main(repeats: int = 20) -> None:
     """Print the table."""
     print(ABOUT.format(repeats=repeats))
     print("|", " | ".join(HEAD), "|")
     print("|---" * len(HEAD) + "|")
     for name, world in worlds().items():
-        budgets = (1000, 2400) if world.planted else (2400,)
+        budgets = (1000, 2400) if name in SMALL_BUDGET else (2400,)
         for budget in budgets:
             runs = [go(world, run, budget) for run in range(repeats)]
             print(row(name, runs), flush=True)

@@ -49,8 +49,8 @@ class Counts:
         Of the share's Jeffreys posterior Beta(k + 1/2, n - k + 1/2). No clear image, no promise.
 
         >>> round(Counts(4, 0, 4).promise(1, 0.5), 2), round(Counts(3, 1, 4).promise(1, 0.5), 2)
-        (0.89, 0.45)
         (0.88, 0.46)
+        """
         if not self.clear:
             return 0.0
         return _tail(self.male if sign > 0 else self.female, self.clear, (1.0 + beyond) / 2.0)
