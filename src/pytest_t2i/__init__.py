@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import statistics as statistics
+    from pytest_t2i import strategies as strategies
     from pytest_t2i.limits import limit as limit
     from pytest_t2i.prompts import Axes, Axis, Stereotype
     from pytest_t2i.prompts import intersection as intersection
@@ -33,6 +34,7 @@ __all__ = [
     "read_stereotypes",
     "statistics",
     "stereotypes",
+    "strategies",
     "triplet",
 ]
 
@@ -48,6 +50,6 @@ def __getattr__(name: str) -> Any:
         return import_module("pytest_t2i.limits").limit
     if name in _PROMPTS:
         return getattr(import_module("pytest_t2i.prompts"), name)
-    if name in {"metrics", "statistics"}:
+    if name in {"metrics", "statistics", "strategies"}:
         return import_module(f"pytest_t2i.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
     parser.add_argument("--version", action="version", version=f"pytest-t2i {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_listing, _report, _plan, _sample, _agreement, _label):
+    for add in (_listing, _report, _plan, _sample, _agreement, _label, _hunt):
         add(commands)
     parsed = vars(parser.parse_args(arguments))
     parsed.pop("command")
@@ -69,6 +69,14 @@ def share(text: str) -> float:
     if value >= 1.0:
         raise argparse.ArgumentTypeError(f"expected a number above 0 and below 1, got {text}")
     return value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names separated by commas, each once, for argparse."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not found:
+        raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")
+    return found
 
 
 def budget(text: str) -> tuple[float, str]:
@@ -166,3 +174,42 @@ def _label(commands: Any) -> None:
     command.add_argument("--port", type=int, default=0, help="default: a free one")
     command.add_argument("--model", default="", help="model that made the images, kept with labels")
     command.set_defaults(run=("label", "run"))
+
+
+def _hunt(commands: Any) -> None:
+    command = commands.add_parser("hunt", help="find the most biased combinations of words")
+    command.add_argument("--model", required=True, metavar="NAME", help="as for --t2i-model")
+    command.add_argument(
+        "--axes", type=names, default=(), metavar="A,B,C", help="axes to take words from"
+    )
+    command.add_argument("--axes-file", type=Path, metavar="FILE", help="TOML file of own axes")
+    command.add_argument(
+        "--template", action="append", default=[], metavar="TEXT",
+        help='a beginning to try, such as "a portrait of a person"; may be repeated',
+    )  # fmt: skip
+    command.add_argument(
+        "--words", type=positive, default=3, metavar="N", help="most words of a combination (3)"
+    )
+    command.add_argument(
+        "--images", type=positive, default=2000, metavar="N", help="images in all (2000)"
+    )
+    command.add_argument(
+        "--beyond", type=share, default=0.5, metavar="X", help="bias to look for (0.5)"
+    )
+    command.add_argument(
+        "--held-out", type=positive, default=30, metavar="N",
+        help="images that confirm each finding (30)",
+    )  # fmt: skip
+    command.add_argument(
+        "--confidence", type=level, default=0.95, metavar="LEVEL", help="of findings (0.95)"
+    )
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the hunt (0)")
+    command.add_argument("--detector", metavar="NAME", help="default: what suits the model")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (auto)")
+    command.add_argument(
+        "--store", type=Path, default=Path(".t2i"), metavar="DIR", help="images (.t2i)"
+    )
+    command.add_argument(
+        "--out", type=Path, default=Path("hunt.json"), metavar="FILE", help="result (hunt.json)"
+    )
+    command.set_defaults(run=("hunt", "run"))

@@ -5,7 +5,13 @@ Word lists are TOML beside them.
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
-from pytest_t2i.prompts.intersections import Intersection, Part, combination, intersection
+from pytest_t2i.prompts.intersections import (
+    Intersection,
+    Part,
+    combination,
+    intersection,
+    templates,
+)
 from pytest_t2i.prompts.references import Reference, read_reference
 from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read_stereotypes
 
@@ -25,5 +31,6 @@ __all__ = [
     "read_axes",
     "read_reference",
     "read_stereotypes",
+    "templates",
     "triplet",
 ]

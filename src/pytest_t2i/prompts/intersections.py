@@ -15,6 +15,11 @@ from pytest_t2i.prompts.axes import Axis
 from pytest_t2i.prompts.grammar import swap_person, with_article
 
 PERSON = re.compile(r"\bperson\b")
+ARTICLE = re.compile(r"\b[Aa]n? $")
+ALONE = "{word}"
+"""Template of an axis whose concepts are templates themselves."""
+TEMPLATE = "template"
+"""Name of the axis of templates."""
 FEWEST = 2
 """Axes that can be crossed."""
 
@@ -36,6 +41,8 @@ def combination(parts: Sequence[Part]) -> Prompt:
     >>> combination([Part(axes.nationality, "Indian"), Part(axes.place, "museum")]).text
     'a photo of one real Indian person at the museum'
 
+    An axis of templates (``templates``) gives the prompt its beginning, wherever it stands.
+
     Raises ConfigurationError for no part, an axis named twice, and a template without one "person".
     """
     if not parts:
@@ -51,6 +58,24 @@ def combination(parts: Sequence[Part]) -> Prompt:
         ", ".join(one.concept for one in parts),
         parts=tuple((one.axis.name, one.concept) for one in parts),
     )
+
+
+def templates(*texts: str) -> Axis:
+    """Several beginnings of a prompt as an axis of its own, to be combined with others.
+
+    Each text holds the word "person" once; what stands before it begins the prompt, what stands
+    after it ends the prompt.
+
+    >>> from pytest_t2i import axes
+    >>> portrait = Part(templates("a portrait of a person"), "a portrait of a person")
+    >>> combination([Part(axes.nationality, "Indian"), portrait]).text
+    'a portrait of an Indian person'
+
+    Raises ConfigurationError for no text, and for one without "person".
+    """
+    for text in texts:
+        _around_person(TEMPLATE, text)
+    return Axis(TEMPLATE, ALONE, texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +138,14 @@ def _crossed(names: Sequence[str]) -> str:
 
 
 def _text(parts: Sequence[Part]) -> str:
-    beginning, after = "", ""
+    beginning, after, ending = "", "", ""
     before: list[tuple[str, str]] = []
-    for axis, concept in parts:
-        head, tail = _around_person(axis)
+    # A beginning that is asked for stands before one that comes with an axis.
+    for axis, concept in sorted(parts, key=lambda one: one.axis.template != ALONE):
+        if axis.template == ALONE:
+            beginning, ending = _around_person(axis.name, concept)
+            continue
+        head, tail = _around_person(axis.name, axis.template)
         if "{" in head:
             before.append((head, concept))
         else:
@@ -126,17 +155,27 @@ def _text(parts: Sequence[Part]) -> str:
             after += joint + _filled(tail, concept)
     words = " ".join(concept for _, concept in before)
     if not beginning:
-        beginning = _filled(before[0][0], words)
-        return f"{beginning}person{after}"
-    return f"{beginning}{words}{' ' if words else ''}person{after}"
+        beginning, words = _filled(before[0][0], words), ""
+    return f"{_joined(beginning, words)}person{after}{ending}"
 
 
-def _around_person(axis: Axis) -> tuple[str, str]:
-    pieces = PERSON.split(axis.template)
+def _joined(beginning: str, words: str) -> str:
+    if not words:
+        return beginning
+    article = ARTICLE.search(beginning)
+    if article is None:
+        return f"{beginning}{words} "
+    fitting = with_article(words)
+    if article[0].startswith("A"):
+        fitting = fitting[0].upper() + fitting[1:]
+    return f"{beginning[: article.start()]}{fitting} "
+
+
+def _around_person(name: str, template: str) -> tuple[str, str]:
+    pieces = PERSON.split(template)
     if len(pieces) != FEWEST:
         raise ConfigurationError(
-            f"axis {axis.name!r}: to be crossed, a template holds the word person once, "
-            f"got template={axis.template!r}"
+            f"axis {name!r}: to be crossed, a template holds the word person once, got {template=}"
         )
     return pieces[0], pieces[1]
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_t2i import axes, intersection
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.prompts import Axis, Part, combination
+from pytest_t2i.prompts import Axis, Part, combination, templates
 
 PART = {axis.name: axis for axis in axes}
 
@@ -68,3 +68,40 @@ def test_what_cannot_be_crossed_is_told():
         intersection(axes.place, Axis("pet", "a photo of {a word}", ("dog",)))
     with pytest.raises(ConfigurationError, match="at least one concept"):
         combination([])
+
+
+PORTRAIT = "a portrait of a person"
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "text"),
+    [
+        (PORTRAIT, {"nationality": "Indian"}, "a portrait of an Indian person"),
+        (PORTRAIT, {"place": "gym"}, "a portrait of a person at the gym"),
+        (
+            "A person, in oils",
+            {"nationality": "Indian", "object": "cup"},
+            "An Indian person with a cup, in oils",
+        ),
+    ],
+)
+def test_a_template_gives_the_beginning_and_the_end(template, words, text):
+    parts = [Part(PART[name], word) for name, word in words.items()]
+    begun = Part(templates(template), template)
+    assert combination([*parts, begun]).text == combination([begun, *parts]).text == text
+
+
+def test_a_template_alone_is_a_prompt():
+    assert combination([Part(templates(PORTRAIT), PORTRAIT)]).text == PORTRAIT
+
+
+def test_the_article_of_a_beginning_fits_the_first_word():
+    walking = Axis("hobby", "a photo of a person who likes {word}", ("chess",))
+    parts = [Part(walking, "chess"), Part(PART["nationality"], "Iranian")]
+    assert combination(parts).text == "a photo of an Iranian person who likes chess"
+
+
+@pytest.mark.parametrize("text", ["a portrait", "a person and a person"])
+def test_a_template_names_a_person_once(text):
+    with pytest.raises(ConfigurationError, match="the word person once"):
+        templates(text)
