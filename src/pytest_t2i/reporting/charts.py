@@ -116,7 +116,7 @@ def prompts_by_axis(record: RunRecord) -> dict[str, list[PromptRecord]]:
     """Prompts of each axis, from most male to most female; those without a score last."""
     groups: dict[str, list[PromptRecord]] = {}
     for prompt in record.prompts:
-        groups.setdefault(prompt.axis, []).append(prompt)
+        groups.setdefault(prompt.axis.replace("-x-", " \u00d7 "), []).append(prompt)
     for prompts in groups.values():
         prompts.sort(key=_place)
     return groups
