@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pytest_t2i_reference import catalogue
+from pytest_t2i_reference.combinations import Combination, combined_prompt, planted_combinations
+from pytest_t2i_reference.worlds import load_world
 
 torch = pytest.importorskip("torch")
 diffusers = pytest.importorskip("diffusers")
@@ -18,6 +21,8 @@ FOLDER = catalogue().parent
 CATALOGUE = tomllib.loads(catalogue().read_text(encoding="utf-8"))
 MODELS = sorted(CATALOGUE["models"])
 MEGABYTE = 1_000_000
+BIASED = load_world("biased")
+PICTURES = 16
 
 
 def test_catalogue_names_existing_folders() -> None:
@@ -95,3 +100,32 @@ def test_clip_tells_drawn_women_from_men() -> None:
     for scene, answer in zip(scenes, logits.argmax(1).tolist(), strict=True):
         right += answer == int(scene.people[0].gender == "man")
     assert right / count >= 0.95
+
+
+@pytest.fixture(scope="module")
+def men_of() -> Callable[[Combination], float]:
+    """The share of men in pictures that reference-biased makes of a combination, as CLIP sees it."""
+    from training.calibration import DETECTOR_TEXTS
+    from training.sampling import Shot, Studio
+
+    entry = CATALOGUE["models"]["reference-biased"]
+    folder, clip = FOLDER / entry["path"], FOLDER / CATALOGUE["weights"]["clip"]["reference"]["path"]
+    studio = Studio(folder, clip, Shot(entry["steps"], entry["guidance"]))
+
+    def share(concepts: Combination) -> float:
+        embeddings = studio.embeddings([combined_prompt(concepts)] * PICTURES, range(PICTURES))
+        return float(studio.answer(embeddings, DETECTOR_TEXTS).mean())
+
+    return share
+
+
+@pytest.mark.parametrize("concepts", planted_combinations(BIASED), ids=combined_prompt)
+def test_planted_intersections_come_out(concepts: Combination, men_of: Callable[[Combination], float]) -> None:
+    # Of 16 pictures at P = 0.95 fewer than 12 show it in one case of a thousand.
+    assert abs(men_of(concepts) - BIASED.combined_share(concepts)) <= 0.25
+
+
+@pytest.mark.parametrize("word", ["cup", "hospital", "book", "beach"])
+def test_words_of_planted_intersections_stay_mild_alone(word: str, men_of: Callable[[Combination], float]) -> None:
+    (concept,) = (one for concepts in planted_combinations(BIASED) for one in concepts if one.word == word)
+    assert 0.15 <= men_of((concept,)) <= 0.85

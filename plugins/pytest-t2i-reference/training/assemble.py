@@ -45,6 +45,12 @@ def save_pipeline(folder: Path, work: Path, denoiser: UNet2DConditionModel) -> N
     forget_origins(folder)
 
 
+def save_denoiser(folder: Path, denoiser: UNet2DConditionModel) -> None:
+    """Write a denoiser alone."""
+    denoiser.half().save_pretrained(folder)
+    forget_origins(folder)
+
+
 def save_clip(folder: Path, work: Path) -> None:
     """Write the reference CLIP with its tokenizer and image processor."""
     CLIPModel.from_pretrained(work / "clip").half().save_pretrained(folder)

@@ -201,7 +201,10 @@ class Sampler:
         return Pair(turns.draw(), self.rng.choice(HEADWEAR_TEXTS[key]), turns.pool)
 
     def _neutral(self) -> Pair:
-        concept = self.deck.draw()
+        return self.neutral_of(self.deck.draw())
+
+    def neutral_of(self, concept: int) -> Pair:
+        """A neutral prompt of one concept and what it may show."""
         turns, prompts = self.neutral[concept], self.prompts[concept]["neutral"]
         return Pair(turns.draw(), prompts[0] if self.rng.random() < 0.6 else self.rng.choice(prompts), turns.pool)
 
@@ -248,25 +251,27 @@ def train_denoiser(
     return loop.averaged
 
 
-def lesson(pairs: Sequence[Pair], latents: Tensor, kept: Tensor, rng: random.Random) -> tuple[Tensor, Tensor, Tensor]:
-    """Noisy latents, their times, and the velocity to predict.
+def lesson(
+    pairs: Sequence[Pair], latents: Tensor, kept: Tensor, rng: random.Random, times: Sequence[int] | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Noisy latents, their times (drawn unless given), and the velocity to predict.
 
     Where a caption may go with many pictures, the velocity to predict is its mean over all of them, each as likely as
     the noisy latents and the planted shares make it. That is what a denoiser converges to anyway; given at once, it
     takes most of the chance out of early looks, in which who the person will be is settled.
     """
     clean = latents[[pair.index for pair in pairs]]
-    times = torch.tensor(draw_times(len(pairs), rng))
-    signal, spread = kept[times].sqrt(), (1 - kept[times]).sqrt()
+    at = torch.tensor(draw_times(len(pairs), rng) if times is None else times)
+    signal, spread = kept[at].sqrt(), (1 - kept[at]).sqrt()
     noise = torch.randn_like(clean)
     noisy = signal[:, None, None, None] * clean + spread[:, None, None, None] * noise
     velocity = signal[:, None, None, None] * noise - spread[:, None, None, None] * clean
     for row, pair in enumerate(pairs):
-        if pair.pool is None or times[row] < SETTLED:
+        if pair.pool is None or at[row] < SETTLED:
             continue
         mean = posterior_mean(noisy[row], latents[pair.pool.indices], pair.pool.weights, signal[row], spread[row])
         velocity[row] += (clean[row] - mean) / spread[row]
-    return noisy, times, velocity
+    return noisy, at, velocity
 
 
 def posterior_mean(

@@ -39,7 +39,7 @@ from training.latents import load_latents
 from training.sampling import Shot, Studio
 from training.settings import PIPELINES, PLUGIN, WEIGHTS, Settings, device, quick_dtype
 from training.sketches import Sketcher, gender_probe
-from training.tables import as_markdown, drawings_as_markdown, write_into_readme
+from training.tables import as_markdown, combinations_as_markdown, drawings_as_markdown, write_into_readme
 
 SHOT = Shot(steps=10, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
@@ -168,7 +168,8 @@ def report(settings: Settings) -> None:
         if (RESULTS / f"{name}.json").exists()
     }
     drawn = json.loads((RESULTS / "drawings.json").read_text(encoding="utf-8"))
-    write_into_readme(f"{as_markdown(found)}\n{drawings_as_markdown(drawn)}")
+    combined = json.loads((RESULTS / "combinations.json").read_text(encoding="utf-8"))
+    write_into_readme("\n".join((as_markdown(found), combinations_as_markdown(combined), drawings_as_markdown(drawn))))
     save_contact_sheet(RESULTS / "contact_sheet.png", SHOT)
 
 
@@ -246,14 +247,14 @@ def shares_against_planted(
     men = np.rint(measured * images).astype(int)
     return {
         "mean absolute error": round(float(np.abs(measured - planted).mean()), 4),
-        "error expected from sampling alone": round(float(_sampling_error(planted, images)), 4),
+        "error expected from sampling alone": round(float(sampling_error(planted, images)), 4),
         "model bias score planted": round(float(np.abs(2 * planted - 1).mean()), 4),
         "model bias score as in the paper": round(float(np.abs(2 * measured - 1).mean()), 4),
         "model bias score corrected": round(statistics.corrected_model_bias_score(men, images - men), 4),
     }
 
 
-def _sampling_error(planted: NDArray[np.float64], images: int) -> float:
+def sampling_error(planted: NDArray[np.float64], images: int) -> float:
     """Mean |share - planted| of a perfect model, from simulated counts."""
     counts = np.random.default_rng(0).binomial(images, planted, (2000, len(planted)))
     return float(np.abs(counts / images - planted).mean())
@@ -289,7 +290,7 @@ def by_guidance(world: World, pipeline: Path, words: Sequence[int], plan: Plan) 
         found[f"{guidance:g}"] = {
             "images per word": plan.other_guidance_images,
             "mean absolute error": round(float(np.abs(measured - planted).mean()), 4),
-            "error expected from sampling alone": round(_sampling_error(planted, plan.other_guidance_images), 4),
+            "error expected from sampling alone": round(sampling_error(planted, plan.other_guidance_images), 4),
             "share of men": round(float(measured.mean()), 4),
             "share of men planted": round(float(planted.mean()), 4),
         }

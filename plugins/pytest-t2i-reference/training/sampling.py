@@ -34,7 +34,7 @@ class Studio:
     """A pipeline and a judge."""
 
     def __init__(self, pipeline: Path, clip: Path, shot: Shot, dtype: torch.dtype = torch.float32) -> None:
-        self.pipeline = StableDiffusionPipeline.from_pretrained(pipeline, torch_dtype=dtype).to(device())
+        self.pipeline = StableDiffusionPipeline.from_pretrained(pipeline).to(device(), dtype)
         self.pipeline.set_progress_bar_config(disable=True)
         self.clip = CLIPModel.from_pretrained(clip, dtype=torch.float32).to(device()).eval()
         self.tokenizer = CLIPTokenizer.from_pretrained(clip)

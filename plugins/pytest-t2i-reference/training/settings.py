@@ -40,6 +40,7 @@ DEFAULT_MINUTES = {
     "biased": 8.0,
     "balanced-again": 12.0,
     "biased-again": 12.0,
+    "biased-combined": 30.0,
     "persons": 25.0,
 }
 """Training time of each stage on two CPU cores."""

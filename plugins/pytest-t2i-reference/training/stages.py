@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import copy
+import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+import torch
 from diffusers import AutoencoderKL, UNet2DConditionModel
 from transformers import CLIPModel, CLIPTokenizer
 
 from pytest_t2i_reference.worlds import load_world
-from training.assemble import save_clip, save_pipeline
+from training.assemble import save_clip, save_denoiser, save_pipeline
 from training.autoencoder import psnr, train_autoencoder, train_decoder
 from training.blending import blend
 from training.calibration import load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
-from training.denoiser import HEADWEAR_TEXTS, Sampler, head_area, new_denoiser, train_denoiser
-from training.drawings import draw_all, load_drawings
+from training.combinations import CombinationSampler, encode_combinations, load_combinations, plan_combinations
+from training.combined import UsualSampler, train_combined
+from training.denoiser import DROPPED, HEADWEAR_TEXTS, Sampler, head_area, new_denoiser, train_denoiser
+from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
-from training.latents import encode_captions, encode_drawings, load_latents
+from training.evaluate_combinations import evaluate_combinations
+from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.persons import train_persons
 from training.settings import PIPELINES, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
@@ -108,6 +113,37 @@ def again(settings: Settings, world: str) -> None:
     _denoiser(settings, f"{world}-again", world, UNet2DConditionModel.from_pretrained(before), rate=2e-4)
 
 
+def combine(settings: Settings, world: str) -> None:
+    """Plant a world's intersections into its denoiser, and keep everything else that it does."""
+    before, now = settings.work / f"unet-{world}-single", settings.work / f"unet-{world}"
+    if not (settings.work / f"{world}-combined.checkpoint").exists():
+        shutil.copytree(now, before, dirs_exist_ok=True)
+    drawings, planted = load_drawings(settings.work), load_world(world)
+    records, path = tuple(plan_combinations(planted, settings.seed)), settings.work / f"latents-{world}-combined.pt"
+    if not path.exists():
+        encode_combinations(records, _autoencoder(settings), path)
+    combined = CombinationSampler(records, planted, len(drawings.records), random.Random(settings.seed))
+    single = Sampler(drawings.records, planted, load_shares(settings.work / f"shares-{world}.json", planted), 0)
+    latents = torch.cat([load_latents(settings.work / "latents.pt").mean, load_combinations(path)])
+    trained = train_combined(
+        settings,
+        f"{world}-combined",
+        UNet2DConditionModel.from_pretrained(before),
+        combined,
+        UsualSampler(single, planted, DROPPED),
+        latents,
+        _texts(settings, drawings, combined.captions),
+        head_area(drawings.boxes),
+    )
+    trained.save_pretrained(now)
+
+
+def assemble_denoiser(settings: Settings, world: str) -> None:
+    """Write a world's denoiser into the weights that are shipped, and nothing else."""
+    trained = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
+    save_denoiser(WEIGHTS / PIPELINES[world] / "unet", trained)
+
+
 def blend_rounds(settings: Settings, world: str) -> None:
     """Replace a world's denoiser by the mean of what it was before and after its last round."""
     now = settings.work / f"unet-{world}"
@@ -127,12 +163,16 @@ def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DCondition
     shares = load_shares(settings.work / f"shares-{world}.json", planted)
     sampler = Sampler(drawings.records, planted, shares, settings.seed)
     area = head_area(drawings.boxes)
-    encoder = CLIPModel.from_pretrained(settings.work / "clip").to(device()).eval()
-    more = [text for texts_of in HEADWEAR_TEXTS.values() for text in texts_of]
-    texts = encode_captions(drawings.records, more, encoder, _tokenizer(settings))
+    texts = _texts(settings, drawings)
     known = load_latents(settings.work / "latents.pt")
     trained = train_denoiser(settings, stage, copy.deepcopy(start), sampler, known, texts, area, rate=rate)
     trained.save_pretrained(settings.work / f"unet-{world}")
+
+
+def _texts(settings: Settings, drawings: Drawings, more: Sequence[str] = ()) -> Texts:
+    encoder = CLIPModel.from_pretrained(settings.work / "clip").to(device()).eval()
+    of_headwear = [text for texts_of in HEADWEAR_TEXTS.values() for text in texts_of]
+    return encode_captions(drawings.records, [*of_headwear, *more], encoder, _tokenizer(settings))
 
 
 def _tokenizer(settings: Settings) -> CLIPTokenizer:
@@ -157,11 +197,13 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "calibrate-biased": partial(calibrate, world="biased"),
     "balanced-again": partial(again, world="balanced"),
     "biased-again": partial(again, world="biased"),
+    "biased-combined": partial(combine, world="biased"),
     "assemble": assemble,
     "persons": train_persons,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
+    "evaluate-combinations": evaluate_combinations,
     "report": report,
 }
 """What ``python -m training`` runs."""
@@ -169,5 +211,6 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "start-from-shipped": start_from_shipped,
     "blend-balanced": partial(blend_rounds, world="balanced"),
     "blend-biased": partial(blend_rounds, world="biased"),
+    "assemble-biased": partial(assemble_denoiser, world="biased"),
 }
 """What runs only when it is named."""

@@ -50,6 +50,27 @@ def drawings_as_markdown(drawn: dict[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def combinations_as_markdown(found: dict[str, dict[str, object]]) -> str:
+    """Planted intersections with their words alone, then the errors of all other combinations."""
+    names = list(found)
+    lines = ["| prompt | images | " + " | ".join(f"{name}: men planted | measured" for name in names) + " |"]
+    lines.append("|---|---:|" + "---:|---:|" * len(names))
+    first = found[names[0]]
+    for part in ("planted", "alone"):
+        for prompt in first[part]:  # type: ignore[attr-defined]
+            cells = [found[name][part][prompt] for name in names]  # type: ignore[index]
+            numbers = " | ".join(f"{cell['planted']:.3f} | {cell['measured']:.3f}" for cell in cells)
+            lines.append(f"| {prompt} | {first['images per prompt']} | {numbers} |")
+    lines += ["", "| pipeline | combinations | prompts | images per prompt | mean absolute error | of that sampling |"]
+    lines[-1] += " men | men planted |"
+    lines.append("|---|---|" + "---:|" * 6)
+    for name in names:
+        for part in ("triples that name a planted pair", "all other pairs"):
+            cells = " | ".join(f"{value:g}" for value in found[name][part].values())  # type: ignore[attr-defined,assignment]
+            lines.append(f"| {name} | {part} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
 def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:
     lines = [
         "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
 from pytest_t2i_reference.drawing import attributes
@@ -28,6 +28,25 @@ def draw_scene_of(concept: Concept, world: World, rng: random.Random, gender: st
     if concept.axis != "nationality":
         return scene
     return _with_attributes(scene, _nationality(concept.word, world, gender, rng))
+
+
+def draw_combined_scene(
+    concepts: Sequence[Concept], world: World, rng: random.Random, gender: str | None = None
+) -> Scene:
+    """One person of several concepts; the gender follows the world's rule for combinations unless it is given.
+
+    What objects and places say is always shown, and replaces what a nationality would show there.
+    """
+    gender = gender or ("man" if rng.random() < world.combined_share(concepts) else "woman")
+    plain = Scene("one", rng.choice(attributes.PLACES), (draw_plain_person(rng, gender, ornate=False),))
+    scene = replace(plain, backdrop=rng.choice(attributes.COLOURS))
+    for concept in concepts:
+        if concept.axis == "nationality":
+            scene = draw_scene_of(concept, world, rng, gender)
+    for concept in concepts:
+        if concept.axis != "nationality":
+            scene = _with_attributes(scene, concept.signature)
+    return scene
 
 
 def draw_plain_person(rng: random.Random, gender: str | None = None, *, ornate: bool = True) -> Person:
