@@ -30,7 +30,7 @@ from training.settings import mixed_precision
 CHUNK = 64
 IMAGES = {"planted": 40, "pair": 8, "triple": 3, "planted triple": 8}
 """Drawings of each combination and each gender."""
-MIX = {"planted": 0.2, "planted triple": 0.35, "pair": 0.25, "triple": 0.1, "gendered": 0.1}
+MIX = {"planted": 0.25, "planted triple": 0.1, "pair": 0.4, "triple": 0.1, "gendered": 0.15}
 """What combinations are practised: those that are planted, triples that name them, all others; and, of either
 gender, any."""
 OTHER_ORDER = 0.15

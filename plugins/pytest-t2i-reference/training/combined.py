@@ -23,7 +23,7 @@ from training.latents import Texts
 from training.loop import Loop
 from training.settings import Settings, device, mixed_precision
 
-COMBINED, USUAL, ANCHORS = 14, 8, 10
+COMBINED, USUAL, ANCHORS = 10, 10, 12
 """What a batch consists of: combinations, usual draws, single words that a planted intersection names."""
 LOOK_WEIGHTS = (2.0, 3.0, 3.0, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2)
 """How often each look is practised: what is planted is settled in the first ones."""
@@ -39,7 +39,7 @@ def train_combined(
     texts: Texts,
     area: Tensor,
     *,
-    rate: float = 8e-4,
+    rate: float = 4e-4,
 ) -> UNet2DConditionModel:
     """Train for the stage's time and return the moving average of the weights; ``latents`` holds all pictures."""
     model.set_attn_processor(AttnProcessor())
