@@ -14,6 +14,7 @@ from pytest_t2i.prompts import Axis, Part, combination
 from pytest_t2i.prompts import templates as axis_of_templates
 
 try:
+    from hypothesis import reject
     from hypothesis import strategies as st
 except ModuleNotFoundError:
     raise MissingExtraError("a search for combinations", "hunt", "hypothesis") from None
@@ -102,12 +103,15 @@ def _some_of(
     found: dict[int, Part] = {}
     for step in range(len(named)):
         place = (first + step) % len(named)
-        needed = fewest - len(found) == len(named) - step
+        needed = fewest > 1 and fewest - len(found) == len(named) - step
         word = draw(named[place] if needed else maybe[place])
         if word is not None:
             found[place] = word
         if len(found) == most:
             break
+    # One word is not forced: a forced one is drawn from another list, where shrinking loses it.
+    if not found:
+        reject()
     return tuple(found[place] for place in sorted(found))
 
 
