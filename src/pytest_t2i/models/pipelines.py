@@ -221,7 +221,8 @@ def settle(pipeline: Any, device: torch.device) -> None:
 
     oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
     (also the faster one); the decoder takes one image at a time. With MKL_CBWR (devices.py) and
-    a lone request made twice, the tiny models of all four families agree exactly on the CPU.
+    a lone request made twice, the tiny models of all four families agree exactly on a CPU with
+    AVX-512; on one with AVX2 alone a guided SDXL differs by 1 of 255.
     """
     # A watermark would depend on whether invisible-watermark happens to be installed.
     if getattr(pipeline, "watermark", None) is not None:

@@ -63,7 +63,7 @@ def test_obeys_the_protocols(family):
 @pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_picture_does_not_depend_on_its_batch(family, guided):
-    """Bit for bit on most processors; on others a batch is rounded otherwise, by 1 of 255."""
+    """Bit for bit on processors with AVX-512; others may round a batch otherwise, by 1 of 255."""
     guidance = guidance_of(family) if guided else {"flux": None}.get(family.name, 1.0)
     asked = requests(16, settings(guidance=guidance))
     tested = model(family.write)
