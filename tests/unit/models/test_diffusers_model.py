@@ -63,7 +63,7 @@ def test_obeys_the_protocols(family):
 @pytest.mark.parametrize("guided", [False, True], ids=["unguided", "guided"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_picture_does_not_depend_on_its_batch(family, guided):
-    """Bit for bit on processors with AVX-512; others may round a batch otherwise, by 1 of 255."""
+    """Bit for bit with MKL and AVX-512; the largest difference allowed elsewhere is 1 of 255."""
     guidance = guidance_of(family) if guided else {"flux": None}.get(family.name, 1.0)
     asked = requests(16, settings(guidance=guidance))
     tested = model(family.write)
@@ -74,7 +74,10 @@ def test_picture_does_not_depend_on_its_batch(family, guided):
         for batched in (threes, sixteen)
         for a, b in zip(alone, batched, strict=False)
     )
-    assert largest <= 1
+    exact = (
+        torch.backends.mkl.is_available() and "AVX512" in torch.backends.cpu.get_cpu_capability()
+    )
+    assert largest <= (0 if exact else 1)
     assert np.ptp(pixels(alone[0])) > 0
 
 
