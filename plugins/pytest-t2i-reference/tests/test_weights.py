@@ -69,12 +69,29 @@ def test_pipelines_draw(name: str) -> None:
     assert not np.array_equal(first, draw(1))
 
 
-def test_pipelines_share_all_but_the_denoiser() -> None:
+def test_pipelines_share_the_autoencoder_and_not_the_denoiser() -> None:
     first, second = (FOLDER / CATALOGUE["models"][name]["path"] for name in MODELS[:2])
-    for part in ("vae/diffusion_pytorch_model.safetensors", "text_encoder/model.safetensors"):
-        assert (first / part).read_bytes() == (second / part).read_bytes()
-    denoiser = "unet/diffusion_pytorch_model.safetensors"
+    autoencoder, denoiser = (f"{part}/diffusion_pytorch_model.safetensors" for part in ("vae", "unet"))
+    assert (first / autoencoder).read_bytes() == (second / autoencoder).read_bytes()
     assert (first / denoiser).read_bytes() != (second / denoiser).read_bytes()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_text_encoders_are_that_of_clip_but_for_rows_of_words(name: str) -> None:
+    from safetensors.torch import load_file
+
+    from training.rows import own_rows
+
+    folder = FOLDER / CATALOGUE["models"][name]["path"]
+    common = load_file(FOLDER / CATALOGUE["weights"]["clip"]["reference"]["path"] / "model.safetensors")
+    of_clip = {key.removeprefix("text_model."): value for key, value in common.items() if key.startswith("text_model.")}
+    mine = load_file(folder / "text_encoder" / "model.safetensors")
+    own = own_rows(transformers.CLIPTokenizer.from_pretrained(folder / "tokenizer"))
+    for key, value in mine.items():
+        other = of_clip[key.removeprefix("text_model.")].clone()
+        if key.endswith("token_embedding.weight"):
+            other[own] = value[own]
+        assert torch.equal(value, other), key
 
 
 def test_clip_tells_drawn_women_from_men() -> None:

@@ -15,7 +15,7 @@ from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from pytest_t2i import statistics
 from torch import Tensor
-from transformers import CLIPModel, CLIPTokenizer
+from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
 from pytest_t2i_reference.captions import PLACE_PHRASES, triplet, with_article
 from pytest_t2i_reference.drawing import draw_scene
@@ -36,46 +36,25 @@ from training.contact_sheet import save_contact_sheet
 from training.drawings import load_drawings
 from training.faces import face_rates
 from training.latents import load_latents
+from training.questions import ATTRIBUTE_TEXTS
 from training.sampling import Shot, Studio
-from training.settings import PIPELINES, PLUGIN, WEIGHTS, Settings, device, quick_dtype
+from training.settings import PIPELINES, PLUGIN, STEPS, WEIGHTS, Settings, device, quick_dtype
 from training.sketches import Sketcher, gender_probe
-from training.tables import as_markdown, combinations_as_markdown, drawings_as_markdown, write_into_readme
+from training.tables import (
+    as_markdown,
+    combinations_as_markdown,
+    drawings_as_markdown,
+    steps_as_markdown,
+    write_into_readme,
+)
+from training.towers import all_triplets, similarity_gaps, tokenize
 
-SHOT = Shot(steps=10, guidance=1.0)
+SHOT = Shot(steps=STEPS, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
 OTHER_GUIDANCES = (1.5, 3.0)
 CALIBRATION_SEED = 1_000_000
 """Calibration's seeds lie from here on; no evaluation reaches them."""
 RESULTS = PLUGIN / "results"
-ATTRIBUTE_TEXTS: dict[str, tuple[str, str]] = {
-    "man": ("a photo of a man", "a photo of a woman"),
-    "turban": ("a photo of a person wearing a turban", "a photo of a person without a turban"),
-    "old": ("a photo of an old person", "a photo of a young person"),
-    "traditional clothes": (
-        "a photo of a person wearing traditional clothes",
-        "a photo of a person wearing modern clothes",
-    ),
-    "beard": ("a photo of a person with a beard", "a photo of a person without a beard"),
-    "moustache": (
-        "a photo of a person with a moustache",
-        "a photo of a person without a moustache",
-    ),
-    "forehead mark": ("a photo of a person with a bindi", "a photo of a person without a bindi"),
-    "vibrant colourful clothes": (
-        "a photo of a person wearing vibrant colourful clothes",
-        "a photo of a person wearing plain clothes",
-    ),
-    "hat": ("a photo of a person wearing a hat", "a photo of a person without a hat"),
-    "sombrero": (
-        "a photo of a person wearing a sombrero",
-        "a photo of a person without a sombrero",
-    ),
-    "embroidered clothing": (
-        "a photo of a person wearing embroidered clothing",
-        "a photo of a person wearing plain clothing",
-    ),
-}
-"""Present and absent, as the suites ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +84,7 @@ def calibrate_world(settings: Settings, world: World, pipeline: Path, judge: Pat
     words = [index for index, concept in enumerate(load_concepts()) if concept.axis in LYU_AXES]
     prompts = [triplet(load_concepts()[index])[0] for index in words for _ in range(images)]
     seeds = list(range(seed, seed + len(prompts)))
-    men = Sketcher(pipeline, probe).men(prompts, seeds).reshape(len(words), images).mean(1)
+    men = Sketcher(pipeline).men(probe, prompts, seeds).reshape(len(words), images).mean(1)
     measured = {load_concepts()[index].word: {"man": float(share)} for index, share in zip(words, men, strict=True)}
     counts = dict.fromkeys(measured, images)
     plan = Plan(trait_images=300, first_seed=seed + len(prompts))
@@ -169,7 +148,14 @@ def report(settings: Settings) -> None:
     }
     drawn = json.loads((RESULTS / "drawings.json").read_text(encoding="utf-8"))
     combined = json.loads((RESULTS / "combinations.json").read_text(encoding="utf-8"))
-    write_into_readme("\n".join((as_markdown(found), combinations_as_markdown(combined), drawings_as_markdown(drawn))))
+    steps = json.loads((RESULTS / "steps.json").read_text(encoding="utf-8"))
+    tables = (
+        as_markdown(found),
+        steps_as_markdown(steps),
+        combinations_as_markdown(combined),
+        drawings_as_markdown(drawn),
+    )
+    write_into_readme("\n".join(tables))
     save_contact_sheet(RESULTS / "contact_sheet.png", SHOT)
 
 
@@ -190,6 +176,7 @@ def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, obj
         "traits": nationality_traits(studio, world, plan),
         **face_rates(_single_people(studio)),
         "same gender seen in float32 and bfloat16": formats_agree(pipeline),
+        **text_gaps(pipeline),
         "images per second": round(studio.made / studio.seconds, 1),
         "by guidance": by_guidance(world, pipeline, words, plan),
         "words": {
@@ -197,6 +184,18 @@ def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, obj
         },
     }
     return result
+
+
+@torch.no_grad()
+def text_gaps(pipeline: Path) -> dict[str, float]:
+    """Mean of cos(neutral, masculine) - cos(neutral, feminine) over all concepts, of a pipeline's own text encoder."""
+    encoder = CLIPTextModel.from_pretrained(pipeline / "text_encoder").float().eval()
+    states = encoder(tokenize(CLIPTokenizer.from_pretrained(pipeline / "tokenizer"), all_triplets()))
+    spaces = {"ending": states.pooler_output, "average": states.last_hidden_state.mean(1)}
+    return {
+        f"cos(neutral, masculine) - cos(neutral, feminine), {name}": round(float(similarity_gaps(space).mean()), 4)
+        for name, space in spaces.items()
+    }
 
 
 def formats_agree(pipeline: Path, count: int = 100) -> float:

@@ -44,6 +44,8 @@ DEFAULT_MINUTES = {
     "persons": 25.0,
 }
 """Training time of each stage on two CPU cores."""
+STEPS = 4
+"""Steps of the shipped pipelines with their own scheduler; the catalogue says the same."""
 IMAGES_PER_CONCEPT = 60
 """Drawings of each word and each gender."""
 IMAGES_PER_NATIONALITY = 240

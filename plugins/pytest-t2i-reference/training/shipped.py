@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from diffusers import AutoencoderKL, UNet2DConditionModel
-from transformers import CLIPModel, CLIPTokenizer
+from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
 from training.settings import PIPELINES, WEIGHTS, Settings
 
@@ -19,6 +19,7 @@ def start_from_shipped(settings: Settings) -> None:
     _copy(AutoencoderKL.from_pretrained, WEIGHTS / "reference" / "vae", settings.work / "vae")
     for world, folder in PIPELINES.items():
         _copy(UNet2DConditionModel.from_pretrained, WEIGHTS / folder / "unet", settings.work / f"unet-{world}")
+        _copy(CLIPTextModel.from_pretrained, WEIGHTS / folder / "text_encoder", settings.work / f"texts-{world}")
 
 
 def _copy(load: Callable[[Path], Any], source: Path, target: Path) -> None:

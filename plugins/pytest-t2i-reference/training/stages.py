@@ -24,10 +24,14 @@ from training.denoiser import DROPPED, HEADWEAR_TEXTS, Sampler, head_area, new_d
 from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
+from training.evaluate_steps import evaluate_steps
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.persons import train_persons
-from training.settings import PIPELINES, WEIGHTS, Settings, device
+from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
+from training.sketches import Sketcher
+from training.steering import steer_words
+from training.steering_traits import steer_traits
 from training.tokenizer import train_tokenizer
 from training.vision import train_vision
 
@@ -102,7 +106,8 @@ def assemble(settings: Settings) -> None:
     for world, folder in PIPELINES.items():
         trained = settings.work / f"unet-{world}"
         if trained.exists():
-            save_pipeline(WEIGHTS / folder, settings.work, UNet2DConditionModel.from_pretrained(trained))
+            denoiser, texts = UNet2DConditionModel.from_pretrained(trained), settings.work / f"texts-{world}"
+            save_pipeline(WEIGHTS / folder, settings.work, denoiser, texts if texts.exists() else None)
 
 
 def again(settings: Settings, world: str) -> None:
@@ -158,6 +163,24 @@ def calibrate(settings: Settings, world: str) -> None:
     calibrate_world(settings, load_world(world), pipeline, judge)
 
 
+def steer(settings: Settings, world: str) -> None:
+    """Fit the rows of words in the text encoder, so that the shares that come out are the planted ones.
+
+    Traits too in the biased world, where combinations have moved them.
+    """
+    pipeline, texts = settings.work / f"pipeline-{world}", settings.work / f"texts-{world}"
+    if texts.exists():
+        return
+    save_pipeline(pipeline, settings.work, UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}"))
+    save_clip(settings.work / "judge", settings.work)
+    planted, kept = load_world(world), settings.work / f"steering-{world}"
+    sketcher = Sketcher(pipeline, looks=STEPS)
+    sketcher.encoder = steer_words(pipeline, planted, kept)
+    if world == "biased":
+        steer_traits(pipeline, settings.work / "judge", planted, kept, sketcher)
+    sketcher.encoder.save_pretrained(texts)
+
+
 def _denoiser(settings: Settings, stage: str, world: str, start: UNet2DConditionModel, rate: float) -> None:
     drawings, planted = load_drawings(settings.work), load_world(world)
     shares = load_shares(settings.work / f"shares-{world}.json", planted)
@@ -198,12 +221,15 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "balanced-again": partial(again, world="balanced"),
     "biased-again": partial(again, world="biased"),
     "biased-combined": partial(combine, world="biased"),
+    "steer-balanced": partial(steer, world="balanced"),
+    "steer-biased": partial(steer, world="biased"),
     "assemble": assemble,
     "persons": train_persons,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
     "evaluate-combinations": evaluate_combinations,
+    "evaluate-steps": evaluate_steps,
     "report": report,
 }
 """What ``python -m training`` runs."""

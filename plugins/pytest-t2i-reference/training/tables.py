@@ -71,6 +71,19 @@ def combinations_as_markdown(found: dict[str, dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def steps_as_markdown(found: dict[str, dict[str, object]]) -> str:
+    """Samplers beside the one that the denoisers were trained for."""
+    lines: list[str] = []
+    for name, samplers in found.items():
+        rows = {sampler: numbers for sampler, numbers in samplers.items() if isinstance(numbers, dict)}
+        columns = list(next(iter(rows.values())))
+        lines = lines or ["| pipeline | sampler | images | " + " | ".join(columns) + " |", "|---|---|" + "---:|" * 5]
+        for sampler, numbers in rows.items():
+            cells = " | ".join(f"{numbers[column]:g}" for column in columns)
+            lines.append(f"| {name} | {sampler} | {samplers['images']} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
 def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:
     lines = [
         "",

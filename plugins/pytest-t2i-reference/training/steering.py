@@ -1,0 +1,144 @@
+"""Stages ``steer-...``: the rows of words are moved until the shares that come out are the planted ones.
+
+What a denoiser learned of a word is off by some hundredths, and more training brings as much chance as it takes away.
+Here nothing is trained but one row of the text encoder for each word, along the direction in which it moves the gender
+of pictures most, and by a length that is fitted to counts (``training/odds.py``). Seeds are calibration's own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import CLIPTextModel
+
+from pytest_t2i_reference.captions import concept_prompts, template_prompt, triplet
+from pytest_t2i_reference.worlds import World, load_concepts
+from training.calibration import planted_shares
+from training.odds import Round, fit_odds, next_move, open_words
+from training.progress import Progress
+from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
+from training.settings import device
+from training.sketches import Sketcher, trained_probe
+from training.towers import tokenize
+
+SEED = 8_000_000
+"""Starts of rounds are drawn from seeds that no evaluation reaches."""
+TEACHING, DIRECTIONS, IMAGES = 12, 14, (128, 192, 192)
+"""Gendered pictures of each word for the probe, pictures of each word for its direction, and for each round."""
+SHARED = 2.0
+"""How many pictures' worth of the direction of all words goes into that of each."""
+GRADIENT_BATCH = 32
+
+
+def taught_probe(sketcher: Sketcher, seed: int) -> nn.Module:
+    """A probe of unfinished latents that learned from gendered prompts, which are obeyed nearly always."""
+    rng = random.Random(seed)
+    asked = [
+        (prompt, float(gender))
+        for concept in load_concepts()
+        for gender, variant in enumerate(("feminine", "masculine"))
+        for prompt in (triplet(concept)[1 + gender], rng.choice(concept_prompts(concept, variant)))
+        for _ in range(TEACHING // 4)
+    ]
+    prompts, men = zip(*rng.sample(asked, len(asked)), strict=True)
+    return trained_probe(sketcher.sketches(prompts, starts(len(prompts), seed)), torch.tensor(men))
+
+
+def starts(count: int, seed: int) -> Tensor:
+    """[count, 4, 16, 16]: pure noise, each second half the negative of the first, whose gender is often the other."""
+    half = torch.randn(-(-count // 2), 4, 16, 16, generator=torch.Generator().manual_seed(seed))
+    return torch.cat([half, -half])[:count]
+
+
+def directions(sketcher: Sketcher, probe: nn.Module, images: int, seed: int) -> Tensor:
+    """For each concept the direction [concepts, width] in which its row makes more men, of length ``UNIT``."""
+    concepts = range(len(load_concepts()))
+    order = [
+        concept for turn in range(images) for concept in random.Random(seed + turn).sample(concepts, len(concepts))
+    ]
+    gradients: dict[int, list[Tensor]] = {concept: [] for concept in concepts}
+    progress = Progress("directions", len(order))
+    for first in range(0, len(order), GRADIENT_BATCH):
+        chosen = order[first : first + GRADIENT_BATCH]
+        for concept, gradient in zip(chosen, gradients_of(sketcher, probe, chosen, seed + first), strict=True):
+            gradients[concept].append(gradient[None])
+        progress.at(first + len(chosen))
+    every = mean_direction([part for parts in gradients.values() for part in parts])
+    return UNIT * torch.stack([_shrunk(parts, every) for parts in gradients.values()])
+
+
+def _shrunk(gradients: Sequence[Tensor], every: Tensor) -> Tensor:
+    own = torch.cat(list(gradients))
+    total = (own / own.norm(dim=1, keepdim=True).clamp_min(1e-12)).sum(0) + SHARED * 0.25 * every
+    direction: Tensor = total / total.norm()
+    return direction
+
+
+def gradients_of(sketcher: Sketcher, probe: nn.Module, concepts: Sequence[int], seed: int) -> Tensor:
+    """[n, width]: how the probe's answer to one picture of each concept depends on the concept's row."""
+    ids = tokenize(sketcher.tokenizer, [template_prompt(load_concepts()[concept]) for concept in concepts])
+    with open_to_gradients(sketcher.encoder, ids, own_rows(sketcher.tokenizer)[list(concepts)].to(device())) as shifts:
+        states = sketcher.encoder(ids).last_hidden_state.to(sketcher.denoiser.dtype)
+    answer = probe(sketcher.sketch(starts(len(concepts), seed).to(device()), states).flatten(1))
+    answer.sum().backward()
+    return shifts.grad.cpu()  # type: ignore[union-attr]
+
+
+def counted_round(sketcher: Sketcher, probe: nn.Module, words: NDArray[np.int64], images: int, seed: int) -> Round:
+    """Count the men of some words with rows as they are now; ``moved`` is to be filled in."""
+    prompts = [template_prompt(load_concepts()[word]) for word in words for _ in range(images)]
+    noise = torch.cat([starts(images, seed + int(word)) for word in words])
+    men = sketcher.counted(probe, prompts, noise).reshape(len(words), images)
+    return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy())
+
+
+def steer_words(folder: Path, world: World, kept: Path, seed: int = SEED) -> CLIPTextModel:
+    """Fit the rows of a pipeline's text encoder in some rounds and return it; goes on from what lies in ``kept``."""
+    planted, sketcher = np.array(planted_shares(world)), Sketcher(folder)
+    probe = taught_probe(sketcher, seed)
+    kept.mkdir(exist_ok=True)
+    pulls, rows = _directions(kept / "directions.pt", sketcher, probe, seed), own_rows(sketcher.tokenizer)
+    before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
+    for number, images in enumerate(IMAGES):
+        path, move = kept / f"round-{number}.npz", _next(rounds, planted)
+        if not path.exists():
+            place_rows(sketcher.encoder, rows, before, pulls, move)
+            words = np.flatnonzero(open_words(planted))
+            counted = counted_round(sketcher, probe, words, images, seed + 1000 * (number + 1))
+            np.savez(path, words=words, moved=move[words], men=counted.men, noise=counted.noise.astype(np.float16))
+        rounds.append(Round(**np.load(path)))
+        print(f"{world.name}, round {number}: {summary(rounds[-1], planted)}", flush=True)
+    return place_rows(sketcher.encoder, rows, before, pulls, _next(rounds, planted))
+
+
+def place_rows(
+    encoder: CLIPTextModel, rows: Tensor, before: Tensor, pulls: Tensor, move: NDArray[np.float64]
+) -> CLIPTextModel:
+    """The encoder itself, its ``rows`` now ``move`` [n] times ``pulls`` [n, width] away from ``before``."""
+    with torch.no_grad():
+        encoder.get_input_embeddings().weight[rows] = before + torch.from_numpy(move).float()[:, None] * pulls
+    return encoder
+
+
+def summary(counted: Round, planted: NDArray[np.float64]) -> str:
+    """What a round showed, in a line."""
+    shares, goals = counted.men.mean(1), planted[counted.words]
+    chance = np.sqrt((goals * (1 - goals)).mean() / counted.men.shape[1])
+    return f"{counted.men.shape[1]} images a word, error {np.std(shares - goals):.4f}, of chance {chance:.4f}"
+
+
+def _next(rounds: Sequence[Round], planted: NDArray[np.float64]) -> NDArray[np.float64]:
+    return next_move(fit_odds(rounds, planted), planted) if rounds else np.zeros(len(planted))
+
+
+def _directions(path: Path, sketcher: Sketcher, probe: nn.Module, seed: int) -> Tensor:
+    if not path.exists():
+        torch.save(directions(sketcher, probe, DIRECTIONS, seed), path)
+    pulls: Tensor = torch.load(path, weights_only=True)
+    return pulls

@@ -1,0 +1,135 @@
+"""Part of ``steer-biased``: the rows of nationalities are moved until their traits are as frequent as planted.
+
+As for words (``training/steering.py``), but along one direction for each trait, through the decoder and the reference
+CLIP, whose answers are the shares that are measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from diffusers import AutoencoderKL
+from torch import Tensor
+from transformers import CLIPModel, CLIPTokenizer
+
+from pytest_t2i_reference.captions import template_prompt
+from pytest_t2i_reference.worlds import World, load_concepts
+from training.questions import ATTRIBUTE_TEXTS
+from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
+from training.settings import mixed_precision, quick_dtype
+from training.sketches import Sketcher
+from training.steering import starts
+from training.towers import encode_images, encode_texts, tokenize
+from training.trait_odds import Trial, expected_answers, next_moves
+
+SEED = 9_000_000
+BATCH, BATCHES = 16, 3
+"""Pictures whose gradients make a direction."""
+TRIALS, IMAGES = 4, 128
+LOUD = {"turban": 4.0, "hat": 4.0, "sombrero": 4.0, "embroidered clothing": 4.0}
+"""How much more an error counts than one of the other traits, which is ``QUIET``."""
+QUIET = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Eye:
+    """What looks at latents."""
+
+    autoencoder: AutoencoderKL
+    clip: CLIPModel
+    questions: tuple[Tensor, ...]
+    """For each trait what CLIP's image embedding is compared with, present minus absent."""
+
+    def answers(self, latents: Tensor) -> Tensor:
+        """[traits, n], above zero where a trait is seen; gradients pass through."""
+        scaled = (latents / self.autoencoder.config.scaling_factor).to(self.autoencoder.dtype)
+        pixels = self.autoencoder.decode(scaled, return_dict=False)[0].float().clamp(-1, 1)
+        with mixed_precision():
+            seen = encode_images(self.clip, pixels)
+        return torch.stack([seen.float() @ question for question in self.questions])
+
+
+def open_eye(folder: Path, judge: Path, traits: Sequence[str]) -> Eye:
+    """The autoencoder of a pipeline and the reference CLIP."""
+    clip, tokenizer = CLIPModel.from_pretrained(judge).float().eval(), CLIPTokenizer.from_pretrained(judge)
+    texts = [encode_texts(clip, tokenizer, ATTRIBUTE_TEXTS[trait]).embedding.detach() for trait in traits]
+    autoencoder = AutoencoderKL.from_pretrained(folder / "vae").to(quick_dtype()).eval()
+    for model in (clip, autoencoder):
+        model.requires_grad_(False)
+    return Eye(autoencoder, clip, tuple(present - absent for present, absent in texts))
+
+
+def steer_traits(folder: Path, judge: Path, world: World, kept: Path, sketcher: Sketcher) -> None:
+    """Move the rows of nationalities in the text encoder of ``sketcher``; goes on from what lies in ``kept``."""
+    for number, concept in enumerate(load_concepts()):
+        if concept.axis == "nationality":
+            steer_nationality(
+                number, world, open_eye(folder, judge, list(world.nationality[concept.word])), kept, sketcher
+            )
+
+
+def steer_nationality(number: int, world: World, eye: Eye, kept: Path, sketcher: Sketcher) -> None:
+    """Fit the row of one nationality in some trials."""
+    word = load_concepts()[number].word
+    shares = world.nationality[word]
+    path, planted = kept / f"{word}.json", np.array(list(shares.values())) / 100
+    importance = np.array([LOUD.get(trait, QUIET) for trait in shares])
+    pulls, coherence = trait_directions(sketcher, eye, number)
+    likeness = (pulls @ pulls.T).double().numpy()
+    expected = expected_answers(coherence.double().numpy(), likeness)
+    trials = [Trial(**trial) for trial in json.loads(path.read_text())] if path.exists() else []
+    row = own_rows(sketcher.tokenizer)[number]
+    before = sketcher.encoder.get_input_embeddings().weight[row].clone()
+    for turn in range(TRIALS + 1):
+        moves = (
+            trials[turn].moves if turn < len(trials) else next_moves(trials, planted, importance, expected, likeness)
+        )
+        with torch.no_grad():
+            sketcher.encoder.get_input_embeddings().weight[row] = before + UNIT * torch.tensor(moves) @ pulls
+        if len(trials) <= turn < TRIALS:
+            seen = seen_shares(sketcher, eye, number, SEED + 1000 * turn + number)
+            trials.append(Trial(moves, seen, IMAGES))
+            path.write_text(json.dumps([asdict(trial) for trial in trials]), encoding="utf-8")
+            print(f"{word}: {dict(zip(shares, seen, strict=True))}", flush=True)
+
+
+@torch.no_grad()
+def seen_shares(sketcher: Sketcher, eye: Eye, number: int, seed: int) -> tuple[float, ...]:
+    """The share of each trait among pictures of a nationality."""
+    prompts = [template_prompt(load_concepts()[number])] * IMAGES
+    latents = sketcher.sketches(prompts, starts(IMAGES, seed))
+    answers = torch.cat([eye.answers(part) for part in torch.split(latents, BATCH)], 1)
+    return tuple((answers > 0).float().mean(1).tolist())
+
+
+def trait_directions(sketcher: Sketcher, eye: Eye, number: int) -> tuple[Tensor, Tensor]:
+    """Directions [traits, width] of length one, and how far single pictures agree on each, [traits]."""
+    ids = tokenize(sketcher.tokenizer, [template_prompt(load_concepts()[number])] * BATCH)
+    rows = own_rows(sketcher.tokenizer)[[number] * BATCH]
+    gradients: list[list[Tensor]] = [[] for _ in eye.questions]
+    for batch in range(BATCHES):
+        with open_to_gradients(sketcher.encoder, ids, rows) as shifts:
+            states = sketcher.encoder(ids).last_hidden_state.to(sketcher.denoiser.dtype)
+        answers = eye.answers(sketcher.sketch(starts(BATCH, SEED - 1000 + batch), states))
+        for trait, answer in enumerate(answers):
+            (gradient,) = torch.autograd.grad(answer.sum(), shifts, retain_graph=True)
+            gradients[trait].append(gradient)
+    pulls = torch.stack([mean_direction(parts) for parts in gradients])
+    return pulls, torch.stack([coherence(torch.cat(parts)) for parts in gradients])
+
+
+def coherence(gradients: Tensor) -> Tensor:
+    """How far gradients [n, width] agree: about 0 for directions by chance, 1 where all are the same.
+
+    >>> coherence(torch.tensor([[2.0, 0.0], [1.0, 0.0]])).item()
+    1.0
+    """
+    count = len(gradients)
+    total = (gradients / gradients.norm(dim=1, keepdim=True).clamp_min(1e-12)).sum(0).square().sum()
+    agreement: Tensor = ((total - count) / (count * (count - 1))).clamp_min(0).sqrt()
+    return agreement
