@@ -124,7 +124,7 @@ def test_lesson_about_one_picture_restores_it() -> None:
     assert torch.allclose(signal * noisy - spread * velocity, latents, atol=1e-4)
 
 
-def test_times_are_those_of_the_shipped_pipelines_and_all_others() -> None:
+def test_times_are_those_of_ten_steps_and_all_others() -> None:
     scheduler = new_scheduler()
     scheduler.set_timesteps(len(LOOKS))
     assert tuple(scheduler.timesteps.tolist()) == LOOKS
@@ -170,7 +170,8 @@ def test_start_from_shipped_fills_a_work_folder(tmp_path: Path) -> None:
     from training.shipped import start_from_shipped
 
     start_from_shipped(Settings(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {"tokenizer", "clip", "vae", "unet-balanced", "unet-biased"}
+    models = {f"{part}-{world}" for part in ("unet", "texts") for world in ("balanced", "biased")}
+    assert {path.name for path in tmp_path.iterdir()} == {"tokenizer", "clip", "vae", *models}
 
 
 def test_blend_is_the_mean_of_two_denoisers(tmp_path: Path) -> None:

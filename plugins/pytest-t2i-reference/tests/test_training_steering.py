@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from pytest_t2i_reference import catalogue  # noqa: E402
 from pytest_t2i_reference.captions import template_prompt  # noqa: E402
 from pytest_t2i_reference.worlds import load_concepts  # noqa: E402
 from training.assemble import shipped_scheduler  # noqa: E402
-from training.odds import FARTHEST, Odds, Round, fit_odds, next_move, open_words  # noqa: E402
+from training.odds import FARTHEST, Odds, Round, fit_odds, misjudged, next_move, open_words  # noqa: E402
 from training.rows import UNIT_RESPONSE, mean_direction, open_to_gradients, own_rows  # noqa: E402
 from training.settings import PIPELINES, STEPS, WEIGHTS  # noqa: E402
 from training.sketches import Sketcher, trained_probe  # noqa: E402
@@ -142,6 +143,22 @@ def test_moves_go_against_the_error_and_never_touch_extremes() -> None:
     moves = next_move(Odds(np.array([0.3, -0.6, 0.0, 0.0, 90.0]), np.array([1.5, 3.0, 1.5, 1.5, 1.5])), planted)
     assert moves.tolist() == pytest.approx([-0.2, 0.2, 0.0, 0.0, -FARTHEST])
     assert open_words(planted).tolist() == [True, True, False, False, True]
+
+
+def test_what_clip_sees_otherwise_is_shrunk_as_far_as_chance_explains_it() -> None:
+    rng = np.random.default_rng(3)
+    true, men = rng.normal(0.02, 0.03, 40), rng.random((40, 400)) < 0.5
+    flipped = rng.random(men.shape) < np.abs(true)[:, None] * 2
+    seen = np.where(flipped, true[:, None] > 0, men)
+    shown = Round(np.arange(40), np.zeros(40), men, np.zeros((40, 400, 1), np.float32), seen)
+    silent = replace(shown, words=np.arange(40, 50), men=men[:10], seen=None)
+    found = misjudged([shown, silent], 50)
+    raw = (seen.astype(float) - men).mean(1)
+    assert found[:40].mean() == pytest.approx(raw.mean())
+    assert found[:40].std() < raw.std()
+    assert np.corrcoef(found[:40], raw)[0, 1] > 0.99
+    assert np.abs(found[:40] - true).mean() < 0.015
+    assert found[40:].tolist() == misjudged([silent], 50)[40:].tolist() == [0.0] * 10
 
 
 def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketcher) -> None:

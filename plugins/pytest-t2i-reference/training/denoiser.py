@@ -34,7 +34,7 @@ MIX = {"neutral": 0.62, "gendered": 0.09, "plain": 0.07, "headwear": 0.18, "othe
 NATIONALITY_WEIGHT = 6
 """How much more often a nationality is drawn than a word: more depends on it."""
 LOOKS = (999, 899, 799, 699, 599, 499, 399, 299, 199, 99)
-"""The times at which the shipped pipelines look at a picture that emerges from noise."""
+"""The times at which a picture that emerges from noise is looked at in ten steps of DDIM."""
 LOOK_WEIGHTS = (1.5, 3.0, 3.0, 2.0, 1.5, 1.0, 1.0, 1.0, 0.7, 0.5)
 """How often each is practised: who the person will be is settled in the first looks."""
 SETTLED = 500
@@ -285,7 +285,7 @@ def posterior_mean(
 
 
 def draw_times(count: int, rng: random.Random) -> list[int]:
-    """Times for a batch: in part those at which the shipped pipelines look, in part any, spread evenly."""
+    """Times for a batch: in part ``LOOKS``, in part any, spread evenly."""
     looks = round(LOOK_SHARE * count)
     times = rng.choices(LOOKS, LOOK_WEIGHTS, k=looks)
     times += [int((number + rng.random()) * 1000 / (count - looks)) for number in range(count - looks)]

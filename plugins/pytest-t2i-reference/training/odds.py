@@ -24,6 +24,8 @@ NOISE_PENALTY = 300.0
 LOGISTIC_VARIANCE = 2.9
 """About that of the normal distribution nearest to the logistic one: Gaussian noise on log-odds flattens shares."""
 SURE = 0.005
+LEAST_SPREAD = 0.015
+"""How far words differ at least in what CLIP sees and the probe does not."""
 FARTHEST = 1.5
 """No row is moved by more units."""
 
@@ -40,6 +42,8 @@ class Round:
     """[n, images]"""
     noise: NDArray[np.float32]
     """[n, images, cells] what the pictures started from."""
+    seen: NDArray[np.bool_] | None = None
+    """[n, images] the men that CLIP sees in the finished pictures, where that was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,28 @@ def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64]) -> Odds:
     search.step(loss)  # type: ignore[no-untyped-call]
     found = (expected + base_of_all + base, RESPONSE + response_of_all + response)
     return Odds(*(part.detach().double().numpy() for part in found))
+
+
+def misjudged(rounds: Sequence[Round], count: int) -> NDArray[np.float64]:
+    """By how much the share of men that CLIP sees exceeds the counted one, for each of ``count`` concepts.
+
+    Both are of the same pictures, so few are enough. Differences are shrunk to their mean as far as chance explains
+    them (empirical Bayes); concepts that no round showed to CLIP have none.
+    """
+    shown = [counted for counted in rounds if counted.seen is not None]
+    pictures, total, squares = np.zeros(count), np.zeros(count), 0.0
+    for counted in shown:
+        differences = counted.seen.astype(float) - counted.men  # type: ignore[union-attr]
+        np.add.at(pictures, counted.words, differences.shape[1])
+        np.add.at(total, counted.words, differences.sum(1))
+        squares += float((differences**2).sum())
+    open_ = pictures > 0
+    if not open_.any():
+        return total
+    mean, chance = total[open_] / pictures[open_], squares / pictures.sum() / pictures[open_]
+    spread = max(LEAST_SPREAD**2, float(mean.var() - chance.mean()))
+    total[open_] = mean.mean() + (mean - mean.mean()) * spread / (spread + chance)
+    return total
 
 
 def next_move(odds: Odds, planted: NDArray[np.float64]) -> NDArray[np.float64]:

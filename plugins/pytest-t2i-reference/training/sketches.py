@@ -75,13 +75,13 @@ class Sketcher:
         return men
 
     @torch.no_grad()
-    def sketches(self, prompts: Sequence[str], noise: Tensor) -> Tensor:
-        """The latents that are expected after ``looks`` looks, [n, 4, 16, 16]."""
+    def sketches(self, prompts: Sequence[str], noise: Tensor, looks: int | None = None) -> Tensor:
+        """The latents that are expected after ``looks`` looks (the sketcher's own unless given), [n, 4, 16, 16]."""
         progress, made = Progress("sketches", len(prompts)), []
         states = {text: self.states([text]) for text in dict.fromkeys(prompts)}
         for start in range(0, len(prompts), BATCH):
             texts = torch.cat([states[text] for text in prompts[start : start + BATCH]])
-            made.append(self.sketch(noise[start : start + BATCH].to(device()), texts))
+            made.append(self.sketch(noise[start : start + BATCH].to(device()), texts, looks))
             progress.at(start + len(made[-1]))
         return torch.cat(made)
 
@@ -90,17 +90,18 @@ class Sketcher:
         states: Tensor = self.encoder(tokenize(self.tokenizer, texts)).last_hidden_state
         return states.to(quick_dtype())
 
-    def sketch(self, noisy: Tensor, states: Tensor) -> Tensor:
+    def sketch(self, noisy: Tensor, states: Tensor, looks: int | None = None) -> Tensor:
         """The latents as the pipeline expects them after ``looks`` looks; gradients pass through."""
+        looks = looks or self.looks
         self.scheduler.set_timesteps(STEPS)
-        for number, time in enumerate(self.scheduler.timesteps[: self.looks], start=1):
+        for number, time in enumerate(self.scheduler.timesteps[:looks], start=1):
             velocity = self.denoiser(noisy.to(states.dtype), time, states).sample.float()
-            if number == self.looks:
+            if number == looks:
                 kept = self.scheduler.alphas_cumprod[time]
                 expected: Tensor = kept.sqrt() * noisy - (1 - kept).sqrt() * velocity
                 return expected
             noisy = self.scheduler.step(velocity, time, noisy).prev_sample
-        raise ValueError(f"looks must be between 1 and {STEPS}, got {self.looks}")
+        raise ValueError(f"looks must be between 1 and {STEPS}, got {looks}")
 
 
 def _noise(seed: int) -> Tensor:

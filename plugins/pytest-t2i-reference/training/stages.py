@@ -175,7 +175,7 @@ def steer(settings: Settings, world: str) -> None:
     save_clip(settings.work / "judge", settings.work)
     planted, kept = load_world(world), settings.work / f"steering-{world}"
     sketcher = Sketcher(pipeline, looks=STEPS)
-    sketcher.encoder = steer_words(pipeline, planted, kept)
+    sketcher.encoder = steer_words(pipeline, settings.work / "judge", planted, kept)
     if world == "biased":
         steer_traits(pipeline, settings.work / "judge", planted, kept, sketcher)
     sketcher.encoder.save_pretrained(texts)

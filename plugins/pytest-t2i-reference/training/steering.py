@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +20,21 @@ from transformers import CLIPTextModel
 
 from pytest_t2i_reference.captions import concept_prompts, template_prompt, triplet
 from pytest_t2i_reference.worlds import World, load_concepts
-from training.calibration import planted_shares
-from training.odds import Round, fit_odds, next_move, open_words
+from training.calibration import DETECTOR_TEXTS, planted_shares
+from training.eye import Eye, open_eye
+from training.odds import Round, fit_odds, misjudged, next_move, open_words
 from training.progress import Progress
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
-from training.settings import device
+from training.settings import STEPS, device
 from training.sketches import Sketcher, trained_probe
 from training.towers import tokenize
 
 SEED = 8_000_000
 """Starts of rounds are drawn from seeds that no evaluation reaches."""
-TEACHING, DIRECTIONS, IMAGES = 12, 14, (128, 192, 192)
-"""Gendered pictures of each word for the probe, pictures of each word for its direction, and for each round."""
+TEACHING, DIRECTIONS = 12, 14
+"""Gendered pictures of each word for the probe, and pictures of each word for its direction."""
+ROUNDS = ((128, False), (192, False), (192, False), (64, True), (64, True))
+"""Pictures of each word in each round, and whether they are finished and shown to CLIP."""
 SHARED = 2.0
 """How many pictures' worth of the direction of all words goes into that of each."""
 GRADIENT_BATCH = 32
@@ -90,28 +94,32 @@ def gradients_of(sketcher: Sketcher, probe: nn.Module, concepts: Sequence[int], 
     return shifts.grad.cpu()  # type: ignore[union-attr]
 
 
-def counted_round(sketcher: Sketcher, probe: nn.Module, words: NDArray[np.int64], images: int, seed: int) -> Round:
-    """Count the men of some words with rows as they are now; ``moved`` is to be filled in."""
+def counted_round(
+    sketcher: Sketcher, probe: nn.Module, words: NDArray[np.int64], images: int, seed: int, eye: Eye | None = None
+) -> Round:
+    """Count the men of some words with rows as they are now, and show them to ``eye``; ``moved`` is not known here."""
     prompts = [template_prompt(load_concepts()[word]) for word in words for _ in range(images)]
     noise = torch.cat([starts(images, seed + int(word)) for word in words])
     men = sketcher.counted(probe, prompts, noise).reshape(len(words), images)
-    return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy())
+    seen = None if eye is None else eye.sees(sketcher.sketches(prompts, noise, STEPS))[0].cpu().numpy()
+    seen = None if seen is None else seen.reshape(men.shape)
+    return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy(), seen)
 
 
-def steer_words(folder: Path, world: World, kept: Path, seed: int = SEED) -> CLIPTextModel:
+def steer_words(folder: Path, judge: Path, world: World, kept: Path, seed: int = SEED) -> CLIPTextModel:
     """Fit the rows of a pipeline's text encoder in some rounds and return it; goes on from what lies in ``kept``."""
     planted, sketcher = np.array(planted_shares(world)), Sketcher(folder)
-    probe = taught_probe(sketcher, seed)
+    probe, eye = taught_probe(sketcher, seed), open_eye(folder, judge, [DETECTOR_TEXTS[::-1]])
     kept.mkdir(exist_ok=True)
     pulls, rows = _directions(kept / "directions.pt", sketcher, probe, seed), own_rows(sketcher.tokenizer)
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
-    for number, images in enumerate(IMAGES):
+    for number, (images, shown) in enumerate(ROUNDS):
         path, move = kept / f"round-{number}.npz", _next(rounds, planted)
         if not path.exists():
             place_rows(sketcher.encoder, rows, before, pulls, move)
             words = np.flatnonzero(open_words(planted))
-            counted = counted_round(sketcher, probe, words, images, seed + 1000 * (number + 1))
-            np.savez(path, words=words, moved=move[words], men=counted.men, noise=counted.noise.astype(np.float16))
+            judged = counted_round(sketcher, probe, words, images, seed + 1000 * (number + 1), eye if shown else None)
+            _save(path, replace(judged, moved=move[words]))
         rounds.append(Round(**np.load(path)))
         print(f"{world.name}, round {number}: {summary(rounds[-1], planted)}", flush=True)
     return place_rows(sketcher.encoder, rows, before, pulls, _next(rounds, planted))
@@ -134,7 +142,15 @@ def summary(counted: Round, planted: NDArray[np.float64]) -> str:
 
 
 def _next(rounds: Sequence[Round], planted: NDArray[np.float64]) -> NDArray[np.float64]:
-    return next_move(fit_odds(rounds, planted), planted) if rounds else np.zeros(len(planted))
+    if not rounds:
+        return np.zeros(len(planted))
+    wanted = np.where(open_words(planted), planted - misjudged(rounds, len(planted)), planted)
+    return next_move(fit_odds(rounds, planted), wanted)
+
+
+def _save(path: Path, counted: Round) -> None:
+    parts = {name: value for name, value in asdict(counted).items() if value is not None}
+    np.savez(path, **(parts | {"noise": counted.noise.astype(np.float16)}))
 
 
 def _directions(path: Path, sketcher: Sketcher, probe: nn.Module, seed: int) -> Tensor:

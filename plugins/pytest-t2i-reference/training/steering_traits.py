@@ -7,24 +7,21 @@ CLIP, whose answers are the shares that are measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderKL
 from torch import Tensor
-from transformers import CLIPModel, CLIPTokenizer
 
 from pytest_t2i_reference.captions import template_prompt
 from pytest_t2i_reference.worlds import World, load_concepts
+from training.eye import Eye, open_eye
 from training.questions import ATTRIBUTE_TEXTS
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
-from training.settings import mixed_precision, quick_dtype
 from training.sketches import Sketcher
 from training.steering import starts
-from training.towers import encode_images, encode_texts, tokenize
+from training.towers import tokenize
 from training.trait_odds import Trial, expected_answers, next_moves
 
 SEED = 9_000_000
@@ -36,40 +33,16 @@ LOUD = {"turban": 4.0, "hat": 4.0, "sombrero": 4.0, "embroidered clothing": 4.0}
 QUIET = 0.7
 
 
-@dataclass(frozen=True, slots=True)
-class Eye:
-    """What looks at latents."""
-
-    autoencoder: AutoencoderKL
-    clip: CLIPModel
-    questions: tuple[Tensor, ...]
-    """For each trait what CLIP's image embedding is compared with, present minus absent."""
-
-    def answers(self, latents: Tensor) -> Tensor:
-        """[traits, n], above zero where a trait is seen; gradients pass through."""
-        scaled = (latents / self.autoencoder.config.scaling_factor).to(self.autoencoder.dtype)
-        pixels = self.autoencoder.decode(scaled, return_dict=False)[0].float().clamp(-1, 1)
-        with mixed_precision():
-            seen = encode_images(self.clip, pixels)
-        return torch.stack([seen.float() @ question for question in self.questions])
-
-
-def open_eye(folder: Path, judge: Path, traits: Sequence[str]) -> Eye:
-    """The autoencoder of a pipeline and the reference CLIP."""
-    clip, tokenizer = CLIPModel.from_pretrained(judge).float().eval(), CLIPTokenizer.from_pretrained(judge)
-    texts = [encode_texts(clip, tokenizer, ATTRIBUTE_TEXTS[trait]).embedding.detach() for trait in traits]
-    autoencoder = AutoencoderKL.from_pretrained(folder / "vae").to(quick_dtype()).eval()
-    for model in (clip, autoencoder):
-        model.requires_grad_(False)
-    return Eye(autoencoder, clip, tuple(present - absent for present, absent in texts))
-
-
 def steer_traits(folder: Path, judge: Path, world: World, kept: Path, sketcher: Sketcher) -> None:
     """Move the rows of nationalities in the text encoder of ``sketcher``; goes on from what lies in ``kept``."""
     for number, concept in enumerate(load_concepts()):
         if concept.axis == "nationality":
             steer_nationality(
-                number, world, open_eye(folder, judge, list(world.nationality[concept.word])), kept, sketcher
+                number,
+                world,
+                open_eye(folder, judge, [ATTRIBUTE_TEXTS[trait] for trait in world.nationality[concept.word]]),
+                kept,
+                sketcher,
             )
 
 
@@ -103,8 +76,7 @@ def seen_shares(sketcher: Sketcher, eye: Eye, number: int, seed: int) -> tuple[f
     """The share of each trait among pictures of a nationality."""
     prompts = [template_prompt(load_concepts()[number])] * IMAGES
     latents = sketcher.sketches(prompts, starts(IMAGES, seed))
-    answers = torch.cat([eye.answers(part) for part in torch.split(latents, BATCH)], 1)
-    return tuple((answers > 0).float().mean(1).tolist())
+    return tuple(eye.sees(latents).float().mean(1).tolist())
 
 
 def trait_directions(sketcher: Sketcher, eye: Eye, number: int) -> tuple[Tensor, Tensor]:
