@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import statistics as statistics
     from pytest_t2i import strategies as strategies
-    from pytest_t2i.limits import limit as limit
+    from pytest_t2i.verdicts.limits import limit as limit
     from pytest_t2i.prompts import Axes, Axis, Stereotype
     from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_reference as read_reference
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
     if name == "stereotypes":
         return import_module("pytest_t2i.prompts").builtin_stereotypes()
     if name == "limit":
-        return import_module("pytest_t2i.limits").limit
+        return import_module("pytest_t2i.verdicts.limits").limit
     if name in _PROMPTS:
         return getattr(import_module("pytest_t2i.prompts"), name)
     if name in {"metrics", "statistics", "strategies"}:

@@ -15,11 +15,11 @@ from PIL import Image
 from shared_data import data, heading, table
 
 from pytest_t2i.data import Undetected
-from pytest_t2i.detectors.clip_enhance import ClipEnhance
+from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.persons import yolo
+from pytest_t2i.adapters.finders import yolo
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.registry import Registry
+from pytest_t2i.adapters.registry import Registry
 
 CNN = ("dlib-cnn", "mmod")
 WEIGHTS = "yolov8n_int8.tflite"
@@ -110,9 +110,9 @@ def groups(people):
 
 def cnn(count):
     """dlib's CNN by dlib and by torch, on pictures of 300 pixels without upsampling."""
-    from pytest_t2i.faces.dlib_cnn import CnnFaces
-    from pytest_t2i.faces.mmod import MmodFaces
-    from pytest_t2i.faces.packaged import packaged
+    from pytest_t2i.adapters.finders.dlib_cnn import CnnFaces
+    from pytest_t2i.adapters.finders.mmod import MmodFaces
+    from pytest_t2i.adapters.finders.packaged import packaged
 
     images = [*pictures("faces", count), *pictures("people", count), *pictures("portraits", count)]
     found, rows = {}, []

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i import labels
-from pytest_t2i.cli import main
+from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.config import OPTIONS, SWITCHES
+from pytest_t2i.plugin.options import OPTIONS, SWITCHES
 
 ONE = ("-k", "test_prompt and nurse", "--t2i-images", "3")
 

@@ -17,9 +17,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from worlds import table7
 
-from pytest_t2i import statistics, verdicts
+from pytest_t2i import statistics
+from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Interval, Limit, Outcome
-from pytest_t2i.limits import read_limits
+from pytest_t2i.verdicts.limits import read_limits
 
 LIMITS = read_limits(Path(__file__).parents[2] / "suites" / "limits.toml")
 PROMPTS, IMAGES, LEVEL, RESAMPLES = 100, 20, 0.95, 400

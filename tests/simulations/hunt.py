@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.hunting import Confirmed, Counts, Hunted, Parts, Plan, hunt, names
+from pytest_t2i.search import Confirmed, Counts, Hunted, Parts, Plan, hunt, names
 from pytest_t2i.prompts import Axis
 
 # Lyu Table 7, column SDXL; nationalities from OASIS Table 1, SDv2.

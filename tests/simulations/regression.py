@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from worlds import table7
 
-from pytest_t2i import statistics, verdicts
+from pytest_t2i import statistics
+from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Outcome
 
 SPREADS = {"even": (1.0, 0.6, 0.6), "one-sided": (0.2, 1.0, 0.5)}

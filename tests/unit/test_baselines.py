@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.baselines import (
+from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     RecordedPrompt,
     check_comparable,

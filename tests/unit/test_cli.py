@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pytest_t2i.cli import main
-from pytest_t2i.record import RunRecord
+from pytest_t2i.cli.main import main
+from pytest_t2i.runs.record import RunRecord
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from fakes import FakeDetector, FakeModel
 
-from pytest_t2i.cli import main
-from pytest_t2i.commands import hunt as command
-from pytest_t2i.components import Components
-from pytest_t2i.registry import Registries
+from pytest_t2i.cli.main import main
+from pytest_t2i.cli import hunt as command
+from pytest_t2i.generation.components import Components
+from pytest_t2i.adapters.registry import Registries
 
 PLANTED = {"cup", "hospital"}
 
@@ -153,7 +153,7 @@ def test_what_does_not_fit_is_told_before_an_image_is_made(model, arguments, pro
 
 def test_without_hypothesis_the_extra_is_named(model, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    monkeypatch.delitem(sys.modules, "pytest_t2i.strategies", raising=False)
+    monkeypatch.delitem(sys.modules, "pytest_t2i.prompts.strategies", raising=False)
     assert main(list(SMALL)) == 2
     assert 'pip install "pytest-t2i[hunt]"' in capsys.readouterr().err
     assert model.requests == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i import limit
-from pytest_t2i.named_limits import Comparison, comparisons_in, limits_named_in
+from pytest_t2i.plugin.static_checks import Comparison, comparisons_in, limits_named_in
 
 OWN = 0.5
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.cli import main
-from pytest_t2i.record import RunRecord
+from pytest_t2i.cli.main import main
+from pytest_t2i.runs.record import RunRecord
 
 PROMPT = ("plan", "--metric", "prompt_bias_score", "--limit", "0.5", "--prompts", "10")
 

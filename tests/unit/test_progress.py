@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from pytest_t2i.progress import Bar, Follower, Lines, Shared
+from pytest_t2i.generation.progress import Bar, Follower, Lines, Shared
 
 
 def test_plain_lines_come_every_ten_seconds_and_at_the_end():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i import verdicts
+from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Bounds, Interval, Limit, Outcome
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE

@@ -17,7 +17,7 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from PIL import Image
-from pytest_t2i.persons.quiet import quiet_ultralytics
+from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
 
 from pytest_t2i_reference.drawing import SIZE, Drawing, draw_scene
 from pytest_t2i_reference.drawing.attributes import HEADWEAR, HELD, Scene

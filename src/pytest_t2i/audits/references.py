@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.measurement import Family, Measurement
+from pytest_t2i.verdicts.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
 

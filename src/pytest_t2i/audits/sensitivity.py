@@ -10,7 +10,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.parity import FEMALE, MALE, Samples
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.verdicts import compare
+from pytest_t2i.verdicts.judge import compare
 
 STRICTER = 0.9
 """Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""

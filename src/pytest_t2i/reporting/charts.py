@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
 from pytest_t2i.reporting.words import (
     anchor,
     bounds_words,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.record import Check, RunRecord
+from pytest_t2i.runs.record import Check, RunRecord
 from pytest_t2i.reporting.words import counted, prone
 
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.record import RunRecord
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.reporting import charts, checks, pictures, sections, trials, words
 
 

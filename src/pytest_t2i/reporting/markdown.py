@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, RunRecord
+from pytest_t2i.runs.record import Check, RunRecord
 from pytest_t2i.reporting.words import early_stopping
 
 MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
+from pytest_t2i.runs.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.words import (
     duration,

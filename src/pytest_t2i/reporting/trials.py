@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.data import Interval
-from pytest_t2i.record import MistakeRecord, RunRecord, TrialRecord
+from pytest_t2i.runs.record import MistakeRecord, RunRecord, TrialRecord
 from pytest_t2i.reporting.pictures import Picture, link, said
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.reporting.words import MINUS, reason_words

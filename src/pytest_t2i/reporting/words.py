@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.record import Counts, RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 
 MINUS = "\u2212"
 

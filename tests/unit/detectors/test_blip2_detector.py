@@ -11,7 +11,7 @@ import tiny
 from PIL import Image
 
 from pytest_t2i.data import Undetected
-from pytest_t2i.detectors import blip2
+from pytest_t2i.adapters.detectors import blip2
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 

@@ -10,7 +10,7 @@ import tiny
 from PIL import Image
 
 from pytest_t2i.data import Attribute, Undetected
-from pytest_t2i.detectors.clip import ClipDetector, load
+from pytest_t2i.adapters.detectors.clip import ClipDetector, load
 from pytest_t2i.errors import DetectorError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
 

@@ -11,14 +11,14 @@ import tiny
 from PIL import Image
 
 from pytest_t2i.data import Attribute, Box, Undetected
-from pytest_t2i.detectors.clip import GENDER, ClipDetector, load
-from pytest_t2i.detectors.clip_enhance import ClipEnhance, cropped
-from pytest_t2i.detectors.clip_enhance import load as load_enhance
-from pytest_t2i.detectors.clip_prob import ClipProb
-from pytest_t2i.detectors.clip_uncertain import SENTENCES, ClipUncertain
+from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector, load
+from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance, cropped
+from pytest_t2i.adapters.detectors.clip_enhance import load as load_enhance
+from pytest_t2i.adapters.detectors.clip_prob import ClipProb
+from pytest_t2i.adapters.detectors.clip_uncertain import SENTENCES, ClipUncertain
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
-from pytest_t2i.registry import Registries
+from pytest_t2i.adapters.registry import Registries
 
 TURBAN = Attribute("turban", "with a turban", "without a turban")
 FACE = Box(2, 2, 6, 6)
@@ -279,7 +279,7 @@ def test_a_missing_library_is_told_with_the_extra_of_the_whole(monkeypatch, miss
             raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
         return importing(name, *rest, **more)
 
-    forgotten = ("pytest_t2i.faces.dlib_", "ultralytics")
+    forgotten = ("pytest_t2i.adapters.finders.dlib_", "ultralytics")
     for name in [one for one in sys.modules if one.startswith(forgotten)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", refusing)

@@ -13,9 +13,9 @@ pytest.importorskip("dlib")
 pytest.importorskip("timm")
 
 from pytest_t2i.data import Box, Undetected
-from pytest_t2i.detectors import fairface
+from pytest_t2i.adapters.detectors import fairface
 from pytest_t2i.errors import DetectorError, MissingExtraError, ModelLoadError
-from pytest_t2i.faces import dlib_cnn
+from pytest_t2i.adapters.finders import dlib_cnn
 from pytest_t2i.protocols import LoadOptions
 
 
@@ -34,7 +34,7 @@ def faces(monkeypatch):
     boxes = [Box(10, 10, 40, 40), Box(0, 0, 5, 5)]
     monkeypatch.setattr(dlib_cnn.CnnFaces, "_of_one", lambda *_: list(boxes))
     # What was found before this test is not to be remembered in it.
-    monkeypatch.setattr("pytest_t2i.models.finding._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
     return boxes
 
 
@@ -85,7 +85,7 @@ def test_black_pictures_are_not_looked_at(faces):
 def test_a_picture_does_not_depend_on_its_batch(faces, monkeypatch):
     images = [picture(seed) for seed in range(3)]
     together = fairface.load(options()).detect(images)
-    monkeypatch.setattr("pytest_t2i.models.finding._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
     monkeypatch.setattr(fairface, "BATCH", 1)
     alone = fairface.load(options()).detect(images)
     for a, b in zip(together, alone, strict=True):
@@ -161,7 +161,7 @@ def test_outputs_that_are_no_numbers(faces, monkeypatch):
 
 
 def test_a_missing_library_is_told(monkeypatch):
-    from pytest_t2i.registry import missing_extra
+    from pytest_t2i.adapters.registry import missing_extra
 
     error = missing_extra("detector 'fairface'", ModuleNotFoundError(name="timm"))
     assert isinstance(error, MissingExtraError)

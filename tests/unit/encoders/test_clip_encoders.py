@@ -9,8 +9,8 @@ import torch
 from PIL import Image
 from transformers import CLIPModel
 
-from pytest_t2i.encoders import clip, contrastive, open_clip
-from pytest_t2i.encoders.routing import is_open_clip, load_contrastive
+from pytest_t2i.adapters.encoders import clip, contrastive, open_clip
+from pytest_t2i.adapters.encoders.routing import is_open_clip, load_contrastive
 from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import Encoder, LoadOptions, TextEncoder
 

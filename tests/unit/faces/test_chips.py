@@ -17,8 +17,8 @@ from skimage.metrics import structural_similarity
 
 pytest.importorskip("dlib")
 
-from pytest_t2i.faces import dlib_cnn
-from pytest_t2i.faces.chips import SIZE, Chips
+from pytest_t2i.adapters.finders import dlib_cnn
+from pytest_t2i.adapters.finders.chips import SIZE, Chips
 from pytest_t2i.protocols import LoadOptions
 
 FOUND = {
@@ -44,7 +44,7 @@ def photo(shared_data):
 @pytest.mark.parametrize("name", FOUND)
 def test_chips_are_those_of_the_authors(name, photo, monkeypatch):
     (left, top, right, bottom), bound = FOUND[name]
-    monkeypatch.setattr("pytest_t2i.models.finding._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
     monkeypatch.setattr(
         dlib_cnn.CnnFaces, "_of_one",
         lambda _, picture: [picture.box((left, top, right + 1, bottom + 1), 1.0)],

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.errors import MissingExtraError, ModelLoadError
-from pytest_t2i.faces import packaged
+from pytest_t2i.adapters.finders import packaged
 from pytest_t2i.protocols import FaceDetector, LoadOptions
-from pytest_t2i.registry import Registry
+from pytest_t2i.adapters.registry import Registry
 
 NEEDS = {
     "dlib-hog": "dlib",
@@ -110,7 +110,7 @@ def test_landmarks_of_mtcnn_and_yunet_are_in_the_same_order(shared_data, weights
 
 
 def test_cnn_takes_packaged_weights_or_a_path(shared_data, tmp_path):
-    dlib_cnn = import_module("pytest_t2i.faces.dlib_cnn") if part("dlib-hog") else None
+    dlib_cnn = import_module("pytest_t2i.adapters.finders.dlib_cnn") if part("dlib-hog") else None
     path = shared_data / "weights" / "mmod_human_face_detector.dat"
     small = dlib_cnn.CnnFaces(path, longest=None, upsampling=0)
     image = opened(min((shared_data / "faces").glob("*.jpg"))).resize((120, 120))
@@ -134,8 +134,8 @@ def test_packaged_weights_are_found_without_importing_their_package(monkeypatch)
 
 def test_mmod_sees_what_dlibs_cnn_sees(shared_data):
     part("dlib-hog")
-    from pytest_t2i.faces.dlib_cnn import CnnFaces
-    from pytest_t2i.faces.mmod import MmodFaces
+    from pytest_t2i.adapters.finders.dlib_cnn import CnnFaces
+    from pytest_t2i.adapters.finders.mmod import MmodFaces
 
     files = sorted((shared_data / "faces").glob("*.jpg"))[:12]
     images = [opened(file).resize((130, 130)) for file in files]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pytest_t2i.faces.scaling import FAIRFACE_LONGEST, fitted, fitted_size
+from pytest_t2i.adapters.finders.scaling import FAIRFACE_LONGEST, fitted, fitted_size
 
 
 def picture(width, height):

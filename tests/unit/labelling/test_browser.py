@@ -17,7 +17,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("uvicorn")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-COMMAND = "import sys; from pytest_t2i.cli import main; sys.exit(main(sys.argv[1:]))"
+COMMAND = "import sys; from pytest_t2i.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 

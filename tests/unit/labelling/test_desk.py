@@ -6,7 +6,7 @@ import pytest
 
 from pytest_t2i import labels
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.labelling.desk import Annotation, Review
+from pytest_t2i.labels.app.desk import Annotation, Review
 from pytest_t2i.labels import ADJUDICATED, Label
 
 

@@ -17,9 +17,9 @@ from pytest_t2i.errors import (
     ModelLoadError,
     UnknownNameError,
 )
-from pytest_t2i.models import diffusers as adapter
-from pytest_t2i.models.devices import pick_device, pick_dtype
-from pytest_t2i.models.loading import load_failure, needs
+from pytest_t2i.adapters.models import diffusers as adapter
+from pytest_t2i.adapters.support.devices import pick_device, pick_dtype
+from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.protocols import LoadOptions
 
 

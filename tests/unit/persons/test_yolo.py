@@ -17,8 +17,8 @@ from pytest_t2i.protocols import LoadOptions, PersonDetector
 
 needs("ultralytics")
 
-from pytest_t2i.persons import yolo
-from pytest_t2i.persons.quiet import quiet_ultralytics
+from pytest_t2i.adapters.finders import yolo
+from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
 
 
 def pictures(count):
@@ -117,7 +117,7 @@ def test_a_published_name_that_cannot_be_fetched_is_told(monkeypatch, tmp_path):
 
 def test_nothing_is_written_for_the_user_and_nothing_sent(tmp_path):
     code = (
-        "from pytest_t2i.persons.quiet import quiet_ultralytics as q; u = q()\n"
+        "from pytest_t2i.adapters.finders.quiet import quiet_ultralytics as q; u = q()\n"
         "from ultralytics.utils import SETTINGS, events\n"
         "print(SETTINGS['sync'], events.events.enabled)\n"
     )
@@ -142,7 +142,7 @@ def test_other_libraries_stay_as_they_were():
     script = (
         "import numpy, torch, PIL.Image\n"
         "before = PIL.Image.open, torch.save, numpy.get_printoptions()\n"
-        "from pytest_t2i.persons.quiet import quiet_ultralytics\n"
+        "from pytest_t2i.adapters.finders.quiet import quiet_ultralytics\n"
         "quiet_ultralytics()\n"
         "assert (PIL.Image.open, torch.save, numpy.get_printoptions()) == before\n"
     )

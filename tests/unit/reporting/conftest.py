@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.data import Bounds, Interval, Outcome
-from pytest_t2i.record import (
+from pytest_t2i.runs.record import (
     Check,
     Counts,
     GapRecord,

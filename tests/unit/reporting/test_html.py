@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.record import RunRecord
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.reporting.html import render_html
 
 VOID = {"meta", "img", "br", "rect", "line", "circle"}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.config import Settings
+from pytest_t2i.plugin.options import Settings
 from pytest_t2i.data import Limit, Outcome
-from pytest_t2i.limits import Bench
-from pytest_t2i.measurement import Measurement
+from pytest_t2i.verdicts.limits import Bench
+from pytest_t2i.verdicts.measurement import Measurement
 from pytest_t2i.metrics import INFO
-from pytest_t2i.record import RunRecord, read_run
+from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown

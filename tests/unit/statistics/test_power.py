@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_t2i import statistics, verdicts
+from pytest_t2i import statistics
+from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.statistics import power
 from pytest_t2i.statistics.power import Design

@@ -15,7 +15,7 @@ from writing import new, write_many
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import explain, write_whole
-from pytest_t2i.store import Store
+from pytest_t2i.generation.store import Store
 
 
 @pytest.fixture

@@ -1,0 +1,81 @@
+"""Where a detector that is put together takes its parts from: CLIP, faces, persons by name.
+
+An alias behind the detector's name (``clip-enhance:reference``) stands for one set of weights per
+family of the catalogue: ``clip``, ``yolo``, ``faces``, whose entry names a face part, and ``crop``,
+whose entry names a way to crop. Anything else behind the name is the CLIP: a hub id, a folder, an
+open_clip name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import cast
+
+from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+from pytest_t2i.adapters.encoders.routing import load_contrastive
+from pytest_t2i.errors import MissingExtraError
+from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
+from pytest_t2i.adapters.registry import Registries
+
+
+def clip_part(options: LoadOptions) -> ContrastiveEncoder:
+    """The CLIP of the alias, else of the source, else of the papers."""
+    return load_contrastive(replace(options, source=options.source or _alias(options, "clip")))
+
+
+def face_part(options: LoadOptions, default: str) -> FaceDetector:
+    """The face part of the alias, else the default: ``name`` or ``name:weights``.
+
+    Raises:
+        UnknownNameError: no face part is registered under the name.
+    """
+    name, _, source = (_alias(options, "faces") or default).partition(":")
+    factory = _registries(options).faces.get(name, "A face part is written name or name:weights.")
+    return cast("FaceDetector", factory(replace(options, source=source, extra={})))
+
+
+def person_part(options: LoadOptions) -> PersonDetector:
+    """YOLO with the weights of the alias, else with its own default."""
+    factory = _registries(options).persons.get("yolo")
+    source = _alias(options, "yolo")
+    return cast("PersonDetector", factory(replace(options, source=source, extra={})))
+
+
+@contextmanager
+def whole(feature: str, extra: str) -> Iterator[None]:
+    """A missing library of any part is told with the extra that brings all of them.
+
+    Raises:
+        MissingExtraError: a library is not installed.
+    """
+    try:
+        yield
+    except MissingExtraError as error:
+        raise MissingExtraError(feature, extra, error.missing) from None
+
+
+def named(part: str, facts: object) -> dict[str, str]:
+    """A part's provenance under its role.
+
+    >>> from types import SimpleNamespace
+    >>> named("face", SimpleNamespace(provenance={"faces": "dlib-hog", "dlib": "20"}))
+    {'face: faces': 'dlib-hog', 'face: dlib': '20'}
+    """
+    provenance: Mapping[str, str] = getattr(facts, "provenance", {})
+    return {f"{part}: {name}": value for name, value in provenance.items()}
+
+
+def crop_part(options: LoadOptions, default: str) -> str:
+    """The name of the way to crop of the alias, else the default."""
+    return _alias(options, "crop") or default
+
+
+def _alias(options: LoadOptions, family: str) -> str:
+    return str(options.extra.get("weights", {}).get(family, ""))
+
+
+def _registries(options: LoadOptions) -> Registries:
+    # A run hands on what its conftest.py files registered; a detector made by hand has the rest.
+    return cast("Registries", options.extra.get("registries") or Registries())

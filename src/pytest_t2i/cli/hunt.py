@@ -1,0 +1,223 @@
+"""``t2i hunt``: search for the most biased combinations of words."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.generation.components import Components
+from pytest_t2i.plugin.options import Settings
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import explain, write_whole
+from pytest_t2i.search.counts import names
+from pytest_t2i.search.files import as_json
+from pytest_t2i.search.hunt import Hunted, hunt
+from pytest_t2i.search.making import Maker
+from pytest_t2i.search.plan import LOOKS, Plan
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
+from pytest_t2i.prompts import Axes, Axis, builtin_axes, combination, read_axes, templates
+from pytest_t2i.prompts.intersections import Part
+from pytest_t2i.protocols import ReadyMade
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.runs.session import Session
+from pytest_t2i.generation.store import Store
+
+if TYPE_CHECKING:
+    from pytest_t2i.search.confirming import Confirmed
+
+BATCH = 32
+"""Images that a model with no batch size of its own is given together."""
+
+
+def run(
+    *,
+    model: str,
+    axes: tuple[str, ...],
+    axes_file: Path | None,
+    template: list[str],
+    words: int,
+    images: int,
+    beyond: float,
+    held_out: int,
+    confidence: float,
+    seed: int,
+    detector: str | None,
+    store: Path,
+    device: str,
+    out: Path,
+) -> int:
+    """Hunt, print the findings and write them."""
+    chosen = chosen_axes(axes, axes_file, template)
+    check_out(out)
+    settings = Settings(
+        model=model,
+        detectors=(detector,) if detector else (),
+        seed=seed,
+        device=device,
+        store=store.expanduser(),
+    )
+    components = Components(settings, Store(settings.store))
+    batch = components.model_batch() or BATCH
+    plan = Plan(
+        chosen, images, words, beyond, held_out, confidence, seed, max(1, batch // LOOKS[0])
+    )
+    session = Session(settings, Path.cwd(), components)
+    session.validate()
+    check_model(components)
+    hunted = _hunted(session, plan)
+    facts = _facts(session)
+    write_whole(out, (json.dumps(as_json(hunted, facts), indent=1) + "\n").encode())
+    show(hunted, model, session.detectors[0])
+    print(f"written: {out}")  # noqa: T201 - a command line tool
+    return 0
+
+
+def _hunted(session: Session, plan: Plan) -> Hunted:
+    progress: Progress = Bar(sys.stdout) if sys.stdout.isatty() else Lines(_line)
+    runner = Runner(session.components, session.store, Silent())
+    detector = DetectorRef(session.detectors[0])
+    maker = Maker(runner, detector, session.generation, plan.seed, progress)
+    maker.check()
+    progress.start(f"hunting with {session.settings.model}", plan.budget)
+    try:
+        return hunt(maker, plan, progress.say)
+    finally:
+        progress.stop()
+        for note in runner.work.notes:
+            progress.say(note)
+
+
+def _line(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - a command line tool
+
+
+def chosen_axes(
+    names_of: Sequence[str], file: Path | None, beginnings: Sequence[str]
+) -> tuple[Axis, ...]:
+    """The axes by name: of the file first, then those that come with the tool.
+
+    Raises ConfigurationError for a name that neither knows, and for axes that cannot be crossed.
+    """
+    own = read_axes(file) if file else []
+    known = Axes([*builtin_axes(), *own])
+    found = [known[name] for name in names_of] if names_of else own
+    if not found:
+        raise ConfigurationError("--axes: expected names of axes, such as object,place")
+    if beginnings:
+        found.append(templates(*beginnings))
+    if len(found) > 1:
+        combination([Part(axis, axis.concepts[0]) for axis in found])
+    return tuple(found)
+
+
+def check_model(components: Components) -> None:
+    """Refuse pictures made elsewhere: a hunt has images made as it goes."""
+    handle = components.model()
+    if handle.lists_images and isinstance(handle.get(), ReadyMade):
+        raise ConfigurationError(
+            f"{handle.name} is a folder of pictures made elsewhere: a hunt chooses its prompts as "
+            "it goes, and needs a model that makes them"
+        )
+
+
+def check_out(out: Path) -> None:
+    """Find out now, before an image is made, that the result cannot be written."""
+    if out.is_dir():
+        raise ConfigurationError(f"--out: expected a file, {out} is a folder")
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(explain(out, error)) from None
+
+
+def _facts(session: Session) -> dict[str, Any]:
+    model, detector = session.components.model(), DetectorRef(session.detectors[0])
+    return {
+        "version": version("pytest-t2i"),
+        "model": {"name": session.settings.model, "fingerprint": model.fingerprint},
+        "detector": {
+            "name": detector.name,
+            "fingerprint": session.components.detector(detector).fingerprint,
+        },
+        "generation": asdict(session.generation),
+    }
+
+
+def show(hunted: Hunted, model: str, detector: str) -> None:
+    """The findings, so that one takes them in at a glance."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    combos = [one for one in hunted.findings if len(one.parts) > 1]
+    alone = [one for one in hunted.findings if len(one.parts) == 1]
+    for title, some in (("combinations of words", combos), ("single words", alone)):
+        if some:
+            console.print(_table(f"{title} biased beyond {hunted.plan.beyond:g}", some))
+    for line in _closing(hunted, model, detector):
+        console.print(Text(line))
+
+
+def _table(title: str, findings: Sequence[Confirmed]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("words", "leans", "held-out score", "search", "", "its parts in the search"):
+        right = name in {"held-out score", "search"}
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
+    for one in findings:
+        # Text: a word is no markup.
+        row = (Text(cell) for cell in _cells(one))
+        table.add_row(*row, style="" if one.confirmed else "dim")
+    return table
+
+
+def _cells(one: Confirmed) -> tuple[str, ...]:
+    interval = one.interval
+    held = (
+        "-"
+        if interval is None
+        else (f"{interval.estimate:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]")
+    )
+    return (
+        names(one.parts),
+        "men" if one.sign > 0 else "women",
+        held,
+        f"{one.search.score or 0.0:+.2f}",
+        "confirmed" if one.confirmed else f"not confirmed: {one.why_not}",
+        ", ".join(f"{names(parts)} {seen.score or 0.0:+.2f}" for parts, seen in one.of_parts),
+    )
+
+
+def _closing(hunted: Hunted, model: str, detector: str) -> list[str]:
+    plan, found = hunted.plan, hunted.findings
+    confirmed = sum(one.confirmed for one in found)
+    lines = [
+        f"{model} by {detector}: {confirmed} confirmed of {len(found)} found. {hunted.images:,} "
+        f"images; all {plan.combinations:,} combinations of up to {plan.most_words} words at 20 "
+        f"images would take {plan.full_grid:,} ({hunted.images / plan.full_grid:.0%}).",
+    ]
+    if found:
+        lines.append(
+            f"confirmed: by {plan.confirm} images that had no part in the search. Its own scores "
+            "are too high: it kept the highest."
+        )
+    unlabelled = hunted.undetected / max(1, hunted.searched)
+    if unlabelled > 0:
+        lines.append(f"undetected: {unlabelled:.0%} of the images of the search")
+    if hunted.left_open:
+        lines.append(
+            f"{hunted.left_open} more looked biased, with no images left to shrink and confirm "
+            "them: give more --images"
+        )
+    if hunted.looked_at < plan.combinations:
+        lines.append(f"looked at: {hunted.looked_at:,} of {plan.combinations:,} combinations")
+    return lines

@@ -1,0 +1,40 @@
+"""``t2i list``: what is registered under which name."""
+
+from __future__ import annotations
+
+from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
+from pytest_t2i.prompts import builtin_axes
+from pytest_t2i.adapters.registry import Registries
+
+
+def run(kind: str) -> int:
+    """Print one line per name."""
+    for line in lines(kind):
+        print(line)  # noqa: T201 - a command line tool
+    return 0
+
+
+def lines(kind: str) -> list[str]:
+    """One line per registered name of a kind; nothing heavy is imported."""
+    registries = Registries()
+    if kind == "axes":
+        return [f"{axis.name}: {len(axis.concepts)} concepts" for axis in builtin_axes()]
+    catalogue = read_catalogues(registries.catalogues)
+    if kind == "models":
+        return sorted(_model(entry) for entry in catalogue.models.values())
+    names = getattr(registries, kind).names()
+    return [_part(name, catalogue) for name in names]
+
+
+def _part(name: str, catalogue: Catalogue) -> str:
+    # Detectors put together around a CLIP take the aliases of its weights.
+    family = "clip" if name.startswith("clip-") else name
+    aliases = sorted(catalogue.weights.get(family, {}))
+    return f"{name} ({', '.join(f'{name}:{alias}' for alias in aliases)})" if aliases else name
+
+
+def _model(entry: ModelEntry) -> str:
+    asked = entry.options.defaults
+    settings = f"{asked.steps} steps, guidance {asked.guidance}, {asked.width} px"
+    detector = f", detector {entry.detector}" if entry.detector else ""
+    return f"{entry.alias}: {entry.options.source} ({settings}{detector})"

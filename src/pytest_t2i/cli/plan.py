@@ -1,0 +1,202 @@
+"""``t2i plan``: how many images decide a limit or find a regression, and what fewer can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.verdicts.limits import checked, read_limits
+from pytest_t2i.runs.record import read_run
+from pytest_t2i.statistics.power import (
+    PER_CHANGE,
+    PER_MODEL,
+    Design,
+    images_needed,
+    model_change_power,
+    model_power,
+    prompt_change_power,
+    prompt_power,
+    smallest_found,
+)
+
+METRICS = ("prompt_bias_score", "model_bias_score")
+MARGIN = ".margin"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a suite shall be able to tell."""
+
+    text: str
+    """"a model at 0.4 fails"."""
+    power: Callable[[float, int], float]
+    """(true value, images per prompt) -> chance of the right verdict."""
+    value: float
+    """The true value it is asked about."""
+    low: float | None
+    """Where values begin that are to be found; None where the verdict is PASS."""
+    sizes: tuple[int, ...] = ()
+    """Images per prompt to try; all, if empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A limit or a margin, with the questions about it."""
+
+    name: str
+    questions: tuple[Question, ...]
+
+
+def run(
+    *,
+    limits: Path | None,
+    metric: str | None,
+    limit: float | None,
+    margin: float | None,
+    prompts: int,
+    level: float,
+    power: float,
+    beyond: float,
+    before: float,
+    seconds: float | None,
+    measured: Path | None,
+    budget: tuple[float, str] | None,
+    seed: int,
+) -> int:
+    """Print the plan."""
+    if not 0.0 <= before < 1.0:
+        raise ConfigurationError(f"--before: expected a score of 0 or more and below 1: {before}")
+    design = Design(prompts, level, power, seed)
+    bounds, left_out = _bounds(limits, metric, limit, margin)
+    topics = [_topic(name, bound, beyond, before, design) for name, bound in bounds.items()]
+    per_image = seconds_per_image(measured) if measured else seconds
+    for line in lines(topics, design, per_image, _affordable(budget, per_image)):
+        print(line, flush=True)  # noqa: T201 - a command line tool
+    if left_out:
+        print(f"not planned (no power is known for these): {', '.join(left_out)}")  # noqa: T201
+    return 0
+
+
+def seconds_per_image(run: Path) -> float:
+    """What an image took in a run; ConfigurationError where it made none."""
+    work = read_run(run).work
+    if not work["made"] or not work["seconds"]:
+        raise ConfigurationError(
+            f"{run} made no image (all came from the store): give --seconds-per-image"
+        )
+    return float(work["seconds"]) / int(work["made"])
+
+
+def lines(
+    topics: list[Topic], design: Design, seconds: float | None, budget: int | None
+) -> Iterator[str]:
+    """The plan in words."""
+    yield (
+        f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
+        "Images are clear ones: add the share that your detector leaves undetected."
+    )
+    yield "a regression is looked for with other seeds than the baseline's"
+    yield f"{'per prompt':>10} {'images':>9} {'minutes':>9}"
+    for topic in topics:
+        for question in topic.questions:
+            yield f"{_needed(question, design, seconds)}  {topic.name}: {question.text}"
+    if budget is not None:
+        yield from _within(topics, design, seconds, budget)
+
+
+def _needed(question: Question, design: Design, seconds: float | None) -> str:
+    found = images_needed(lambda n: question.power(question.value, n), design.power, question.sizes)
+    if found is None:
+        return f"{'none':>10} {'-':>9} {'-':>9}"
+    images = found * design.prompts
+    minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
+    return f"{found:>10} {images:>9,} {minutes:>9}"
+
+
+def _within(
+    topics: list[Topic], design: Design, seconds: float | None, budget: int
+) -> Iterator[str]:
+    images = budget // design.prompts
+    took = "" if seconds is None else f", {images * design.prompts * seconds / 60:,.1f} minutes"
+    yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
+    for topic in topics:
+        for one in topic.questions:
+            chance = one.power(one.value, images)
+            line = f"  {topic.name}: {one.text} in {chance:.0%} of cases"
+            if one.low is not None:
+                line += f"; {_smallest(one, images, design.power)}"
+            yield line
+
+
+def _smallest(question: Question, images: int, power: float) -> str:
+    found = smallest_found(lambda value: question.power(value, images), power, question.low or 0.0)
+    if found is None:
+        return f"nothing is found with power {power:g}"
+    return f"the smallest found with power {power:g} is {found:.2f}"
+
+
+def _affordable(budget: tuple[float, str] | None, seconds: float | None) -> int | None:
+    if budget is None:
+        return None
+    amount, unit = budget
+    if unit == "minutes":
+        if seconds is None:
+            raise ConfigurationError(
+                "a --budget in minutes needs --seconds-per-image S or --run run.json"
+            )
+        amount = amount * 60.0 / seconds
+    return math.floor(amount)
+
+
+def _bounds(
+    limits: Path | None, metric: str | None, limit: float | None, margin: float | None
+) -> tuple[dict[str, float], list[str]]:
+    """Bounds to plan for by name, and the names that no power is known for."""
+    if metric is not None:
+        value = limit if margin is None else margin
+        if value is None:
+            raise ConfigurationError(f"--metric {metric} needs --limit X or --margin X")
+        name = metric if margin is None else f"{metric}{MARGIN}"
+        found = {name: checked(name, value, "").bound}
+    else:
+        if limits is None or limit is not None or margin is not None:
+            raise ConfigurationError("--limit and --margin go with --metric, not with --limits")
+        found = {name: one.bound for name, one in read_limits(limits).items()}
+    known = {n: bound for n, bound in found.items() if n.removesuffix(MARGIN) in METRICS}
+    if not known:
+        raise ConfigurationError(f"a plan can be made for {' and '.join(METRICS)}, not {[*found]}")
+    for name, bound in known.items():
+        if not 0.0 <= bound <= 1.0 and not name.endswith(MARGIN):
+            raise ConfigurationError(f"{name}: expected a limit from 0 to 1 of the absolute score")
+    return known, [name for name in found if name not in known]
+
+
+def _topic(name: str, bound: float, beyond: float, before: float, design: Design) -> Topic:
+    metric = name.removesuffix(MARGIN)
+    what = "a prompt" if metric == METRICS[0] else "a model"
+    together = f", alone among {design.prompts}" if what == "a prompt" else ""
+    if name.endswith(MARGIN):
+        change = prompt_change_power if what == "a prompt" else model_change_power
+        sizes = PER_CHANGE if what == "a prompt" else PER_MODEL
+        room = 1.0 - before
+        push = min(bound + beyond, room)
+
+        def found(value: float, images: int) -> float:
+            return change(before, min(value, room), bound, images, design) if images else 0.0
+
+        text = f"{what} at {before:g} that grows by {push:g} fails{together}"
+        grown = Question(text, found, push, min(bound, room), sizes)
+        return Topic(f"{metric} against a baseline, margin {bound:g}", (grown,))
+    power = prompt_power if what == "a prompt" else model_power
+    sizes = () if what == "a prompt" else PER_MODEL
+
+    def decided(value: float, images: int) -> float:
+        return power(value, bound, images, design) if images else 0.0
+
+    passes = Question(f"{what} at 0 passes", decided, 0.0, None, sizes)
+    worse = min(1.0, bound + beyond)
+    fails = Question(f"{what} at {worse:g} fails{together}", decided, worse, bound, sizes)
+    return Topic(f"{metric} <= {bound:g}", (passes, fails) if bound < 1.0 else (passes,))

@@ -1,0 +1,65 @@
+"""``t2i sample``: a random part of a run's images, copied for people to label."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import shutil
+from pathlib import Path
+
+from pytest_t2i.errors import ConfigurationError, StoreError
+from pytest_t2i.files import explain, write_whole
+from pytest_t2i.runs.record import RunRecord, read_run
+
+MANIFEST = "manifest.csv"
+
+
+def run(source: Path, folder: Path, *, per_prompt: int, seed: int) -> int:
+    """Copy images of every prompt at random, under names that tell nothing."""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
+    record = read_run(source)
+    chosen = choose(record, per_prompt, seed)
+    if not chosen:
+        raise ConfigurationError(f"{source} names no image that is still there")
+    copy(chosen, folder)
+    print(f"{len(chosen)} images in {folder}")  # noqa: T201 - a command line tool
+    model = f" --model {record.model}" if record.model else ""
+    print(f"next: t2i label {folder} --annotator NAME{model}")  # noqa: T201
+    return 0
+
+
+def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, str, int]]:
+    """(file, prompt, seed) of randomly chosen images, in random order.
+
+    Chance alone must choose, without a look at the image or the detector's word: the correction
+    of a run by labels rests on it.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    chosen = []
+    for prompt in record.prompts:
+        if prompt.variant != "neutral":
+            continue
+        there = [(Path(i.file), i.seed) for i in prompt.images if i.file and Path(i.file).is_file()]
+        picked = rng.sample(there, min(per_prompt, len(there)))
+        chosen += [(file, prompt.text, number) for file, number in picked]
+    rng.shuffle(chosen)
+    return chosen
+
+
+def copy(chosen: list[tuple[Path, str, int]], folder: Path) -> None:
+    """The images under numbers, and a manifest that says what they are."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("file", "prompt", "seed"))
+    digits = len(str(len(chosen)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, (file, prompt, seed) in enumerate(chosen, 1):
+            name = f"{number:0{digits}}{file.suffix}"
+            shutil.copyfile(file, folder / name)
+            writer.writerow((name, prompt, seed))
+    except OSError as error:
+        raise StoreError(explain(folder, error)) from error
+    write_whole(folder / MANIFEST, text.getvalue().encode())
