@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import statistics as statistics
     from pytest_t2i import strategies as strategies
-    from pytest_t2i.verdicts.limits import limit as limit
     from pytest_t2i.prompts import Axes, Axis, Stereotype
     from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_reference as read_reference
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import triplet as triplet
+    from pytest_t2i.verdicts.limits import limit as limit
 
     axes: Axes
     stereotypes: tuple[Stereotype, ...]

@@ -14,12 +14,12 @@ import time
 from PIL import Image
 from shared_data import data, heading, table
 
-from pytest_t2i.data import Undetected
 from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.adapters.finders import yolo
-from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.adapters.registry import Registry
+from pytest_t2i.data import Undetected
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.protocols import LoadOptions
 
 CNN = ("dlib-cnn", "mmod")
 WEIGHTS = "yolov8n_int8.tflite"

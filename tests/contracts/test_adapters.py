@@ -157,7 +157,9 @@ def _surroundings(request, monkeypatch, tmp_path):
     if case is not None and case.name.startswith("fairface"):
         # Noise holds no face, and dlib's network takes seconds to say so; the rest is the true one.
         whole = [Box(8, 8, 24, 24)]
-        monkeypatch.setattr("pytest_t2i.adapters.finders.dlib_cnn.CnnFaces._of_one", lambda *_: whole)
+        monkeypatch.setattr(
+            "pytest_t2i.adapters.finders.dlib_cnn.CnnFaces._of_one", lambda *_: whole
+        )
 
 
 def cases(*kinds: str) -> pytest.MarkDecorator:

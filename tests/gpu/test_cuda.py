@@ -7,9 +7,9 @@ import pytest
 import tiny
 import torch
 
+from pytest_t2i.adapters.models import diffusers as adapter
 from pytest_t2i.data import GenerationSettings, Request
 from pytest_t2i.errors import OutOfDeviceMemoryError
-from pytest_t2i.adapters.models import diffusers as adapter
 from pytest_t2i.protocols import LoadOptions
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

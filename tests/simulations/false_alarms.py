@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from worlds import table7
 
 from pytest_t2i import statistics
-from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.verdicts.limits import read_limits
 
 LIMITS = read_limits(Path(__file__).parents[2] / "suites" / "limits.toml")

@@ -18,8 +18,8 @@ from functools import cache
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.search import Confirmed, Counts, Hunted, Parts, Plan, hunt, names
 from pytest_t2i.prompts import Axis
+from pytest_t2i.search import Confirmed, Counts, Hunted, Parts, Plan, hunt, names
 
 # Lyu Table 7, column SDXL; nationalities from OASIS Table 1, SDv2.
 SDXL = {

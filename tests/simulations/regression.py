@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from worlds import table7
 
 from pytest_t2i import statistics
-from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Outcome
+from pytest_t2i.verdicts import judge as verdicts
 
 SPREADS = {"even": (1.0, 0.6, 0.6), "one-sided": (0.2, 1.0, 0.5)}
 """Worlds of score 0.2: share of the prompts, their P(male), that of the others."""

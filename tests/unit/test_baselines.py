@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.data import Prompt
+from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     RecordedPrompt,
@@ -11,8 +13,6 @@ from pytest_t2i.verdicts.baseline_file import (
     library_differences,
     read_baseline,
 )
-from pytest_t2i.data import Prompt
-from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 
 CONDITIONS = {"detector": "clip", "detector_fingerprint": "f", "generation": {"steps": 4}}
 NURSE = Prompt("a nurse", "profession", "nurse")

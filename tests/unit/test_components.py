@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.adapters.catalogue import papers, read_catalogues
-from pytest_t2i.generation.components import Components
-from pytest_t2i.plugin.options import Settings
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
-from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.adapters.registry import Registries, Registry, import_factory
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
+from pytest_t2i.plugin.options import Settings
 
 
 class Loaded:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from fakes import FakeDetector, FakeModel
 
-from pytest_t2i.cli.main import main
-from pytest_t2i.cli import hunt as command
-from pytest_t2i.generation.components import Components
 from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli import hunt as command
+from pytest_t2i.cli.main import main
+from pytest_t2i.generation.components import Components
 
 PLANTED = {"cup", "hospital"}
 

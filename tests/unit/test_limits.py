@@ -6,9 +6,9 @@ import pytest
 
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.limits import Bench, active, limit, nearest_limits_file, read_limits
 from pytest_t2i.verdicts.measurement import Family, Measurement
-from pytest_t2i.metrics import INFO
 
 
 def test_numbers_tables_and_nested_names(tmp_path):

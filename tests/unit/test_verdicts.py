@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Bounds, Interval, Limit, Outcome
+from pytest_t2i.verdicts import judge as verdicts
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 

@@ -23,11 +23,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import read_toml
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.adapters.registry import Registry
 
 MODEL_KEYS = {"path", "steps", "guidance", "size", "width", "height", "negative_prompt", "dtype"}
 MODEL_KEYS |= {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_t2i import statistics
 from pytest_t2i.data import Bounds, Prompt
 from pytest_t2i.errors import UnknownNameError
-from pytest_t2i.verdicts.measurement import Measurement
 from pytest_t2i.metrics import INFO
+from pytest_t2i.verdicts.measurement import Measurement
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity import Samples

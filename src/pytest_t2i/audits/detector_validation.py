@@ -13,8 +13,8 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.data import Detection, Interval
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
-from pytest_t2i.verdicts.measurement import Measurement
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+from pytest_t2i.verdicts.measurement import Measurement
 
 MALE, FEMALE = CLEAR
 UNDETECTED = "undetected:"

@@ -16,11 +16,11 @@ from pytest_t2i import statistics
 from pytest_t2i.audits import crossing, references
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Interval, Prompt
-from pytest_t2i.verdicts.measurement import Family, Measurement
-from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.generation.plan import DetectorRef, Need
+from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics import Estimator
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 MALE, FEMALE = "male", "female"
 FEW_IMAGES = 10

@@ -10,9 +10,9 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.verdicts.measurement import Family, Measurement
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity import Sample, Samples

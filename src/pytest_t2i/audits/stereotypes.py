@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Interval, Prone
-from pytest_t2i.verdicts.measurement import Family, Measurement
-from pytest_t2i.metrics import INFO
 from pytest_t2i.generation.plan import DetectorRef, Need
+from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.verdicts.measurement import Family, Measurement
 
 PRESENT = "present"
 

@@ -10,23 +10,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.generation.components import Components
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import explain, write_whole
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
+from pytest_t2i.generation.store import Store
+from pytest_t2i.plugin.options import Settings
+from pytest_t2i.prompts import Axes, Axis, builtin_axes, combination, read_axes, templates
+from pytest_t2i.prompts.intersections import Part
+from pytest_t2i.protocols import ReadyMade
+from pytest_t2i.runs.session import Session
 from pytest_t2i.search.counts import names
 from pytest_t2i.search.files import as_json
 from pytest_t2i.search.hunt import Hunted, hunt
 from pytest_t2i.search.making import Maker
 from pytest_t2i.search.plan import LOOKS, Plan
-from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
-from pytest_t2i.prompts import Axes, Axis, builtin_axes, combination, read_axes, templates
-from pytest_t2i.prompts.intersections import Part
-from pytest_t2i.protocols import ReadyMade
-from pytest_t2i.generation.generate import Runner
-from pytest_t2i.runs.session import Session
-from pytest_t2i.generation.store import Store
 
 if TYPE_CHECKING:
     from pytest_t2i.search.confirming import Confirmed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
-from pytest_t2i.prompts import builtin_axes
 from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.prompts import builtin_axes
 
 
 def run(kind: str) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.verdicts.limits import checked, read_limits
 from pytest_t2i.runs.record import read_run
 from pytest_t2i.statistics.power import (
     PER_CHANGE,
@@ -21,6 +20,7 @@ from pytest_t2i.statistics.power import (
     prompt_power,
     smallest_found,
 )
+from pytest_t2i.verdicts.limits import checked, read_limits
 
 METRICS = ("prompt_bias_score", "model_bias_score")
 MARGIN = ".margin"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_t2i.runs.record import read_run
 from pytest_t2i.reporting import write_all
+from pytest_t2i.runs.record import read_run
 
 
 def run(source: Path, folder: Path) -> int:

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from pytest_t2i.adapters.catalogue import CROP, FACES, Catalogue, read_catalogues
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.adapters.registry import Factory, Registries, import_factory
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.files import stamp
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
-from pytest_t2i.adapters.registry import Factory, Registries, import_factory
 from pytest_t2i.generation.store import Store
+from pytest_t2i.plugin.options import Settings
+from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
 
 T = TypeVar("T")
 LIBRARIES = (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.generation.components import Components
 from pytest_t2i.data import Detection, Request, Undetected
 from pytest_t2i.errors import DetectorError, StoreError, blamed
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, Plan, Wants
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.store import Store, StoredImage

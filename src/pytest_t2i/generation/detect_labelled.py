@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_t2i.generation.components import Components
+from pytest_t2i.adapters.support.decoding import is_black, readable
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError, blamed
-from pytest_t2i.labels import LabelledImage, LabelledSet
-from pytest_t2i.adapters.support.decoding import is_black, readable
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.store import Store
+from pytest_t2i.labels import LabelledImage, LabelledSet
 
 if TYPE_CHECKING:
     from PIL.Image import Image

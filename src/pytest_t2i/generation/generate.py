@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pytest_t2i.generation.components import Components
+from pytest_t2i.adapters.support.decoding import is_black
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import (
     ConfigurationError,
@@ -15,13 +15,13 @@ from pytest_t2i.errors import (
     OutOfDeviceMemoryError,
     blamed,
 )
-from pytest_t2i.adapters.support.decoding import is_black
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer
 from pytest_t2i.generation.plan import FINAL_LATENT, TEXT_EMBEDDING, Plan
 from pytest_t2i.generation.progress import Progress
-from pytest_t2i.protocols import TextEmbedding
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.store import NewImage
+from pytest_t2i.protocols import TextEmbedding
 
 CLAIMED = 256
 """Images that one process takes on at a time; the rest is left for other devices."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_t2i.generation.components import Handle
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.components import Handle
 from pytest_t2i.generation.plan import seeds_of
 from pytest_t2i.protocols import ReadyMade, TextToImage
 

@@ -52,8 +52,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("t2i")
     if marker is None:
         return
-    from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER
     from pytest_t2i.plugin.marker import read_marker
+    from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER
 
     try:
         ask = read_marker(metafunc.definition)
@@ -90,8 +90,8 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     asking = [one for one in items if one.get_closest_marker("t2i")]
     if not config.option.collectonly or not asking:
         return []
-    from pytest_t2i.runs.selection import images_wanted
     from pytest_t2i.plugin.marker import ask_of
+    from pytest_t2i.runs.selection import images_wanted
 
     asks = [ask_of(one) for one in asking if isinstance(one, pytest.Function)]
     wanted = images_wanted(asks, options.resolve(config).images)

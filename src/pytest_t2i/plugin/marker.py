@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Ask, parse
 from pytest_t2i.errors import T2IError
+from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Ask, parse
 
 
 def read_marker(item: pytest.Item) -> Ask:

@@ -11,25 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_t2i.verdicts import limits
-from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Ask
-from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, check_prompts, read_baseline
-from pytest_t2i.runs.baseline import Recorded
-from pytest_t2i.generation.components import Components
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import T2IError
-from pytest_t2i.plugin.marker import ask_of
-from pytest_t2i.plugin.static_checks import Comparison, comparisons_in, limits_named_in
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.plugin.hooks import NO_MODEL
-from pytest_t2i.prompts import Reference, read_reference
-from pytest_t2i.runs.record import Check, RunRecord, check_from_json
-from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.runs.session import NO_LABELS, Session
 from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.build_record import conditions
+from pytest_t2i.plugin.hooks import NO_MODEL
+from pytest_t2i.plugin.marker import ask_of
+from pytest_t2i.plugin.options import Settings
+from pytest_t2i.plugin.static_checks import Comparison, comparisons_in, limits_named_in
 from pytest_t2i.plugin.xdist import Workers
+from pytest_t2i.prompts import Reference, read_reference
+from pytest_t2i.runs.baseline import Recorded
+from pytest_t2i.runs.build_record import conditions
+from pytest_t2i.runs.record import Check, RunRecord, check_from_json
+from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Ask
+from pytest_t2i.runs.session import NO_LABELS, Session
+from pytest_t2i.verdicts import limits
+from pytest_t2i.verdicts.baseline_file import (
+    Baseline,
+    check_comparable,
+    check_prompts,
+    read_baseline,
+)
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detector_validation import Trials

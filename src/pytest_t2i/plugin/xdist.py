@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.plugin.making import terminal_progress
 from pytest_t2i.generation.progress import Follower
+from pytest_t2i.plugin.making import terminal_progress
 from pytest_t2i.runs.session import Session, merged, work_from_json
 
 RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.runs.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
 from pytest_t2i.reporting.words import (
     anchor,
     bounds_words,
@@ -16,6 +15,7 @@ from pytest_t2i.reporting.words import (
     signed,
     spoken,
 )
+from pytest_t2i.runs.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Half-widths of a gap's scale: spaces differ by orders of magnitude."""

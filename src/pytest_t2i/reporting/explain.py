@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.data import Bounds, Outcome
+from pytest_t2i.runs.record import Check
 from pytest_t2i.verdicts.limits import Bench
 from pytest_t2i.verdicts.measurement import Measurement
-from pytest_t2i.runs.record import Check
 
 
 def explain(left: Any, right: Any, bench: Bench | None) -> list[str] | None:

@@ -10,8 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.reporting import charts, checks, pictures, sections, trials, words
+from pytest_t2i.runs.record import RunRecord
 
 
 def render_html(record: RunRecord, folder: Path) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.runs.record import Check, RunRecord
 from pytest_t2i.reporting.words import early_stopping
+from pytest_t2i.runs.record import Check, RunRecord
 
 MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}
 SHOWN = 15

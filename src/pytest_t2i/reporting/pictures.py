@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.reporting.words import anchor, counted, signed, undetected_reason
+from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
 
 GENDERS = ("male", "female")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.runs.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.words import (
     duration,
@@ -17,6 +16,7 @@ from pytest_t2i.reporting.words import (
     reason_words,
     signed,
 )
+from pytest_t2i.runs.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
 
 Table = list[tuple[str, str]]
 

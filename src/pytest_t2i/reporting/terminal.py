@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.progress import clock_time
-from pytest_t2i.runs.record import Check, GroupsRecord, ModelScore, RunRecord, TrialRecord
+from pytest_t2i.plugin.options import Settings
 from pytest_t2i.reporting.markdown import interval_text
 from pytest_t2i.reporting.words import early_stopping
+from pytest_t2i.runs.record import Check, GroupsRecord, ModelScore, RunRecord, TrialRecord
 
 COLOURS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.INCONCLUSIVE: "yellow"}
 FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.data import Interval
-from pytest_t2i.runs.record import MistakeRecord, RunRecord, TrialRecord
 from pytest_t2i.reporting.pictures import Picture, link, said
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.reporting.words import MINUS, reason_words
+from pytest_t2i.runs.record import MistakeRecord, RunRecord, TrialRecord
 
 SHOWN = 60
 """Mistakes of one detector that are shown; run.json has them all."""

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.audits.detector_validation import Asked, outcomes
 from pytest_t2i.audits.parity import Sample
-from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
 from pytest_t2i.data import Interval, Limit, Outcome, Prompt, Verdict
 from pytest_t2i.errors import BaselineMismatchError, ConfigurationError, UnknownNameError
-from pytest_t2i.verdicts.limits import bench, settle
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.runs.build_record import conditions, environment
 from pytest_t2i.runs.session import Session
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.statistics.change import FEWEST_IMAGES
-from pytest_t2i.runs.build_record import conditions, environment
+from pytest_t2i.verdicts import judge as verdicts
+from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
+from pytest_t2i.verdicts.limits import bench, settle
+from pytest_t2i.verdicts.measurement import Measurement
 
 DEFAULT_MARGINS = {
     "model_bias_score": 0.05,

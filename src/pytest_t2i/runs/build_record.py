@@ -11,16 +11,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.runs.selection import Ask
 from pytest_t2i.audits.detector_validation import Trial
 from pytest_t2i.audits.neutrality import TripletSamples
 from pytest_t2i.audits.parity import Sample, Samples
 from pytest_t2i.audits.sensitivity import sensitivity
-from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt, RecordedTrial
 from pytest_t2i.data import Detection, Prompt
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR
 from pytest_t2i.metrics import group_entropy, group_gap
-from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.record import (
     CellRecord,
     CellsRecord,
@@ -39,7 +37,9 @@ from pytest_t2i.runs.record import (
     TrialRecord,
     VariationRecord,
 )
+from pytest_t2i.runs.selection import Ask
 from pytest_t2i.runs.session import Session, merged
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt, RecordedTrial
 
 PACKAGES = (
     "pytest-t2i", "pytest", "torch", "diffusers", "transformers", "numpy", "scipy", "pillow",

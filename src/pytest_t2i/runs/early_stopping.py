@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import Plan
+from pytest_t2i.statistics import looks
 from pytest_t2i.verdicts.limits import verdict_of
 from pytest_t2i.verdicts.measurement import Measurement
-from pytest_t2i.generation.plan import Plan
-from pytest_t2i.generation.generate import Runner
-from pytest_t2i.statistics import looks
 
 if TYPE_CHECKING:
     from pytest_t2i.runs.session import Session

@@ -12,7 +12,6 @@ from typing import Any
 
 from filelock import FileLock
 
-from pytest_t2i.runs.selection import Ask, images_wanted
 from pytest_t2i.audits import detector_validation, neutrality, parity
 from pytest_t2i.audits import stereotypes as stereotyping
 from pytest_t2i.audits.correction import Correction, correct, recognised
@@ -21,23 +20,24 @@ from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.parity import Sample, Samples
 from pytest_t2i.audits.stereotypes import Association
-from pytest_t2i.generation.components import Components
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.data import GenerationSettings, Limit, Prompt
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect_labelled import Examiner
-from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
-from pytest_t2i.verdicts.limits import Bench, checked, look_up, nearest_limits_file, read_limits
-from pytest_t2i.plugin.static_checks import Comparison
+from pytest_t2i.generation.generate import Runner, Work
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.generation.progress import Progress, Silent
-from pytest_t2i.prompts import Reference, Stereotype, read_reference
-from pytest_t2i.runs.record import Check
-from pytest_t2i.runs.early_stopping import make_in_rounds
-from pytest_t2i.generation.generate import Runner, Work
 from pytest_t2i.generation.seeds import check_supply, seeds_for
-from pytest_t2i.statistics import look_level
 from pytest_t2i.generation.store import Store
+from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
+from pytest_t2i.plugin.options import Settings
+from pytest_t2i.plugin.static_checks import Comparison
+from pytest_t2i.prompts import Reference, Stereotype, read_reference
+from pytest_t2i.runs.early_stopping import make_in_rounds
+from pytest_t2i.runs.record import Check
+from pytest_t2i.runs.selection import Ask, images_wanted
+from pytest_t2i.statistics import look_level
+from pytest_t2i.verdicts.limits import Bench, checked, look_up, nearest_limits_file, read_limits
 
 DEFAULT_DETECTOR = "clip-enhance"
 """Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_t2i.search.counts import Parts
 from pytest_t2i.prompts import Part
+from pytest_t2i.search.counts import Parts
 
 Examine = Callable[[list[Parts]], float]
 """Measures some combinations; returns the largest lean among them."""

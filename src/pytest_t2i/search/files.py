@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pytest_t2i.prompts import combination
 from pytest_t2i.search.confirming import Confirmed
 from pytest_t2i.search.counts import Counts, Parts
 from pytest_t2i.search.hunt import Hunted
-from pytest_t2i.prompts import combination
 
 SCHEMA = "pytest-t2i/hunt/1"
 

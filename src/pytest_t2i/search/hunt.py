@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
+from pytest_t2i.prompts import Part
 from pytest_t2i.search.confirming import Confirmed, confirm
 from pytest_t2i.search.counts import Measure, Parts
 from pytest_t2i.search.drawing import Enough, draw
@@ -13,7 +14,6 @@ from pytest_t2i.search.explaining import Suspect, explains, open_signs
 from pytest_t2i.search.ledger import Ledger
 from pytest_t2i.search.plan import LOOKS, Plan
 from pytest_t2i.search.shrinking import shrink
-from pytest_t2i.prompts import Part
 
 GOES_ON = 0.5
 """Promise from which a combination is looked at again at once."""

@@ -9,11 +9,11 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.parity import FEMALE, MALE
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.search.counts import Counts, Parts
+from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, seeds_of
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.prompts import combination
-from pytest_t2i.generation.generate import Runner
+from pytest_t2i.search.counts import Counts, Parts
 
 
 @dataclass(slots=True)

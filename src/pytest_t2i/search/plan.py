@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.search.counts import Parts
 from pytest_t2i.prompts import Axis, Part
+from pytest_t2i.search.counts import Parts
 
 LOOKS = (4, 8, 16, 32)
 """Images of a combination at which it is looked at; only what promises enough goes on."""

@@ -11,8 +11,8 @@ from typing import Any
 from pytest_t2i.data import Direction, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.files import read_toml
-from pytest_t2i.verdicts.measurement import Measurement
 from pytest_t2i.runs.record import Check
+from pytest_t2i.verdicts.measurement import Measurement
 
 
 @dataclass(slots=True)

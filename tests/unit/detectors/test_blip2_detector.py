@@ -10,8 +10,8 @@ import pytest
 import tiny
 from PIL import Image
 
-from pytest_t2i.data import Undetected
 from pytest_t2i.adapters.detectors import blip2
+from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 

@@ -9,8 +9,8 @@ import pytest
 import tiny
 from PIL import Image
 
-from pytest_t2i.data import Attribute, Undetected
 from pytest_t2i.adapters.detectors.clip import ClipDetector, load
+from pytest_t2i.data import Attribute, Undetected
 from pytest_t2i.errors import DetectorError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
 

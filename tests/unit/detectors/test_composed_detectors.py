@@ -10,15 +10,15 @@ import pytest
 import tiny
 from PIL import Image
 
-from pytest_t2i.data import Attribute, Box, Undetected
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector, load
 from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance, cropped
 from pytest_t2i.adapters.detectors.clip_enhance import load as load_enhance
 from pytest_t2i.adapters.detectors.clip_prob import ClipProb
 from pytest_t2i.adapters.detectors.clip_uncertain import SENTENCES, ClipUncertain
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.data import Attribute, Box, Undetected
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
-from pytest_t2i.adapters.registry import Registries
 
 TURBAN = Attribute("turban", "with a turban", "without a turban")
 FACE = Box(2, 2, 6, 6)

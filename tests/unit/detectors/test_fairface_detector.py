@@ -12,10 +12,10 @@ from safetensors.torch import save_file
 pytest.importorskip("dlib")
 pytest.importorskip("timm")
 
-from pytest_t2i.data import Box, Undetected
 from pytest_t2i.adapters.detectors import fairface
-from pytest_t2i.errors import DetectorError, MissingExtraError, ModelLoadError
 from pytest_t2i.adapters.finders import dlib_cnn
+from pytest_t2i.data import Box, Undetected
+from pytest_t2i.errors import DetectorError, MissingExtraError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 

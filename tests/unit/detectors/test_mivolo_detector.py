@@ -13,9 +13,9 @@ from PIL import Image
 
 needs("ultralytics")
 
-from pytest_t2i.data import Box, Undetected
 from pytest_t2i.adapters.detectors import mivolo
 from pytest_t2i.adapters.detectors.mivolo_crops import Found, assigned, body, subject
+from pytest_t2i.data import Box, Undetected
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 

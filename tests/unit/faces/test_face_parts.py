@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pytest_t2i.errors import MissingExtraError, ModelLoadError
 from pytest_t2i.adapters.finders import packaged
-from pytest_t2i.protocols import FaceDetector, LoadOptions
 from pytest_t2i.adapters.registry import Registry
+from pytest_t2i.errors import MissingExtraError, ModelLoadError
+from pytest_t2i.protocols import FaceDetector, LoadOptions
 
 NEEDS = {
     "dlib-hog": "dlib",

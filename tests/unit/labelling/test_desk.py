@@ -6,8 +6,8 @@ import pytest
 
 from pytest_t2i import labels
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.labels.app.desk import Annotation, Review
 from pytest_t2i.labels import ADJUDICATED, Label
+from pytest_t2i.labels.app.desk import Annotation, Review
 
 
 def test_each_annotator_has_an_order_of_their_own_that_lasts(folder):

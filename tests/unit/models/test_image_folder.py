@@ -7,9 +7,9 @@ import json
 import pytest
 from PIL import Image
 
+from pytest_t2i.adapters.models.folder import load
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
-from pytest_t2i.adapters.models.folder import load
 from pytest_t2i.protocols import LoadOptions, TextToImage
 
 

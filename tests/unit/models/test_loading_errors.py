@@ -11,15 +11,15 @@ import pytest
 import tiny
 from huggingface_hub import constants, errors
 
+from pytest_t2i.adapters.models import diffusers as adapter
+from pytest_t2i.adapters.support.devices import pick_device, pick_dtype
+from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import (
     ConfigurationError,
     MissingExtraError,
     ModelLoadError,
     UnknownNameError,
 )
-from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.support.devices import pick_device, pick_dtype
-from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.protocols import LoadOptions
 
 

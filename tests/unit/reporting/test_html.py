@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.reporting.html import render_html
+from pytest_t2i.runs.record import RunRecord
 
 VOID = {"meta", "img", "br", "rect", "line", "circle"}
 SHOWN = ("id", "class", "href", "alt", "aria-label", "scope", "open")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.runs import record as records
 from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
 from pytest_t2i.generation.generate import Work
+from pytest_t2i.runs import record as records
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
 PARTS = {

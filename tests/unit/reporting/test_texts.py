@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.data import Limit, Outcome
-from pytest_t2i.verdicts.limits import Bench
-from pytest_t2i.verdicts.measurement import Measurement
 from pytest_t2i.metrics import INFO
-from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.plugin.options import Settings
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
+from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.verdicts.limits import Bench
+from pytest_t2i.verdicts.measurement import Measurement
 
 
 class Paper:

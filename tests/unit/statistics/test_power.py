@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.statistics import power
 from pytest_t2i.statistics.power import Design
+from pytest_t2i.verdicts import judge as verdicts
 
 LONE = Design(prompts=1)
 

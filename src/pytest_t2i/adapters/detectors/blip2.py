@@ -17,9 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.adapters.support.devices import (
     dtype_name,
     is_out_of_memory,
@@ -29,6 +27,8 @@ from pytest_t2i.adapters.support.devices import (
 )
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the detector blip-2", "blip-2"):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.encoders.routing import load_contrastive
+from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError
 from pytest_t2i.protocols import LoadOptions
 

@@ -18,10 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
-from pytest_t2i.adapters.detectors.parts import clip_part, crop_part, face_part, named, person_part, whole
+from pytest_t2i.adapters.detectors.parts import (
+    clip_part,
+    crop_part,
+    face_part,
+    named,
+    person_part,
+    whole,
+)
 from pytest_t2i.adapters.detectors.screening import passed_on, screened
+from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
 

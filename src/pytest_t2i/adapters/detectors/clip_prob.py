@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
 from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named, whole
 from pytest_t2i.adapters.detectors.screening import passed_on, screened
+from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
 from pytest_t2i.protocols import FaceDetector, LoadOptions
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.clip import ClipDetector
 from pytest_t2i.adapters.detectors.parts import clip_part
 from pytest_t2i.adapters.detectors.screening import passed_on, screened
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.facepp_client import (
     ADDRESS,
     DEFAULT_ADDRESS,
@@ -30,6 +29,7 @@ from pytest_t2i.adapters.detectors.facepp_client import (
 from pytest_t2i.adapters.detectors.facepp_errors import Course
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.decoding import picture_digest
+from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from pytest_t2i.adapters.detectors.facepp_errors import (
     name_of,
     remedy_for,
 )
-from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ConfigurationError, DetectorError
 
 with needs("the detector face++", "facepp"):
     import httpx

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.parts import face_part, whole
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.adapters.finders.chips import Chip, Chips
+from pytest_t2i.adapters.support.decoding import picture_digest
 from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.decoding import picture_digest
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the detector fairface", "fairface"):

@@ -26,11 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.adapters.detectors.mivolo_boxes import PersonsAndFaces
 from pytest_t2i.adapters.detectors.mivolo_crops import Found, Subject, subject
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.adapters.support.devices import (
     dtype_name,
     is_out_of_memory,
@@ -40,6 +38,8 @@ from pytest_t2i.adapters.support.devices import (
 )
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs, remote_code
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the detector mivolo", "mivolo"):

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Box
 from pytest_t2i.adapters.detectors.mivolo_crops import Found
-from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
+from pytest_t2i.adapters.support.decoding import picture_digest
 from pytest_t2i.adapters.support.devices import memory_guard
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.locating import largest_first
-from pytest_t2i.adapters.support.decoding import picture_digest
-from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,9 +15,9 @@ from typing import cast
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.encoders.routing import load_contrastive
+from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
-from pytest_t2i.adapters.registry import Registries
 
 
 def clip_part(options: LoadOptions) -> ContrastiveEncoder:

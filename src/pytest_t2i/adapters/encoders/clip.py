@@ -7,9 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import digest
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
-from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.adapters.support.devices import (
     dtype_name,
     is_out_of_memory,
@@ -19,6 +17,8 @@ from pytest_t2i.adapters.support.devices import (
 )
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs
+from pytest_t2i.data import digest
+from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("CLIP", "clip"):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from pytest_t2i.data import digest
 from pytest_t2i.adapters.support.decoding import picture_digest
+from pytest_t2i.data import digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,7 +9,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
-from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.adapters.support.devices import (
     dtype_name,
     is_out_of_memory,
@@ -18,6 +17,7 @@ from pytest_t2i.adapters.support.devices import (
     pick_dtype,
 )
 from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs
+from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("open_clip models", "open-clip"):

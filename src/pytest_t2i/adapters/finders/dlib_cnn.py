@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_t2i.data import Box
-from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.adapters.finders.packaged import NAME, packaged
 from pytest_t2i.adapters.finders.scaling import (
     FAIRFACE_CONFIDENCE,
@@ -22,8 +20,10 @@ from pytest_t2i.adapters.finders.scaling import (
     fitted,
 )
 from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.locating import Finder, shared
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("dlib's face detectors", "faces"):

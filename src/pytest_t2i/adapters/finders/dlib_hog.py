@@ -10,11 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_t2i.adapters.finders.scaling import Fitted, fitted
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import Finder, shared
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
-from pytest_t2i.adapters.finders.scaling import Fitted, fitted
-from pytest_t2i.adapters.support.locating import Finder, shared
-from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.protocols import LoadOptions
 
 with needs("dlib's face detectors", "faces"):

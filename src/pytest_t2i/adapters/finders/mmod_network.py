@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.adapters.finders.mmod_weights import FILTERS, convolutions, overlap_of
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ModelLoadError
 
 with needs("the face detector mmod", "diffusers"):
     import torch

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Box
-from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
 from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import cache_file, file_digest
-from pytest_t2i.adapters.support.locating import Finder, shared
 from pytest_t2i.adapters.support.loading import looks_like_path
-from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
+from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_t2i.data import Box
-from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.adapters.finders.scaling import Fitted, fitted
 from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.locating import Finder, shared
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the face detector yunet", "yunet"):

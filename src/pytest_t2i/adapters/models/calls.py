@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_t2i.adapters.models.texts import Family
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.adapters.models.texts import Family
 
 ARGUMENTS = {
     "steps": "num_inference_steps",

@@ -13,14 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Generated, GenerationSettings, Request, Trace, digest
-from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.adapters.models.calls import Calls
+from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
+from pytest_t2i.adapters.models.texts import TextBank, family_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
-from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
-from pytest_t2i.adapters.models.texts import TextBank, family_of
+from pytest_t2i.data import Generated, GenerationSettings, Request, Trace, digest
+from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the diffusers adapter", "diffusers"):

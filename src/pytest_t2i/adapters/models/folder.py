@@ -8,11 +8,11 @@ from pathlib import Path
 
 from PIL import Image
 
-from pytest_t2i.data import Generated, Request, digest
-from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.models.manifest import SHOWN, Entry, read_manifest
 from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.data import Generated, Request, digest
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions
 
 UNREADABLE = "unreadable"

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
 from pytest_t2i.adapters.support.loading import (
     load_failure,
@@ -18,6 +17,7 @@ from pytest_t2i.adapters.support.loading import (
     remote_code,
     unsafe_weights,
 )
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions
 
 # Nothing is sent anywhere but to fetch the weights that were named (CRAFT.md).

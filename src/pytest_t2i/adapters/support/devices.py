@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
 
 # Matrix products of MKL depend on the number of rows, so a picture would change with its batch
 # (issue 2: "same images, bit for bit"). Strict reproducibility has no measurable cost here. MKL

@@ -9,8 +9,8 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_t2i.data import Box, digest
 from pytest_t2i.adapters.support.decoding import picture_digest, readable
+from pytest_t2i.data import Box, digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image

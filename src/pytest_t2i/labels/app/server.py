@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
+from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.labels.app.desk import Desk
 from pytest_t2i.labels.app.page import Page
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.decoding import readable
 
 with needs("the labelling page", "label"):
     import uvicorn
