@@ -123,6 +123,12 @@ class Request:
         )
 
 
+TEXT_EMBEDDING = "text_embedding"
+"""Name of the trace that shows the prompt space."""
+FINAL_LATENT = "final_latent"
+"""Name of the trace that shows the denoising space."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What is kept of the making of an image."""
@@ -161,6 +167,11 @@ class Detection:
                 "a Detection has either a label or an Undetected reason, "
                 f"got label={self.label!r}, undetected={self.undetected!r}"
             )
+
+    @property
+    def said(self) -> str | Undetected:
+        """The label, or why there is none; which of the two its type tells."""
+        return self.label if self.undetected is None else self.undetected  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)

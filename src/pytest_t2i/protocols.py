@@ -7,7 +7,7 @@ takes a :class:`LoadOptions` and returns an object that obeys the Protocol.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -48,6 +48,14 @@ class TextToImage(Protocol):
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Generated]:
         """Make one batch, in order; image k depends on request k alone."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Has requests made: here, on several devices, on a cluster."""
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
+        """Each request once with its image, in any order."""
 
 
 @runtime_checkable

@@ -10,13 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity import FEMALE, MALE, Sample, Samples
+from pytest_t2i.audits.detected import SIGNS
+from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores
 from pytest_t2i.statistics.ppi import LEAST_LABELS
-
-SIGNS = {MALE: 1.0, FEMALE: -1.0}
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 
     Images are recognised by their content, whatever their file is called.
     """
-    known = {labelled.checksums[image.file]: SIGNS.get(image.label, 0.0) for image in labelled}
+    known = {labelled.checksums[image.file]: float(SIGNS.get(image.label, 0)) for image in labelled}
     used = tuple(one for one in samples if _count(one, known) >= LEAST_LABELS)
     if not any(np.any(one.signs) for one in used):
         return None

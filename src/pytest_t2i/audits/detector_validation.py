@@ -5,30 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Detection, Interval
+from pytest_t2i.data import Detection, Interval, Undetected
+from pytest_t2i.errors import BaselineMismatchError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedTrial
+from pytest_t2i.verdicts.measurement import Change, Measurement
 
 MALE, FEMALE = CLEAR
-UNDETECTED = "undetected:"
+NAMED = 8
+"""Images named that a detector lost since the baseline."""
 WORST = 5
 """Mistakes named in a failure text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a share of a trial is made of, so that it can be paired with a recorded trial."""
-
-    trial: Trial
-    metric: str
-    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +30,31 @@ class Mistake:
     """An image of which the detector says something else than people do."""
 
     image: LabelledImage
-    said: str
-    """The detector's label, or "undetected:reason"."""
+    detection: Detection
+    """What the detector says."""
 
 
 def outcomes(
-    metric: str, images: Iterable[LabelledImage], words: Iterable[str], label: str | None = None
+    metric: str,
+    images: Iterable[LabelledImage],
+    said: Iterable[str | Undetected],
+    label: str | None = None,
 ) -> dict[str, bool]:
     """The images that a share is taken over, each with whether it counts.
 
     Args:
         metric: filter_precision, filter_recall, filter_rate or accuracy.
         images: images with the word of people.
-        words: the detector's label per image, or "undetected:reason".
+        said: the detector's label per image, or why it gives none.
         label: only images that people gave this label.
 
     Returns:
         File -> clear (precision, over kept images), kept (recall, over clear ones), filtered out
         (filter rate, over low-quality ones), right (accuracy, over clear and kept ones).
     """
-    found: dict[str, bool] = {}
-    for image, word in zip(images, words, strict=True):
-        kept = not word.startswith(UNDETECTED)
+    outcome: dict[str, bool] = {}
+    for image, word in zip(images, said, strict=True):
+        kept = not isinstance(word, Undetected)
         counts, says = {
             "filter_precision": (kept, image.clear),
             "filter_recall": (image.clear, kept),
@@ -65,8 +62,8 @@ def outcomes(
             "accuracy": (kept and image.clear, word == image.label),
         }[metric]
         if counts and label in (None, image.label):
-            found[image.file] = says
-    return found
+            outcome[image.file] = says
+    return outcome
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,9 +86,9 @@ class Trial:
     # counts
 
     @cached_property
-    def words(self) -> list[str]:
-        """The detector's label per image, or "undetected:reason"."""
-        return [one.label or f"{UNDETECTED}{one.undetected}" for one in self.detections]
+    def said(self) -> list[str | Undetected]:
+        """The detector's label per image, or why it gives none."""
+        return [detection.said for detection in self.detections]
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -104,18 +101,18 @@ class Trial:
         return np.array([one.clear for one in self.labelled], dtype=bool)
 
     @cached_property
-    def confusion(self) -> Counter[tuple[str, str]]:
-        """(label by people, word of the detector) -> images."""
-        pairs = zip(self.labelled, self.words, strict=True)
-        return Counter((image.label, said) for image, said in pairs)
+    def confusion(self) -> Counter[tuple[str, str | Undetected]]:
+        """(label by people, what the detector says) -> images."""
+        labels = (image.label for image in self.labelled)
+        return Counter(zip(labels, self.said, strict=True))
 
     @cached_property
     def mistakes(self) -> tuple[Mistake, ...]:
         """Images kept that are not clear, clear ones filtered out, and wrong genders."""
         return tuple(
-            Mistake(image, said)
-            for image, said in zip(self.labelled, self.words, strict=True)
-            if (said != image.label if image.clear else not said.startswith(UNDETECTED))
+            Mistake(image, detection)
+            for image, detection in zip(self.labelled, self.detections, strict=True)
+            if (detection.label != image.label if image.clear else detection.label is not None)
         )
 
     # the filter (Lyu eq. 4-5)
@@ -168,13 +165,13 @@ class Trial:
 
     def counts(self, by_people: bool) -> tuple[np.ndarray, np.ndarray]:
         """Male and female images per prompt, [n_prompts] each."""
-        words = [image.label for image in self.labelled] if by_people else self.words
-        found = Counter(
+        words = [image.label for image in self.labelled] if by_people else self.said
+        counts = Counter(
             (image.prompt, word) for image, word in zip(self.labelled, words, strict=True)
         )
         return (
-            np.array([found[prompt, MALE] for prompt in self.prompts], dtype=int),
-            np.array([found[prompt, FEMALE] for prompt in self.prompts], dtype=int),
+            np.array([counts[prompt, MALE] for prompt in self.prompts], dtype=int),
+            np.array([counts[prompt, FEMALE] for prompt in self.prompts], dtype=int),
         )
 
     def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
@@ -223,15 +220,24 @@ class Trial:
     # measurements
 
     def _share(self, metric: str, why: str, label: str | None = None) -> Measurement:
-        yes = list(outcomes(metric, self.labelled, self.words, label).values())
+        yes = list(self.outcomes(metric, label).values())
         interval = None
         if yes:
             interval = statistics.share_interval(sum(yes), len(yes), self.level, method="wilson")
         subject = self.detector if label is None else f"{self.detector} on {label}"
-        return self._measured(metric, subject, interval, why, Asked(self, metric, label))
+        return self._measured(metric, subject, interval, why, partial(self._change, metric, label))
+
+    def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
+        """The images that a share is taken over, each with whether it counts."""
+        return outcomes(metric, self.labelled, self.said, label)
 
     def _measured(
-        self, metric: str, subject: str, interval: Interval | None, why: str, paired: Any = None
+        self,
+        metric: str,
+        subject: str,
+        interval: Interval | None,
+        why: str,
+        change: Callable[[Baseline, float, float], Change] | None = None,
     ) -> Measurement:
         return Measurement(
             metric=INFO[metric],
@@ -240,11 +246,45 @@ class Trial:
             images=interval.n if interval else None,
             absent=why,
             remarks=(f"labelled set: {self.labelled.folder}", self._worst()),
-            paired=paired,
+            change=change,
         )
 
+    def _change(
+        self, metric: str, label: str | None, baseline: Baseline, margin: float, level: float
+    ) -> Change:
+        """The same images, before and now: a loss beyond the margin is a regression."""
+        recorded = self._recorded(baseline)
+        words = [recorded.said[image.file] for image in self.labelled]
+        before = outcomes(metric, self.labelled, words, label)
+        now = self.outcomes(metric, label)
+        both = sorted(before.keys() & now.keys())
+        lost = [file for file in both if before[file] and not now[file]]
+        gained = sum(now[file] and not before[file] for file in both)
+        change = None
+        if both:
+            change = statistics.paired_share_change(gained, len(lost), len(both), level)
+        return Change(
+            judge.judge_regression(change, metric, margin, n_images=len(both)),
+            change,
+            "no image counts both in the baseline and now",
+            (f"worse on {len(lost)} images, better on {gained}: {', '.join(lost[:NAMED])}",),
+        )
+
+    def _recorded(self, baseline: Baseline) -> RecordedTrial:
+        recorded = baseline.trials.get(self.detector)
+        if recorded is None or recorded.labelled != self.labelled.fingerprint:
+            what = "has no trial of" if recorded is None else "tried other labelled images with"
+            raise BaselineMismatchError(
+                f"the baseline {what} detector {self.detector!r}. Record a new one with "
+                "--t2i-save-baseline."
+            )
+        return recorded
+
     def _worst(self) -> str:
-        named = [f"{m.image.file} is {m.image.label}, said {m.said}" for m in self.mistakes[:WORST]]
+        named = [
+            f"{m.image.file} is {m.image.label}, said {m.detection.said}"
+            for m in self.mistakes[:WORST]
+        ]
         more = len(self.mistakes) - len(named)
         return (
             f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
@@ -275,7 +315,7 @@ class Trials:
         raise KeyError(f"no trial of {detector!r}; there are: {names}")
 
 
-def hold(
+def try_detectors(
     labelled: LabelledSet,
     detectors: Sequence[tuple[str, str]],
     detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],

@@ -10,9 +10,9 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Interval, Prompt, Triplet
+from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Interval, Prompt, Triplet
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.plan import FINAL_LATENT, SPACES, TEXT_EMBEDDING, Need
+from pytest_t2i.generation.plan import SPACES, Need
 from pytest_t2i.metrics import INFO, similarity, ssim
 from pytest_t2i.verdicts.measurement import Measurement
 

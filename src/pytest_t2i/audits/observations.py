@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Detection, GenerationSettings, Prompt, Request
+from pytest_t2i.data import TEXT_EMBEDDING, Detection, GenerationSettings, Prompt, Request
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import text_key
-from pytest_t2i.generation.plan import TEXT_EMBEDDING, DetectorRef
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store, StoredImage
 
 if TYPE_CHECKING:

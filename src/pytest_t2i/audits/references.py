@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.parity import model_interval
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
-from pytest_t2i.verdicts.measurement import Family, Measurement
-
-if TYPE_CHECKING:
-    from pytest_t2i.audits.parity import Sample, Samples
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
 
 METRIC = INFO["total_variation_distance"]
 FURTHEST = 5
@@ -24,33 +23,37 @@ Counted = tuple[tuple[str, int, float], ...]
 """Label, images with it, the reference's share of it."""
 
 
-def of_prompt(sample: Sample, reference: Reference) -> Measurement:
+def of_prompt(
+    sample: DetectedPrompt, siblings: Siblings[DetectedPrompt], reference: Reference
+) -> Measurement:
     """How far a prompt's labels are from the reference."""
     counted = _counted(sample, reference)
-    family = sample.family or (sample,)
-
-    def together(bound: float) -> Family:
-        members = [_counted(one, reference) for one in family]
-        return Family(
-            tuple(_interval(one, sample.level) for one in members),
-            tuple(_evidence(one, bound) for one in members),
-            next(k for k, one in enumerate(family) if one.prompt == sample.prompt),
-        )
-
-    unknown = sum(sample.undetected.values())
+    unknown = sample.undetected.total()
     return Measurement(
         metric=METRIC,
         subject=sample.prompt.id,
         interval=_interval(counted, sample.level),
         images=sum(count for _, count, _ in counted),
-        family=together,
+        family=siblings.family((METRIC.name, id(reference)), partial(_family, reference)),
+        place=siblings.places[sample.prompt.id],
         absent=f"none of {len(sample.seeds)} images has a label: {dict(sample.undetected)}",
         remarks=(f"shares: {_shares(counted)}", f"expected by: {reference.source}"),
         worst_case=_worst_case(counted, unknown) if unknown else None,
     )
 
 
-def of_model(samples: Samples, reference: Reference) -> Measurement:
+def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
+    members = [_counted(sample, reference) for sample in siblings]
+    return Family(
+        tuple(
+            _interval(counted, sample.level)
+            for counted, sample in zip(members, siblings, strict=True)
+        ),
+        lambda bound: [_evidence(counted, bound) for counted in members],
+    )
+
+
+def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
     """Mean over prompts of how far their labels are from the reference."""
     members = [_counted(one, reference) for one in samples]
     counts = np.array([[count for _, count, _ in one] for one in members])
@@ -76,7 +79,7 @@ def of_model(samples: Samples, reference: Reference) -> Measurement:
     )
 
 
-def _counted(sample: Sample, reference: Reference) -> Counted:
+def _counted(sample: DetectedPrompt, reference: Reference) -> Counted:
     counts = sample.groups
     shares = reference.of(sample.prompt, tuple(counts))
     return tuple((label, count, shares[label]) for label, count in counts.items())
@@ -107,8 +110,8 @@ def _worst_case(counted: Counted, unknown: int) -> Bounds:
     return statistics.total_variation_bounds(counts, unknown, shares)
 
 
-def _worst_case_of_all(samples: Samples, members: list[Counted]) -> Bounds | None:
-    unknown = [sum(one.undetected.values()) for one in samples]
+def _worst_case_of_all(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
+    unknown = [sample.undetected.total() for sample in samples]
     if not any(unknown):
         return None
     known = [_worst_case(one, u) for one, u in zip(members, unknown, strict=True)]
@@ -120,11 +123,11 @@ def _worst_case_of_all(samples: Samples, members: list[Counted]) -> Bounds | Non
     )
 
 
-def _of_all(samples: Samples, counts: np.ndarray, shares: np.ndarray) -> Interval | None:
+def _of_all(samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray) -> Interval | None:
     if not counts.sum():
         return None
     if set(samples.members[0].groups) == {"male", "female"} and np.all(shares == 0.5):  # noqa: PLR2004 - even
-        return _half(samples.interval("corrected"))
+        return _half(model_interval(samples, "corrected"))
     return statistics.mean_total_variation_interval(
         counts, shares, level=samples.level, seed=samples.seed
     )
@@ -148,7 +151,7 @@ def _distance(counted: Counted) -> float | None:
     return total_variation_distance(counts, shares) if any(counts.values()) else None
 
 
-def _furthest(samples: Samples, members: list[Counted]) -> str:
+def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
     known = [
         (distance, one.prompt.concept, _shares(counted))
         for one, counted in zip(samples, members, strict=True)

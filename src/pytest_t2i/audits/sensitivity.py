@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity import FEMALE, MALE, Samples
+from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.verdicts.judge import compare
 

@@ -17,7 +17,6 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.prompts import Axes, Axis, builtin_axes, combination, read_axes, templates
 from pytest_t2i.prompts.intersections import Part
 from pytest_t2i.protocols import ReadyMade
@@ -27,6 +26,7 @@ from pytest_t2i.search.files import as_json
 from pytest_t2i.search.hunt import Hunted, hunt
 from pytest_t2i.search.making import Maker
 from pytest_t2i.search.plan import LOOKS, Plan
+from pytest_t2i.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_t2i.search.confirming import Confirmed
@@ -67,7 +67,7 @@ def run(
     plan = Plan(
         chosen, images, words, beyond, held_out, confidence, seed, max(1, batch // LOOKS[0])
     )
-    session = Session(settings, Path.cwd(), components)
+    session = Session(settings, components)
     session.validate()
     check_model(components)
     hunted = _hunted(session, plan)

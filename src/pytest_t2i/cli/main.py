@@ -6,17 +6,19 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i import __version__
 from pytest_t2i.errors import T2IError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
-    parser.add_argument("--version", action="version", version=f"pytest-t2i {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"pytest-t2i {version('pytest-t2i')}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (_listing, _report, _plan, _sample, _agreement, _label, _hunt):
         add(commands)

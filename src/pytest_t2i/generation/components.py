@@ -19,8 +19,8 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.files import stamp
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
+from pytest_t2i.settings import Settings
 
 T = TypeVar("T")
 LIBRARIES = (

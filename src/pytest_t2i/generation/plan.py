@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from pytest_t2i.data import Attribute, GenerationSettings, Prompt, Request
+from pytest_t2i.data import TEXT_EMBEDDING, Attribute, GenerationSettings, Prompt, Request
 
-FINAL_LATENT = "final_latent"
-TEXT_EMBEDDING = "text_embedding"
 SPACES = ("prompt", "denoising", "image", "ssim")
 """Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
 
@@ -36,7 +32,7 @@ class Need:
 
 
 @dataclass(slots=True)
-class Wants:
+class ImageNeeds:
     """All that is asked of one image."""
 
     detectors: set[DetectorRef] = field(default_factory=set)
@@ -49,7 +45,7 @@ class Plan:
     """Everything that all collected tests ask for; equal requests stand in it once."""
 
     settings: GenerationSettings
-    wants: dict[Request, Wants] = field(default_factory=dict)
+    needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     """By text; the first test that asked names it."""
 
@@ -57,10 +53,10 @@ class Plan:
         """Merge what one test needs."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
         for seed in need.seeds:
-            wants = self.wants.setdefault(self.request(need.prompt, seed), Wants())
-            wants.detectors |= need.detectors
-            wants.encoders |= need.encoders
-            wants.observe |= need.observe
+            of_image = self.needs.setdefault(self.request(need.prompt, seed), ImageNeeds())
+            of_image.detectors |= need.detectors
+            of_image.encoders |= need.encoders
+            of_image.observe |= need.observe
 
     def add_all(self, needs: Iterable[Need]) -> None:
         """Merge several."""
@@ -72,31 +68,12 @@ class Plan:
         return Request(prompt.text, seed, self.settings)
 
     def __len__(self) -> int:
-        return len(self.wants)
+        return len(self.needs)
 
     def __iter__(self) -> Iterator[Request]:
-        return iter(self.wants)
+        return iter(self.needs)
 
     def embedded_texts(self) -> list[str]:
         """Prompts whose text embedding is asked for, each once."""
-        asked = (r.prompt for r, wants in self.wants.items() if TEXT_EMBEDDING in wants.observe)
+        asked = (r.prompt for r, needs in self.needs.items() if TEXT_EMBEDDING in needs.observe)
         return list(dict.fromkeys(asked))
-
-
-# Every test case asks for those of all cases that share its error level.
-@lru_cache(maxsize=8192)
-def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
-    """The seeds of one prompt: the same for its triplet, unrelated to those of other prompts.
-
-    Were one list of seeds shared by all prompts, one initial noise that leans masculine would
-    push every prompt at once, and intervals that resample prompts would be too narrow. Seed k
-    does not depend on ``count``, so that 40 images after 20 make 20.
-
-    >>> seeds_of(0, "a photo of a person", 2) == seeds_of(0, "a photo of a person", 3)[:2]
-    True
-    """
-    return tuple(_seed(f"{base}|{neutral_text}|{k}") for k in range(count))
-
-
-def _seed(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

@@ -1,4 +1,4 @@
-"""Limits that a test names, found in its source, so that an absent one is told at once."""
+"""What a test will compare with what, read in its source before it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+import pytest
+
+from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Comparison
 
 
 @lru_cache(maxsize=256)
@@ -23,18 +27,11 @@ def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
     return () if tree is None else tuple(dict.fromkeys(_names(tree)))
 
 
-class Comparison(NamedTuple):
-    """``fixture.metric <= limit("name")`` as it stands in a test."""
-
-    fixture: str
-    metric: str
-    absolute: bool
-    """Whether it is the absolute value that is compared."""
-    operator: str
-    name: str
-    """The limit's name."""
-    bound: float | None
-    """Given in the call; None where the limits file is asked."""
+def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
+    """All that a test will compare; () where it cannot be known before it runs."""
+    known = {*ONE_BY_ONE, *TOGETHER, *TRIALS, "baseline", "model", "detector"}
+    used = [name for name in item.fixturenames if name in known]
+    return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
 
 
 @lru_cache(maxsize=256)

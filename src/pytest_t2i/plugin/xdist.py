@@ -6,19 +6,30 @@ import base64
 import json
 import pickle
 import threading
+import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock, Timeout
 
-from pytest_t2i.generation.progress import Follower
-from pytest_t2i.plugin.making import terminal_progress
-from pytest_t2i.runs.session import Session, merged, work_from_json
+from pytest_t2i.generation.executors import devices
+from pytest_t2i.generation.generate import Work
+from pytest_t2i.generation.progress import Follower, Shared
+from pytest_t2i.plugin.making import make, terminal_progress
+from pytest_t2i.runs.early_stopping import stop_at, stopped
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import Session, distinct
+from pytest_t2i.verdicts.limits import LimitFiles
 
 RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"
 LOOK_EVERY = 0.5
 """Seconds between looks at a worker's progress."""
+WAIT = 0.2
+"""Seconds between looks at whether the makers are done."""
 
 
 class Workers:
@@ -44,7 +55,7 @@ class Workers:
 
     def follow_progress(self) -> None:
         """Show what the workers make, until they are done."""
-        follower = Follower(self._session.progress_file, terminal_progress(self._config))
+        follower = Follower(_progress_file(self._session), terminal_progress(self._config))
 
         def follow() -> None:
             while not self._over.wait(LOOK_EVERY):
@@ -61,24 +72,63 @@ class Workers:
         return part["error"] or None
 
     def adopt(self) -> None:
-        """Take over what the workers asked for and did."""
+        """Take over what the workers were asked for and did."""
         self._over.set()
         if not self._parts:
             return
-        self._session.work = work_from_json(part["work"] for part in self._parts)
-        for number, ask in enumerate(unpickled(self._parts[0]["asked"])):
-            self._session.asked[f"merged {number}"] = ask
+        self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
+        tests = unpickled(self._parts[0]["tests"])
+        self._session.tests = {test.node_id: test for test in tests}
 
     # worker
 
     def hand_over(self, error: str | None) -> None:
-        """Give the controller what this worker asked for and did."""
+        """Give the controller what this worker was asked for and did."""
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         output[HANDED_OVER] = {
             "work": json.dumps(asdict(self._session.work)),
-            "asked": pickled(merged(list(self._session.asked.values()))),
+            "tests": pickled(distinct(self._session.tests.values())),
             "error": error or "",
         }
+
+
+def make_shared(results: Results, limits: LimitFiles) -> None:
+    """Make everything together with the other xdist workers.
+
+    One worker per device makes images, the others wait: on one device, two pipelines would only
+    take memory from one another. A maker that dies frees its lock, and another takes over.
+    """
+    session = results.session
+    done = f"made:{session.components.run_id}"
+    folder = session.store.folder / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    while session.store.fact(done) is None:
+        for device in devices(session.settings.device):
+            lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
+            try:
+                with lock.acquire(timeout=0):
+                    session.components.device = device
+                    make(results, limits, Shared(_progress_file(session)))
+                    session.store.remember(done, stopped(session.tests.values()))
+                    return
+            except Timeout:
+                continue
+        time.sleep(WAIT)
+    stop_at(session, session.store.fact(done))
+    session.work.planned = len(session.make_plan())
+
+
+def _progress_file(session: Session) -> Path:
+    """Where the worker that makes images tells how far it is."""
+    return session.store.folder / "locks" / f"{session.components.run_id}.progress"
+
+
+def merged(parts: Iterable[Work]) -> Work:
+    """What several workers did, added up."""
+    total = Work()
+    for part in parts:
+        total.add(part)
+    return total
 
 
 def pickled(value: Any) -> str:

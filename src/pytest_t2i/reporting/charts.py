@@ -15,7 +15,8 @@ from pytest_t2i.reporting.words import (
     signed,
     spoken,
 )
-from pytest_t2i.runs.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.verdicts.check import Check
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Half-widths of a gap's scale: spaces differ by orders of magnitude."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.words import counted, prone
-from pytest_t2i.runs.record import Check, RunRecord
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
 
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 

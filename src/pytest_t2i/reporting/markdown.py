@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.reporting.words import early_stopping
-from pytest_t2i.runs.record import Check, RunRecord
+from collections import Counter
+
+from pytest_t2i.data import Interval, Outcome, Undetected
+from pytest_t2i.reporting.words import detector_names, early_stopping, images_of, undetected_of
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
 
 MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}
 SHOWN = 15
@@ -133,14 +136,10 @@ def _excess(check: Check) -> float:
 
 
 def _undetected(record: RunRecord) -> list[str]:
-    reasons: dict[str, int] = {}
-    total = 0
-    for prompt in record.prompts:
-        total += len(prompt.images)
-        for counts in list(prompt.counts.values())[:1]:
-            for reason, count in counts.undetected.items():
-                reasons[reason] = reasons.get(reason, 0) + count
+    reasons: Counter[Undetected] = Counter()
+    for name in detector_names(record)[:1]:
+        reasons = undetected_of(record, name)
     if not reasons:
         return []
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    return [f"Undetected: {sum(reasons.values())} of {total} images ({listed}).", ""]
+    return [f"Undetected: {reasons.total()} of {images_of(record)} images ({listed}).", ""]

@@ -9,14 +9,18 @@ from typing import Any, NamedTuple
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.words import (
+    detector_names,
     duration,
     early_stopping,
+    images_of,
     moment,
     plain,
     reason_words,
     signed,
+    undetected_of,
 )
-from pytest_t2i.runs.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
+from pytest_t2i.runs.record import CorrectionRecord, GroupsRecord, ModelScore, RunRecord
+from pytest_t2i.verdicts.check import Check
 
 Table = list[tuple[str, str]]
 
@@ -56,11 +60,6 @@ def facts(record: RunRecord) -> Table:
         ("Took", duration(record.seconds)),
     ]
     return [(name, value) for name, value in found if value]
-
-
-def detector_names(record: RunRecord) -> list[str]:
-    """Detectors in the order of the record; the first one's word decides."""
-    return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
 
 
 def _detectors(names: list[str]) -> str:
@@ -205,15 +204,10 @@ def _whole(interval: Interval) -> str:
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:
     """Per detector: images without a label by reason, and images in all."""
     rows = []
-    total = sum(len(prompt.images) for prompt in record.prompts)
     for name in detector_names(record):
-        reasons: dict[str, int] = {}
-        for prompt in record.prompts:
-            if name in prompt.counts:
-                for reason, count in prompt.counts[name].undetected.items():
-                    words = reason_words(reason)
-                    reasons[words] = reasons.get(words, 0) + count
-        rows.append((name, dict(sorted(reasons.items())), total))
+        reasons = sorted(undetected_of(record, name).items())
+        words = {reason_words(reason): count for reason, count in reasons}
+        rows.append((name, words, images_of(record)))
     return rows if any(reasons for _, reasons, _ in rows) else []
 
 

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.progress import clock_time
-from pytest_t2i.plugin.options import Settings
 from pytest_t2i.reporting.markdown import interval_text
-from pytest_t2i.reporting.words import early_stopping
-from pytest_t2i.runs.record import Check, GroupsRecord, ModelScore, RunRecord, TrialRecord
+from pytest_t2i.reporting.words import detector_names, early_stopping, images_of, undetected_of
+from pytest_t2i.runs.record import GroupsRecord, ModelScore, RunRecord, TrialRecord
+from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.check import Check
 
 COLOURS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.INCONCLUSIVE: "yellow"}
 FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
@@ -159,12 +160,8 @@ def _stereotypes(record: RunRecord) -> str:
 
 
 def _undetected(record: RunRecord) -> str:
-    total, missing = 0, 0
-    for prompt in record.prompts:
-        total += len(prompt.images)
-        for counts in list(prompt.counts.values())[:1]:
-            missing += sum(counts.undetected.values())
-    return f"undetected: {missing} of {total} images" if missing else ""
+    missing = sum(undetected_of(record, name).total() for name in detector_names(record)[:1])
+    return f"undetected: {missing} of {images_of(record)} images" if missing else ""
 
 
 def _failure(check: Check) -> str:

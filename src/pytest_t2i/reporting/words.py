@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
-from pytest_t2i.data import Bounds, Interval
+from pytest_t2i.data import Bounds, Detection, Interval, Undetected
 from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 
 MINUS = "\u2212"
@@ -74,10 +75,30 @@ def reason_words(reason: str) -> str:
     return reason.replace("_", " ").strip()
 
 
-def undetected_reason(word: str) -> str | None:
-    """The reason in an image's ``undetected:reason``; None for a label."""
-    start, colon, reason = word.partition(":")
-    return reason_words(reason) if start == "undetected" and colon else None
+def said(detection: Detection) -> str:
+    """What a detector says of an image."""
+    if detection.undetected is None:
+        return detection.label or ""
+    return f"undetected, {reason_words(detection.undetected)}"
+
+
+def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:
+    """Images of a run that a detector gives no label, by reason."""
+    reasons: Counter[Undetected] = Counter()
+    for prompt in record.prompts:
+        if detector in prompt.counts:
+            reasons.update(prompt.counts[detector].undetected)
+    return reasons
+
+
+def images_of(record: RunRecord) -> int:
+    """Images of all prompts."""
+    return sum(len(prompt.images) for prompt in record.prompts)
+
+
+def detector_names(record: RunRecord) -> list[str]:
+    """Detectors of the run's prompts, the deciding one first."""
+    return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
 
 
 def prone(one: StereotypeRecord) -> str:

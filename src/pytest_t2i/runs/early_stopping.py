@@ -7,19 +7,19 @@ stops there. docs/decisions/0006-early-stopping.md says why this is valid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import Plan
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.selection import Comparison, SelectedTest
+from pytest_t2i.runs.session import Session
+from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import looks
-from pytest_t2i.verdicts.limits import verdict_of
+from pytest_t2i.verdicts.limits import LimitFiles, checked, verdict_of
 from pytest_t2i.verdicts.measurement import Measurement
-
-if TYPE_CHECKING:
-    from pytest_t2i.runs.session import Session
 
 WATCHED = {
     ("sample", "prompt_bias_score"),
@@ -32,97 +32,102 @@ UNFORESEEN = (
 )
 
 
-def make_in_rounds(session: Session, runner: Runner) -> Plan:
-    """Make what the tests need to be decided; afterwards they ask for that much.
+@dataclass
+class Rounds:
+    """Makes what the tests of a run need to be decided; afterwards they ask for that much."""
 
-    Returns the plan of all images that were needed.
-    """
-    most = session.make_plan()
-    runner.work.most = len(most)
-    open_tests = {node: looks(session.count(session.asked[node])) for node in _watched(session)}
-    _tell_unforeseen(session, runner, open_tests)
-    at = 0
-    while True:
-        for node, planned in open_tests.items():
-            stop_at(session, {node: [planned[min(at, len(planned) - 1)], planned[-1]]})
-        plan = session.make_plan()
-        if open_tests:
-            tests = f"{len(open_tests)} tests undecided"
-            runner.progress.say(f"t2i: round {at + 1}: {tests}, {len(plan)} images asked for")
-        runner.run(plan)
-        at += 1
-        open_tests = {
-            node: planned
-            for node, planned in open_tests.items()
-            if at < len(planned) and not _decided(session, node)
+    session: Session
+    results: Results
+    limits: LimitFiles
+    runner: Runner
+
+    def make(self) -> None:
+        """Round by round, until every test is decided or has all its images."""
+        session, work = self.session, self.runner.work
+        work.most = len(session.make_plan())
+        planned = {test.node_id: looks(test.images) for test in self._watched()}
+        self._tell_unforeseen(planned)
+        undecided, at = dict(planned), 0
+        while True:
+            stop_at(
+                session,
+                {node: [of[min(at, len(of) - 1)], of[-1]] for node, of in undecided.items()},
+            )
+            self._round(at, len(undecided))
+            at += 1
+            undecided = {
+                node: of
+                for node, of in undecided.items()
+                if at < len(of) and not self._is_decided(session.tests[node])
+            }
+            if not undecided:
+                return
+
+    def _round(self, at: int, undecided: int) -> None:
+        plan = self.session.make_plan()
+        if undecided:
+            tests = f"{undecided} tests undecided"
+            self.runner.progress.say(f"t2i: round {at + 1}: {tests}, {len(plan)} images asked for")
+        self.runner.run(plan)
+        self.results.forget()
+
+    def _watched(self) -> list[SelectedTest]:
+        """Tests that may be stopped early: the others' comparisons or intervals do not allow it."""
+        return [
+            test
+            for test in self.session.tests.values()
+            if test.comparisons
+            and all(_allows(self.session.settings, c) for c in test.comparisons)
+            and len(looks(test.images)) > 1
+        ]
+
+    def _tell_unforeseen(self, watched: Mapping[str, Any]) -> None:
+        others = [
+            test
+            for test in self.session.tests.values()
+            if test.selection.needs_model and test.node_id not in watched
+        ]
+        if others:
+            names = dict.fromkeys(test.function.rpartition("::")[2] for test in others)
+            self.runner.work.notes.append(UNFORESEEN + ", ".join(names))
+
+    def _is_decided(self, test: SelectedTest) -> bool:
+        """Whether all comparisons of a test are, as the test itself will find them."""
+        level = self.session.settings.confidence
+        return all(
+            verdict_of(self._measured(test, c), self._limit(test, c), level).outcome
+            is not Outcome.INCONCLUSIVE
+            for c in test.comparisons
+        )
+
+    def _limit(self, test: SelectedTest, comparison: Comparison) -> Limit:
+        if comparison.bound is not None:
+            return checked(comparison.name, comparison.bound, "given in the test")
+        return self.limits.look_up(comparison.name, test.file)
+
+    def _measured(self, test: SelectedTest, comparison: Comparison) -> Measurement:
+        fixtures: dict[str, Callable[[SelectedTest], Any]] = {
+            "sample": self.results.sample,
+            "samples": self.results.samples,
+            "stereotype": self.results.association,
         }
-        if not open_tests:
-            return plan
+        measurement: Measurement = getattr(fixtures[comparison.fixture](test), comparison.metric)
+        return measurement
 
 
-def stopped(session: Session) -> dict[str, list[int]]:
+def stopped(tests: Iterable[SelectedTest]) -> dict[str, list[int]]:
     """Tests that may have been stopped early: images per prompt that they had, and at most."""
-    return {
-        node: [session.count(ask), ask.most]
-        for node, ask in session.asked.items()
-        if ask.most is not None
-    }
+    return {test.node_id: [test.images, test.planned] for test in tests if test.sequential}
 
 
 def stop_at(session: Session, images: Mapping[str, Any]) -> None:
     """Let tests ask for so many images; as given by ``stopped``."""
-    for node, (count, most) in images.items():
-        session.asked[node] = replace(session.asked[node], images=count, most=most)
+    for node, (count, planned) in images.items():
+        session.tests[node] = session.tests[node].stopped(count, planned)
 
 
-def _watched(session: Session) -> list[str]:
-    """Tests that may be stopped early: the others' comparisons or intervals do not allow it."""
-    return [
-        node
-        for node, ask in session.asked.items()
-        if session.comparisons.get(node)
-        and all(_allows(session, one.fixture, one.metric) for one in session.comparisons[node])
-        and len(looks(session.count(ask))) > 1
-    ]
-
-
-def _allows(session: Session, fixture: str, metric: str) -> bool:
+def _allows(settings: Settings, comparison: Comparison) -> bool:
     # The paper's score rises as images get fewer, and labels correct all images of a run.
-    s = session.settings
-    fixed = fixture == "samples" and (s.estimator == "paper" or s.labels is not None)
-    return (fixture, metric) in WATCHED and not fixed
-
-
-def _tell_unforeseen(session: Session, runner: Runner, watched: Mapping[str, Any]) -> None:
-    others = [n for n, ask in session.asked.items() if ask.needs_model and n not in watched]
-    if others:
-        names = dict.fromkeys(session.families[node].rpartition("::")[2] for node in others)
-        runner.work.notes.append(UNFORESEEN + ", ".join(names))
-
-
-def _decided(session: Session, node: str) -> bool:
-    """Whether all comparisons of a test are, as the test itself will find them."""
-    for one in session.comparisons[node]:
-        measured = _measured(session, node, one.fixture, one.metric)
-        found = verdict_of(
-            abs(measured) if one.absolute else measured,
-            session.limit(node, one),
-            one.operator,
-            session.settings.confidence,
-        )
-        if found.outcome is Outcome.INCONCLUSIVE:
-            return False
-    return True
-
-
-def _measured(session: Session, node: str, fixture: str, metric: str) -> Measurement:
-    ask = session.asked[node]
-    measured: Any
-    if fixture == "samples":
-        measured = session.samples(ask)
-    elif fixture == "sample":
-        measured = session.sample(ask.prompts[0], ask, session.family(node))
-    else:
-        measured = session.association(ask.stereotypes[0], ask, session.family(node))
-    found: Measurement = getattr(measured, metric)
-    return found
+    fixed = settings.estimator == "paper" or settings.labels is not None
+    watched = (comparison.fixture, comparison.metric) in WATCHED
+    return watched and not (fixed and comparison.fixture == "samples")

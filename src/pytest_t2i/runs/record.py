@@ -4,55 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pytest_t2i.data import Bounds, Interval, Outcome
-from pytest_t2i.errors import FileFormatError
-from pytest_t2i.files import read_json
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.files import convert, read_json
+from pytest_t2i.verdicts.check import Check
 
-SCHEMA = "pytest-t2i/run/1"
-Part = TypeVar("Part")
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One comparison that a test made, with its verdict."""
-
-    test: str
-    """Node id of the test."""
-    metric: str
-    subject: str
-    """What was measured: a prompt's id, a stereotype's id, "model"."""
-    outcome: Outcome
-    estimate: float | None
-    low: float | None
-    high: float | None
-    level: float | None
-    method: str
-    n: int
-    operator: str
-    bound: float
-    reason: str = ""
-    """Why the limit is what it is."""
-    p_value: float | None = None
-    images_to_decide: int | None = None
-    paper: float | None = None
-    """The paper's plug-in estimate, where it differs."""
-    floor: float | None = None
-    """What a perfectly fair model would show on average with as many images."""
-    message: str = ""
-    against: str = "limit"
-    """"limit" or "baseline"."""
-    worst_case: Bounds | None = None
-    """Where the score of these images lies whatever the undetected show; None if none are."""
-
-    @property
-    def hangs_on_undetected(self) -> bool:
-        """Whether the outcome is open for want of labels, not of images."""
-        known = self.worst_case
-        return self.outcome is Outcome.INCONCLUSIVE and bool(known and known.leave_open(self.bound))
+SCHEMA = "pytest-t2i/run/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +22,8 @@ class ImageRecord:
     seed: int
     file: str | None
     """Path of the PNG; None when the model refused."""
-    detections: Mapping[str, str]
-    """Detector name -> label, or "undetected: reason"."""
-    scores: Mapping[str, float] = field(default_factory=dict)
-    """Scores of the deciding detector per label."""
+    detections: Mapping[str, Detection]
+    """Detector name -> what it says; scores are kept of the deciding detector alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +31,7 @@ class Counts:
     """How many images of a prompt got each label, and why others got none."""
 
     labels: Mapping[str, int]
-    undetected: Mapping[str, int]
+    undetected: Mapping[Undetected, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +204,8 @@ class MistakeRecord:
     """By people."""
     reason: str
     """Why people found it low_quality or others."""
-    said: str
-    """The detector's label, or "undetected:reason"."""
+    detection: Detection
+    """What the detector says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +220,8 @@ class TrialRecord:
     """Images of one clear man or woman, by people."""
     prompts: int
     """Prompts with a clear image, over which scores are taken."""
-    confusion: Mapping[str, Mapping[str, int]]
-    """Label by people -> word of the detector -> images."""
+    confusion: Mapping[str, Counts]
+    """Label by people -> what the detector says of these images."""
     filter_precision: Interval | None
     filter_recall: Interval | None
     filter_f1: Interval | None
@@ -324,7 +282,7 @@ class RunRecord:
         strict = self.settings.get("inconclusive") == "fail" and tally[Outcome.INCONCLUSIVE]
         if tally[Outcome.FAIL] or self.failed_otherwise or strict:
             return Outcome.FAIL
-        of_model = [check.outcome for check in self.checks if check.subject.split()[0] == "model"]
+        of_model = [check.outcome for check in self.checks if check.is_of_model]
         decided = tally[Outcome.PASS] and tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
         if of_model:
             decided = all(one is Outcome.PASS for one in of_model)
@@ -336,103 +294,9 @@ class RunRecord:
         return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
-def check_from_json(plain: Mapping[str, Any]) -> Check:
-    """A check as it came back from another process."""
-    known = plain.get("worst_case")
-    bounds = Bounds(**known) if known else None
-    return Check(**{**plain, "outcome": Outcome(plain["outcome"]), "worst_case": bounds})
-
-
 def read_run(path: Path) -> RunRecord:
     """A run.json as the record it was written from.
 
     Raises FileFormatError that says what is wrong and where.
     """
-    plain = read_json(path, SCHEMA, kind="run.json")
-    try:
-        return _run_from_json(plain)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileFormatError(path, f"a part is absent or malformed: {error}.") from None
-
-
-def _run_from_json(plain: dict[str, Any]) -> RunRecord:
-    plain.pop("outcome")
-    return RunRecord(
-        **plain
-        | {
-            "checks": tuple(check_from_json(one) for one in plain["checks"]),
-            "model_scores": tuple(_part(ModelScore, one) for one in plain["model_scores"]),
-            "prompts": tuple(_prompt_from_json(one) for one in plain["prompts"]),
-            "stereotypes": tuple(_part(StereotypeRecord, one) for one in plain["stereotypes"]),
-            "gaps": tuple(_part(GapRecord, one) for one in plain["gaps"]),
-            "sensitivity": tuple(map(_sensitivity_from_json, plain.get("sensitivity", ()))),
-            "groups": tuple(_groups_from_json(one) for one in plain.get("groups", ())),
-            "cells": tuple(_cells_from_json(one) for one in plain.get("cells", ())),
-            "trials": tuple(_trial_from_json(one) for one in plain.get("trials", ())),
-            "correction": _correction_from_json(plain.get("correction")),
-            "failed_otherwise": tuple(plain["failed_otherwise"]),
-        }
-    )
-
-
-def _part(kind: type[Part], plain: Mapping[str, Any]) -> Part:
-    """A record whose intervals and bounds came back as tables."""
-    kinds = {"worst_case": Bounds}
-    return kind(
-        **{k: kinds.get(k, Interval)(**v) if isinstance(v, dict) else v for k, v in plain.items()}
-    )
-
-
-def _prompt_from_json(plain: dict[str, Any]) -> PromptRecord:
-    score, known = plain["prompt_bias_score"], plain.get("worst_case")
-    return PromptRecord(
-        **plain
-        | {
-            "counts": {name: Counts(**one) for name, one in plain["counts"].items()},
-            "prompt_bias_score": Interval(**score) if score else None,
-            "worst_case": Bounds(**known) if known else None,
-            "images": tuple(ImageRecord(**one) for one in plain["images"]),
-        }
-    )
-
-
-def _correction_from_json(plain: dict[str, Any] | None) -> CorrectionRecord | None:
-    if plain is None:
-        return None
-    prompts = tuple(_part(CorrectedPrompt, one) for one in plain.pop("prompts"))
-    return replace(_part(CorrectionRecord, plain), prompts=prompts)
-
-
-def _sensitivity_from_json(plain: dict[str, Any]) -> SensitivityRecord:
-    variations = tuple(
-        replace(_part(VariationRecord, one), outcome=Outcome(one["outcome"]))
-        for one in plain["variations"]
-    )
-    return SensitivityRecord(plain["bound"], plain["fragile"], variations)
-
-
-def _groups_from_json(plain: dict[str, Any]) -> GroupsRecord:
-    shares = {name: Interval(**one) for name, one in plain["shares"].items()}
-    return GroupsRecord(**plain | {"shares": shares})
-
-
-def _cells_from_json(plain: dict[str, Any]) -> CellsRecord:
-    return CellsRecord(**plain | {"cells": tuple(_part(CellRecord, one) for one in plain["cells"])})
-
-
-def _trial_from_json(plain: dict[str, Any]) -> TrialRecord:
-    by_label = {
-        label: Interval(**one) if one else None for label, one in plain["accuracy_by_label"].items()
-    }
-    tables = {key for key, value in plain.items() if isinstance(value, dict)} - {
-        "confusion",
-        "accuracy_by_label",
-    }
-    return TrialRecord(
-        **plain
-        | {key: Interval(**plain[key]) for key in tables}
-        | {
-            "accuracy_by_label": by_label,
-            "mistakes": tuple(MistakeRecord(**one) for one in plain["mistakes"]),
-        }
-    )
+    return convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)

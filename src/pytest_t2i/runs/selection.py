@@ -1,10 +1,11 @@
-"""What a test asks for: the t2i marker, read once and checked."""
+"""What was asked: the t2i marker of a test, read once, and the selected tests of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
@@ -20,41 +21,44 @@ TOGETHER = {"samples": "prompts", "triplets": "triplets", "stereotypes": "stereo
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """The arguments of one ``@pytest.mark.t2i(...)``."""
+class Selection:
+    """What one ``@pytest.mark.t2i(...)`` selects."""
 
     prompts: tuple[Prompt, ...] = ()
     triplets: tuple[Triplet, ...] = ()
     stereotypes: tuple[Stereotype, ...] = ()
-    images: int | None = None
-    """At most that many images per prompt, when the run has more."""
     spaces: tuple[str, ...] = SPACES
     """Where similarity gaps are measured."""
     labelled: bool = False
     """Whether detectors are to be tried on the labelled set."""
-    most: int | None = None
-    """Of a test that is stopped early: images per prompt that it might have had at most."""
+    most_images: int | None = None
+    """At most that many images per prompt, when the run has more."""
 
     def members(self, fixture: str) -> Sequence[Any]:
         """What the fixture of this name is about."""
         kind = (ONE_BY_ONE | TOGETHER)[fixture]
         return getattr(self, kind)  # type: ignore[no-any-return]
 
-    def restricted(self, fixture: str, member: Any) -> Ask:
+    def restricted(self, fixture: str, member: Any) -> Selection:
         """The same, about one member alone."""
         about: dict[str, Any] = {ONE_BY_ONE[fixture]: (member,)}
-        return Ask(images=self.images, spaces=self.spaces, labelled=self.labelled, **about)
+        return replace(self, **{"prompts": (), "triplets": (), "stereotypes": (), **about})
 
-    def count(self, images: int) -> int:
-        """Images per prompt, when the run has so many."""
-        return min(images, self.images or images)
+    def only(self, kinds: Iterable[str]) -> Selection:
+        """The same, about these kinds of members alone."""
+        about: dict[str, Any] = {kind: getattr(self, kind) for kind in kinds}
+        return replace(self, **{"prompts": (), "triplets": (), "stereotypes": (), **about})
+
+    def images(self, images: int) -> int:
+        """Images per prompt, in a run that has so many."""
+        return min(images, self.most_images or images)
 
     @property
     def texts(self) -> list[str]:
         """Every text that images are made of."""
-        prompts = [*self.prompts, *(one.prompt for one in self.stereotypes)]
-        prompts += [one for three in self.triplets for one in three]
-        return [one.text for one in prompts]
+        prompts = [*self.prompts, *(stereotype.prompt for stereotype in self.stereotypes)]
+        prompts += [prompt for three in self.triplets for prompt in three]
+        return [prompt.text for prompt in prompts]
 
     @property
     def needs_model(self) -> bool:
@@ -62,70 +66,111 @@ class Ask:
         return bool(self.prompts or self.triplets or self.stereotypes or not self.labelled)
 
 
-def parse(args: Iterable[Any], kwargs: dict[str, Any]) -> Ask:
+class Comparison(NamedTuple):
+    """``fixture.metric <= limit("name")`` as it stands in a test."""
+
+    fixture: str
+    metric: str
+    absolute: bool
+    """Whether it is the absolute value that is compared."""
+    operator: str
+    name: str
+    """The limit's name."""
+    bound: float | None
+    """Given in the call; None where the limits file is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedTest:
+    """A collected test with what it asks for, its images per prompt resolved."""
+
+    node_id: str
+    file: Path
+    """Where it stands."""
+    selection: Selection
+    images: int
+    """Per prompt."""
+    planned: int
+    """Images per prompt that it may have at most; more than ``images`` once it stopped early."""
+    comparisons: tuple[Comparison, ...] = ()
+    """All that it compares, where that is known before it runs."""
+    sequential: bool = False
+    """Whether its images are chosen while looking at them."""
+
+    @property
+    def function(self) -> str:
+        """The test function, whose cases share one error level."""
+        return self.node_id.partition("[")[0]
+
+    def stopped(self, images: int, planned: int) -> SelectedTest:
+        """The same with the images at which it stopped."""
+        return replace(self, images=images, planned=planned, sequential=True)
+
+
+def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
+    """Images per prompt text that all of these (selection, images) need together."""
+    wanted: dict[str, int] = {}
+    for selection, images in tests:
+        for text in selection.texts:
+            wanted[text] = max(images, wanted.get(text, 0))
+    return wanted
+
+
+def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
     """The marker's arguments: axes, prompts, triplets, stereotypes, or names of axes.
 
     Raises ConfigurationError that names the argument.
     """
-    unknown = sorted(set(kwargs) - {"images", "spaces"})
+    unknown = sorted(set(keywords) - {"images", "spaces"})
     if unknown:
         raise ConfigurationError(
             f"mark t2i: unknown argument {unknown[0]!r}; known are images and spaces"
         )
-    found = _Found()
-    for argument in _flat(args):
-        _add(found, argument)
-    return Ask(
-        _once(found.prompts),
-        _once(found.triplets),
-        _once(found.stereotypes),
-        _images(kwargs.get("images")),
-        _spaces(kwargs.get("spaces", SPACES)),
+    members = _Members()
+    for argument in _flat(arguments):
+        members.add(argument)
+    return Selection(
+        prompts=_distinct(members.prompts),
+        triplets=_distinct(members.triplets),
+        stereotypes=_distinct(members.stereotypes),
+        most_images=_images(keywords.get("images")),
+        spaces=_spaces(keywords.get("spaces", SPACES)),
     )
 
 
-def images_wanted(asks: Iterable[Ask], images: int) -> dict[str, int]:
-    """Images per prompt text that all of these need together."""
-    wanted: dict[str, int] = {}
-    for ask in asks:
-        for text in ask.texts:
-            wanted[text] = max(ask.count(images), wanted.get(text, 0))
-    return wanted
-
-
 @dataclass(slots=True)
-class _Found:
+class _Members:
     prompts: list[Prompt] = field(default_factory=list)
     triplets: list[Triplet] = field(default_factory=list)
     stereotypes: list[Stereotype] = field(default_factory=list)
 
+    def add(self, argument: Any) -> None:
+        """Take over an argument of the marker."""
+        if isinstance(argument, str):
+            argument = _axis_or_prompt(argument)
+        if isinstance(argument, Axis | Intersection):
+            self.prompts += argument.prompts()
+            self.triplets += argument.triplets()
+        elif isinstance(argument, Prompt):
+            self.prompts.append(argument)
+        elif isinstance(argument, Triplet):
+            self.prompts.append(argument.neutral)
+            self.triplets.append(argument)
+        elif isinstance(argument, Stereotype):
+            self.stereotypes.append(argument)
+        else:
+            raise ConfigurationError(
+                "mark t2i takes axes, intersections of axes, prompts, triplets, stereotypes, names "
+                f"of axes or whole prompts as texts, got {argument!r}"
+            )
 
-def _flat(args: Iterable[Any]) -> Iterable[Any]:
-    for argument in args:
+
+def _flat(arguments: Iterable[Any]) -> Iterable[Any]:
+    for argument in arguments:
         if isinstance(argument, list | tuple | set | frozenset):
             yield from _flat(argument)
         else:
             yield argument
-
-
-def _add(found: _Found, argument: Any) -> None:
-    if isinstance(argument, str):
-        argument = _axis_or_prompt(argument)
-    if isinstance(argument, Axis | Intersection):
-        found.prompts += argument.prompts()
-        found.triplets += argument.triplets()
-    elif isinstance(argument, Prompt):
-        found.prompts.append(argument)
-    elif isinstance(argument, Triplet):
-        found.prompts.append(argument.neutral)
-        found.triplets.append(argument)
-    elif isinstance(argument, Stereotype):
-        found.stereotypes.append(argument)
-    else:
-        raise ConfigurationError(
-            "mark t2i takes axes, intersections of axes, prompts, triplets, stereotypes, names of "
-            f"axes or whole prompts as texts, got {argument!r}"
-        )
 
 
 def _axis_or_prompt(text: str) -> Any:
@@ -137,15 +182,15 @@ def _axis_or_prompt(text: str) -> Any:
         return Prompt(text, "prompt", text, Variant.NEUTRAL)
 
 
-def _once(members: list[Any]) -> tuple[Any, ...]:
-    found: dict[str, Any] = {}
-    for one in members:
-        if found.setdefault(one.id, one) != one:
+def _distinct(members: list[Any]) -> tuple[Any, ...]:
+    by_id: dict[str, Any] = {}
+    for member in members:
+        if by_id.setdefault(member.id, member) != member:
             raise ConfigurationError(
-                f"mark t2i: two different members have the id {one.id!r}; give one of them another "
-                "axis name or concept"
+                f"mark t2i: two different members have the id {member.id!r}; give one of them "
+                "another axis name or concept"
             )
-    return tuple(found.values())
+    return tuple(by_id.values())
 
 
 def _images(value: Any) -> int | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.parity import FEMALE, MALE
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan, seeds_of
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.progress import Progress, Silent
+from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.prompts import combination
 from pytest_t2i.search.counts import Counts, Parts
 

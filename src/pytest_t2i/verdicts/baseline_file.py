@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Prompt
+from pytest_t2i.data import Prompt, Undetected
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
-from pytest_t2i.files import read_json, write_whole
+from pytest_t2i.files import convert, read_json, write_whole
 
 SCHEMA = "pytest-t2i/baseline/1"
+UNDETECTED = "undetected:"
+"""Begins, in the file, what is no label but the reason why there is none."""
 SHOWN = 5
 """Absent prompts that are named."""
 FEWEST_IMAGES = 2
@@ -28,13 +30,23 @@ class RecordedPrompt:
 
     id: str
     seeds: tuple[int, ...]
-    labels: tuple[str, ...]
-    """Label, or "undetected:reason"."""
+    said: tuple[str | Undetected, ...]
+    """The label of each seed's image, or why it has none."""
 
     @property
     def signs(self) -> list[int]:
         """+1 male, -1 female, 0 undetected."""
-        return [{"male": 1, "female": -1}.get(label, 0) for label in self.labels]
+        return [{"male": 1, "female": -1}.get(word, 0) for word in self.said]
+
+    @property
+    def male(self) -> int:
+        """Images labelled male."""
+        return self.said.count("male")
+
+    @property
+    def female(self) -> int:
+        """Images labelled female."""
+        return self.said.count("female")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +56,8 @@ class RecordedTrial:
     labelled: str
     """Fingerprint of the labelled set."""
     detector_fingerprint: str
-    words: Mapping[str, str]
-    """File -> label, or "undetected:reason"."""
+    said: Mapping[str, str | Undetected]
+    """File -> label, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,43 +90,105 @@ class Baseline:
             "conditions": dict(self.conditions),
             "environment": dict(self.environment),
             "prompts": {
-                text: {"id": one.id, "seeds": list(one.seeds), "labels": list(one.labels)}
-                for text, one in self.prompts.items()
+                text: {"id": p.id, "seeds": list(p.seeds), "labels": [_text(w) for w in p.said]}
+                for text, p in self.prompts.items()
             },
         }
         if self.trials:
-            plain["trials"] = {name: asdict(one) for name, one in self.trials.items()}
+            plain["trials"] = {name: _trial_as_plain(t) for name, t in self.trials.items()}
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
 
 
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt as it stands in the file."""
+
+    id: str
+    seeds: list[int]
+    labels: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A trial as it stands in the file."""
+
+    labelled: str
+    detector_fingerprint: str
+    words: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The whole file, its tables not yet read."""
+
+    model: str
+    model_fingerprint: str
+    conditions: dict[str, Any]
+    environment: dict[str, Any]
+    prompts: dict[str, Any]
+    created: str
+    seed: int
+    images: int
+    trials: dict[str, Any] = field(default_factory=dict)
+
+
 def read_baseline(path: Path) -> Baseline:
     """A baseline file; FileFormatError says what is wrong and where."""
     remedy = f"Record one: --t2i-save-baseline {path}"
-    plain = read_json(path, SCHEMA, kind="baseline", remedy=remedy)
-    try:
-        return _from_plain(plain)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FileFormatError(path, f"a part is absent or malformed: {error}.") from None
-
-
-def _from_plain(plain: Mapping[str, Any]) -> Baseline:
-    prompts = {
-        text: RecordedPrompt(one["id"], tuple(one["seeds"]), tuple(one["labels"]))
-        for text, one in plain["prompts"].items()
-    }
+    whole = convert(path, read_json(path, SCHEMA, kind="baseline", remedy=remedy), _File)
     return Baseline(
-        plain["model"],
-        plain["model_fingerprint"],
-        plain["conditions"],
-        plain["environment"],
-        prompts,
-        plain["created"],
-        plain["seed"],
-        plain["images"],
-        {name: RecordedTrial(**one) for name, one in plain.get("trials", {}).items()},
+        whole.model,
+        whole.model_fingerprint,
+        whole.conditions,
+        whole.environment,
+        {text: _prompt(path, text, plain) for text, plain in whole.prompts.items()},
+        whole.created,
+        whole.seed,
+        whole.images,
+        {name: _trial(path, name, plain) for name, plain in whole.trials.items()},
     )
+
+
+def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
+    where = f"prompt {text!r}"
+    prompt = convert(path, plain, _Prompt, where=where)
+    if len(prompt.seeds) != len(prompt.labels):
+        raise FileFormatError(
+            path,
+            f"expected a label for each of {len(prompt.seeds)} seeds, got {len(prompt.labels)}.",
+            where=where,
+        )
+    said = tuple(_said(path, where, word) for word in prompt.labels)
+    return RecordedPrompt(prompt.id, tuple(prompt.seeds), said)
+
+
+def _trial(path: Path, name: str, plain: Any) -> RecordedTrial:
+    where = f"trial {name!r}"
+    trial = convert(path, plain, _Trial, where=where)
+    said = {file: _said(path, where, word) for file, word in trial.words.items()}
+    return RecordedTrial(trial.labelled, trial.detector_fingerprint, said)
+
+
+def _trial_as_plain(trial: RecordedTrial) -> dict[str, Any]:
+    words = {file: _text(word) for file, word in trial.said.items()}
+    return asdict(_Trial(trial.labelled, trial.detector_fingerprint, words))
+
+
+def _text(word: str | Undetected) -> str:
+    return f"{UNDETECTED}{word}" if isinstance(word, Undetected) else word
+
+
+def _said(path: Path, where: str, text: str) -> str | Undetected:
+    if not text.startswith(UNDETECTED):
+        return text
+    try:
+        return Undetected(text.removeprefix(UNDETECTED))
+    except ValueError:
+        known = ", ".join(Undetected)
+        problem = f"expected undetected:REASON with one of {known}, got {text!r}."
+        raise FileFormatError(path, problem, where=where) from None
 
 
 def check_comparable(

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
-from pytest_t2i.data import Bounds, Interval, MetricInfo
+from pytest_t2i.data import Bounds, Interval, MetricInfo, Verdict
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.family import Family
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
 
 
-class Family(NamedTuple):
-    """Measurements of one metric, tested at once."""
+class Change(NamedTuple):
+    """A measurement against its recorded counterpart."""
 
-    intervals: tuple[Interval | None, ...]
-    p_values: tuple[float | None, ...]
-    """Evidence of each against "the truth lies within the bound", not adjusted."""
-    place: int
-    """Which one is meant."""
+    verdict: Verdict
+    interval: Interval | None
+    """Of the worsening; None where nothing can be compared."""
+    absent: str
+    """Why there is no interval."""
+    remarks: tuple[str, ...] = ()
 
 
-class Judge(Protocol):
+class Comparand(Protocol):
     """What a measurement can be compared with besides a number: a limit or a baseline."""
 
-    def judge(self, measurement: Measurement, operator: str) -> bool:
+    def judge(self, measurement: Measurement, sign: str) -> bool:
         """Reach a verdict, have it recorded, and say whether the test goes on."""
 
 
@@ -45,16 +53,19 @@ class Measurement:
     """What a perfectly fair model would show on average with as many images."""
     images: int | None = None
     """Images behind the interval, to say how many more would decide."""
-    family: Callable[[float], Family | None] | None = None
-    """bound -> what was tested at once with this one and shares its error level."""
+    family: Family | None = None
+    """What was tested at once with this one and shares its error level."""
+    place: int = 0
+    """Which member of the family it is."""
     absent: str = ""
     """Why there is no interval."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
     worst_case: Bounds | None = None
     """Where the score of these images lies whatever the undetected show; None if none are."""
-    paired: Any = None
-    """What a baseline needs for a paired comparison."""
+    change: Callable[[Baseline, float, float], Change] | None = None
+    """(baseline, margin, level) -> how it compares with its recorded counterpart; None: it does
+    not."""
 
     @property
     def name(self) -> str:
@@ -74,10 +85,12 @@ class Measurement:
         return float(self.estimate)
 
     def __abs__(self) -> Measurement:
-        paper = None if self.paper is None else abs(self.paper)
-        interval = None if self.interval is None else abs(self.interval)
-        worst_case = None if self.worst_case is None else abs(self.worst_case)
-        return replace(self, interval=interval, paper=paper, worst_case=worst_case)
+        return replace(
+            self,
+            interval=_absolute(self.interval),
+            paper=_absolute(self.paper),
+            worst_case=_absolute(self.worst_case),
+        )
 
     def __le__(self, other: Any) -> bool:
         return self._compare(other, "<=")
@@ -97,15 +110,13 @@ class Measurement:
 
     __repr__ = __str__
 
-    def _compare(self, other: Any, operator: str) -> bool:
+    def _compare(self, other: Any, sign: str) -> bool:
         if hasattr(other, "judge"):
-            return cast("Judge", other).judge(self, operator)
+            return cast("Comparand", other).judge(self, sign)
         if not isinstance(other, int | float):
             return cast("bool", NotImplemented)
-        mine = self.estimate
-        return {
-            "<=": mine <= other,
-            "<": mine < other,
-            ">=": mine >= other,
-            ">": mine > other,
-        }[operator]
+        return OPERATORS[sign](self.estimate, other)
+
+
+def _absolute(value: Any) -> Any:
+    return None if value is None else abs(value)

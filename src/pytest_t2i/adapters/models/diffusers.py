@@ -19,7 +19,15 @@ from pytest_t2i.adapters.models.texts import TextBank, family_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
-from pytest_t2i.data import Generated, GenerationSettings, Request, Trace, digest
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Generated,
+    GenerationSettings,
+    Request,
+    Trace,
+    digest,
+)
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import LoadOptions
 
@@ -30,9 +38,6 @@ with needs("the diffusers adapter", "diffusers"):
 
 if TYPE_CHECKING:
     import numpy as np
-
-FINAL_LATENT = "final_latent"
-TEXT_EMBEDDING = "text_embedding"
 
 
 def load(options: LoadOptions) -> DiffusersModel:

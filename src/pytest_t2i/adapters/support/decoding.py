@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from typing import TYPE_CHECKING
+
+from pytest_t2i.data import Undetected
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -48,3 +51,33 @@ def picture_digest(image: Image) -> bytes:
     hasher = hashlib.blake2b(f"{image.mode}{image.size}".encode(), digest_size=16)
     hasher.update(image.tobytes())
     return hasher.digest()
+
+
+def gate(image: Image | None) -> Image | Undetected:
+    """The picture as detectors are given it, or why none need look at it.
+
+    The one place where it is decided that a picture is black, or none at all.
+
+    >>> from PIL import Image
+    >>> gate(Image.new("RGB", (8, 8))).value, gate(None).value
+    ('black_image', 'unreadable')
+    """
+    picture = readable(image)
+    if picture is None:
+        return Undetected.UNREADABLE
+    return Undetected.BLACK_IMAGE if is_black(picture) else picture
+
+
+def decoded(content: bytes) -> Image | Undetected:
+    """The picture that a file holds, or why no detector need look at it.
+
+    >>> decoded(b"no picture").value
+    'unreadable'
+    """
+    from PIL import Image as Images
+
+    try:
+        with Images.open(io.BytesIO(content)) as opened:
+            return gate(opened)
+    except (OSError, SyntaxError, ValueError, Images.DecompressionBombError):
+        return Undetected.UNREADABLE

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import Detection, Generated, Request, Undetected
+from pytest_t2i.data import FINAL_LATENT, Detection, Generated, Request, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp, write_whole
 from pytest_t2i.generation.store import claims
@@ -94,7 +94,7 @@ class Store:
             rows.append(self._write_image(one))
             latent = one.generated.trace.final_latent
             if latent is not None:
-                arrays.append(self._write_array(one.key, "final_latent", latent))
+                arrays.append(self._write_array(one.key, FINAL_LATENT, latent))
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)

@@ -1,0 +1,81 @@
+"""A recorded run as something that measurements are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.check import Check, check_of
+from pytest_t2i.verdicts.context import current, settle
+from pytest_t2i.verdicts.limits import MARGIN, sign_of
+from pytest_t2i.verdicts.measurement import Measurement
+
+DEFAULT_MARGINS = {
+    "model_bias_score": 0.05,
+    "prompt_bias_score": 0.2,
+    "accuracy": 0.02,
+    "filter_recall": 0.02,
+    "filter_rate": 0.05,
+}
+"""Worsening that is tolerated when the limits file has no ``<metric>.margin``."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedRun:
+    """Fixture ``baseline``: the recorded run of --t2i-baseline."""
+
+    baseline: Baseline
+    differences: tuple[str, ...] = ()
+    """Settings that differ, when the comparison was forced; libraries that differ."""
+
+    def __repr__(self) -> str:
+        return f"<baseline of {self.baseline.model!r}>"
+
+    def __call__(self, metric: str) -> RecordedValue:
+        """The recorded value of a metric, to compare a measurement with."""
+        if metric not in DEFAULT_MARGINS:
+            raise UnknownNameError("metric of a baseline", metric, DEFAULT_MARGINS)
+        given = current().limits.get(metric + MARGIN)
+        return RecordedValue(self, metric, given.bound if given else DEFAULT_MARGINS[metric])
+
+
+@dataclass(slots=True)
+class RecordedValue:
+    """A metric as recorded, with the margin by which it may get worse."""
+
+    run: RecordedRun
+    metric: str
+    margin: float
+    check: Check | None = field(default=None, compare=False)
+    """What the last comparison with it came to, for the failure text."""
+
+    def __repr__(self) -> str:
+        return f"baseline of {self.run.baseline.model} + margin {self.margin:g}"
+
+    def judge(self, measurement: Measurement, sign: str) -> bool:
+        """A comparison with the baseline: a regression is a worsening beyond the margin."""
+        self._check_operands(measurement, sign)
+        context = current()
+        change = measurement.change(self.run.baseline, self.margin, context.confidence)  # type: ignore[misc]
+        differences = tuple(f"differs from the baseline: {d}" for d in self.run.differences)
+        shown = Measurement(
+            measurement.metric,
+            measurement.subject,
+            change.interval,
+            absent=change.absent,
+            remarks=(*change.remarks, *differences, *measurement.remarks),
+        )
+        verdict = change.verdict
+        if verdict.interval is None:
+            verdict = replace(verdict, message=change.absent)
+        self.check = check_of(context.test, shown, verdict, sign, "baseline")
+        return settle(self.check)
+
+    def _check_operands(self, measurement: Measurement, sign: str) -> None:
+        right = sign_of(measurement.metric)
+        if measurement.name != self.metric or measurement.change is None or sign[0] != right[0]:
+            raise ConfigurationError(
+                f"compare with a baseline as: {measurement.name} {right} "
+                f"baseline({measurement.name!r})"
+            )
