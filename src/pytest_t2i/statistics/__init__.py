@@ -20,12 +20,14 @@ from pytest_t2i.statistics.groups import (
     group_gap_interval,
     group_intervals,
 )
+from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
     Estimator,
     corrected_model_bias_score,
     fair_p_value,
     model_bias_interval,
+    model_bias_p_value,
 )
 from pytest_t2i.statistics.model_references import (
     mean_total_variation,
@@ -89,6 +91,7 @@ __all__ = [
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",
+    "inverted_p_value",
     "kappa_interval",
     "look_level",
     "looks",
@@ -98,6 +101,8 @@ __all__ = [
     "mean_total_variation_interval",
     "model_bias_interval",
     "model_bias_look",
+    "model_bias_p_value",
+    "one_sided",
     "paired_model_bias_change",
     "paired_prompt_p_value",
     "paired_share_change",
