@@ -37,6 +37,7 @@ from pytest_t2i.statistics.groups import (
     group_intervals,
 )
 from pytest_t2i.statistics.growth import growth_probabilities
+from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.leans import Lean, leaning, leans
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
@@ -44,6 +45,7 @@ from pytest_t2i.statistics.model_bias import (
     corrected_model_bias_score,
     fair_p_value,
     model_bias_interval,
+    model_bias_p_value,
 )
 from pytest_t2i.statistics.model_references import (
     mean_total_variation,
@@ -120,6 +122,7 @@ __all__ = [
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
+    "inverted_p_value",
     "kappa_interval",
     "leaning",
     "leans",
@@ -131,6 +134,8 @@ __all__ = [
     "mean_total_variation_interval",
     "model_bias_interval",
     "model_bias_look",
+    "model_bias_p_value",
+    "one_sided",
     "paired_change_p_value",
     "paired_model_bias_change",
     "paired_prompt_p_value",
