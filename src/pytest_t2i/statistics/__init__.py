@@ -30,6 +30,7 @@ from pytest_t2i.statistics.families import (
     family_share_p_values,
     fewest_images,
 )
+from pytest_t2i.statistics.fixed_means import fixed_mean_interval, gap_interval, gap_p_value
 from pytest_t2i.statistics.floor import fair_floor
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
@@ -47,14 +48,17 @@ from pytest_t2i.statistics.model_bias import (
     model_bias_interval,
     model_bias_p_value,
 )
+from pytest_t2i.statistics.model_plan import model_images_needed, observed_model_power
 from pytest_t2i.statistics.model_references import (
     mean_total_variation,
     mean_total_variation_interval,
+    mean_total_variation_p_value,
     total_variation_floor,
 )
 from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg
 from pytest_t2i.statistics.parity_difference import (
     parity_difference_interval,
+    parity_difference_p_value,
     parity_shares,
     widest_gap,
 )
@@ -117,7 +121,10 @@ __all__ = [
     "family_p_values",
     "family_share_p_values",
     "fewest_images",
+    "fixed_mean_interval",
     "fleiss_interval",
+    "gap_interval",
+    "gap_p_value",
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",
@@ -132,15 +139,19 @@ __all__ = [
     "mean_interval",
     "mean_total_variation",
     "mean_total_variation_interval",
+    "mean_total_variation_p_value",
     "model_bias_interval",
     "model_bias_look",
     "model_bias_p_value",
+    "model_images_needed",
+    "observed_model_power",
     "one_sided",
     "paired_change_p_value",
     "paired_model_bias_change",
     "paired_prompt_p_value",
     "paired_share_change",
     "parity_difference_interval",
+    "parity_difference_p_value",
     "parity_shares",
     "ppi_mean",
     "prompt_bias_change",

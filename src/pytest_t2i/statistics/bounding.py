@@ -25,6 +25,8 @@ SUITES: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000)
 """Numbers of prompts that functions are made for: more of them bear more variance each."""
 MISFIT = 2.0
 """Weight of the squared distance against the distance itself."""
+SMOOTH = 0.1
+"""Weight of the variance of a bound of a variance against its distance from it."""
 QUANTILE = 1.6449
 """Normal quantile of the one-sided 5 % that an end usually stands for; it weighs the variance."""
 
@@ -107,7 +109,7 @@ def _solved(n: int, prompts: int, side: Side) -> Bounding:
     bias = _biases(n, 4)
     chances = rarer_chances(n, bias)
     penalty = QUANTILE * np.sqrt(n / prompts)
-    value = _program(chances, bias, side, penalty)
+    value = quadratic_program(chances, bias, side, penalty)
     return _finished(n, prompts, value, side, bias, chances)
 
 
@@ -145,7 +147,7 @@ def _variance(
     """Bound v with E v >= Var c for every p; ``near`` is that of PROGRAM images."""
     spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
     if near is None:
-        variance = _program(chances, spread * n, "above", 0.3) / n
+        variance = quadratic_program(chances, spread * n, "above", SMOOTH) / n
     else:
         score = _scores(PROGRAM)
         excess = near * PROGRAM - (1.0 - score**2)
@@ -156,7 +158,7 @@ def _variance(
     return variance + max(0.0, float(np.max(spread - chances @ variance)))
 
 
-def _program(
+def quadratic_program(
     chances: checks.Floats, target: checks.Floats, side: Side, penalty: float
 ) -> checks.Floats:
     """Minimise mean(d + MISFIT d^2 + penalty Var c) where d = |target - E c| keeps its sign.
