@@ -12,8 +12,10 @@ from pytest_t2i.statistics.change_test import change_p_value, paired_change_p_va
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
+    f1_p_value,
     paired_share_change,
 )
+from pytest_t2i.statistics.effective_counts import effective_counts
 from pytest_t2i.statistics.exact import (
     bias_p_value,
     prompt_bias_p_value,
@@ -109,7 +111,9 @@ __all__ = [
     "corrected_scores",
     "decidable",
     "deviation_interval",
+    "effective_counts",
     "f1_interval",
+    "f1_p_value",
     "fair_floor",
     "fair_p_value",
     "family_p_values",
