@@ -15,7 +15,7 @@ from pytest_t2i.statistics.detectors import (
     f1_p_value,
     paired_share_change,
 )
-from pytest_t2i.statistics.effective_counts import effective_counts
+from pytest_t2i.statistics.empirical_bayes import Lean, leaning, leans
 from pytest_t2i.statistics.exact import (
     bias_p_value,
     prompt_bias_p_value,
@@ -39,7 +39,7 @@ from pytest_t2i.statistics.groups import (
     group_intervals,
 )
 from pytest_t2i.statistics.growth import growth_probabilities
-from pytest_t2i.statistics.leans import Lean, leaning, leans
+from pytest_t2i.statistics.label_noise import effective_counts
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
     Estimator,

@@ -12,7 +12,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.statistics.leans import GRID, spread_given_counts
+from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.linear_scores import BIAS, spread_table, table_bias
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import Estimator

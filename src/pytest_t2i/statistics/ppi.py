@@ -16,7 +16,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.statistics.effective_counts import effective_counts, folding_bias
+from pytest_t2i.statistics.label_noise import effective_counts, folding_bias
 from pytest_t2i.statistics.resampling import percentiles
 from pytest_t2i.statistics.shares import check_level
 
