@@ -52,7 +52,7 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> checks.Fl
         ValueError: shapes differ, a count is no whole number, or the bound is out of range.
 
     >>> leans([10] * 8 + [5] * 8, [0] * 8 + [5] * 8, 0.5)[[0, 8]].round(2)
-    array([0.99, 0.01])
+    array([0.99, 0.02])
     >>> leans([10] * 3, [0] * 3, 0.5) is None
     True
     """
