@@ -46,6 +46,8 @@ class Outcome(StrEnum):
     PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
+    INTERRUPTED = "INTERRUPTED"
+    """Of a whole run that was not finished; never of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +330,8 @@ class Verdict:
     """None when there was no evidence at all."""
     limit: Limit
     p_value: float | None = None
-    """One-sided evidence for the outcome: of a PASS against "it lies beyond the limit", else against
-    "it lies within", after any adjustment for many tests."""
+    """One-sided evidence: of a PASS against "it lies beyond the limit", else against "it lies
+    within", after any adjustment for many tests."""
     lean: float | None = None
     """Of an INCONCLUSIVE: probability that it lies beyond, by empirical Bayes; never a verdict."""
     leaning: str = ""

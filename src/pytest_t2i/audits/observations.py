@@ -29,6 +29,11 @@ class Observations:
     """What audits computed from images and need again."""
     _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
 
+    @property
+    def model_fingerprint(self) -> str:
+        """Of the model that made the images."""
+        return self.components.model().fingerprint
+
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Store keys of the prompt's images, in the order of the seeds."""
         fingerprint = self.components.model().fingerprint

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
+from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.parity_change import model_change, prompt_change
-from pytest_t2i.data import Interval, Prompt
+from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
-FEW_IMAGES = 10
-"""Median of clear images below which the corrected interval leans on how bias is spread."""
+ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
+Counts = npt.NDArray[np.int64]
 WORST = 5
 """Prompts named in a failure text."""
 
@@ -76,13 +78,41 @@ def share_of_men(sample: DetectedPrompt) -> Interval | None:
 
 def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
+    male = np.array([sample.male for sample in members])
+    female = np.array([sample.female for sample in members])
+    sequential = any(sample.sequential for sample in members)
+    evidence = _sequential_evidence if sequential else _evidence
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
-        lambda bound: [
-            _evidence(sample.male, sample.female, bound, sequential=sample.sequential)
-            for sample in members
-        ],
+        lambda bound, level: evidence(male, female, bound, level),
+        lambda bound: _leans(male, female, bound),
     )
+
+
+def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
+    leans = statistics.leans(male, female, bound)
+    return None if leans is None else leans.tolist()
+
+
+def _evidence(male: Counts, female: Counts, bound: float, level: float) -> list[Evidence]:
+    beyond = statistics.family_p_values(male, female, bound, level=level)
+    within = statistics.prompt_bias_p_values(male, female, bound, "within")
+    return [Evidence(*pair) for pair in zip(beyond.tolist(), within.tolist(), strict=True)]
+
+
+def _sequential_evidence(
+    male: Counts, female: Counts, bound: float, level: float
+) -> list[Evidence]:
+    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    pairs = list(zip(male.tolist(), female.tolist(), strict=True))
+    p_values = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+    beyond = statistics.benjamini_hochberg(p_values).tolist()
+    at = statistics.one_sided(level)
+    within = [
+        1.0 - level if m + f and abs(_interval(m, f, at, sequential=True)).high <= bound else 1.0
+        for m, f in pairs
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
 
 
 # Prompts of a run have few counts between them.
@@ -90,14 +120,6 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
 def _interval(male: int, female: int, level: float, *, sequential: bool) -> Interval:
     interval = statistics.prompt_bias_sequence if sequential else statistics.prompt_bias_interval
     return interval(male, female, level)
-
-
-@lru_cache(maxsize=4096)
-def _evidence(male: int, female: int, bound: float, *, sequential: bool) -> float | None:
-    if not male + female:
-        return None
-    p_value = statistics.bias_sequence_p_value if sequential else statistics.bias_p_value
-    return p_value(male, female, bound)
 
 
 # the model
@@ -126,8 +148,9 @@ def of_model(
     the undetected show: no worst case is left.
     """
     interval, remarks = model_interval(samples, estimator), []
+    evidence: Callable[[float, float], Evidence] | None = _model_evidence(samples, estimator)
     if corrected is not None and interval is not None:
-        interval = _by_people(samples, estimator, corrected)
+        interval, evidence = _by_people(samples, estimator, corrected), None
         remarks.append(corrected.describe())
     return Measurement(
         metric=INFO["model_bias_score"],
@@ -135,7 +158,9 @@ def of_model(
         interval=interval,
         paper=model_bias_score(samples.male, samples.female) if samples.clear_images else None,
         floor=fair_floor(samples),
-        images=samples.images,
+        # More images of the same words say nothing of other words.
+        images=samples.images if samples.words == "fixed" else None,
+        evidence=evidence,
         absent=f"none of {samples.images} images is clear",
         remarks=(*remarks, f"most biased: {most_biased(samples)}"),
         worst_case=samples.worst_case if corrected is None else None,
@@ -149,14 +174,46 @@ def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval |
     """Model bias score by one estimator; None without any clear image."""
     if not samples.clear_images:
         return None
-    few = float(np.median(samples.male + samples.female)) < FEW_IMAGES
-    if estimator == "corrected" and (samples.sequential or few):
+    return _model_interval(samples, estimator, samples.level)
+
+
+def _model_interval(samples: DetectedPrompts, estimator: Estimator, level: float) -> Interval:
+    counts = samples.male, samples.female
+    if samples.sequential and estimator == "corrected":
         return statistics.model_bias_look(
-            samples.male, samples.female, level=samples.level, seed=samples.seed
+            *counts, level=level, seed=samples.seed, words=samples.words
         )
     return statistics.model_bias_interval(
-        samples.male, samples.female, estimator=estimator, level=samples.level, seed=samples.seed
+        *counts, estimator=estimator, level=level, seed=samples.seed, words=samples.words
     )
+
+
+def _model_evidence(
+    samples: DetectedPrompts, estimator: Estimator
+) -> Callable[[float, float], Evidence]:
+    """Of the model bias score; a run that is stopped early goes by the level of its look."""
+    if samples.sequential:
+        return by_ends(
+            lambda level: _model_interval(samples, estimator, level), lambda _: samples.level
+        )
+
+    def evidence(bound: float, level: float) -> Evidence:
+        del level
+        beyond, within = (
+            statistics.model_bias_p_value(
+                samples.male,
+                samples.female,
+                bound,
+                alternative=alternative,
+                estimator=estimator,
+                words=samples.words,
+                seed=samples.seed,
+            )
+            for alternative in ALTERNATIVES
+        )
+        return Evidence(beyond, within)
+
+    return evidence
 
 
 def fair_floor(samples: DetectedPrompts) -> float | None:

@@ -42,6 +42,9 @@ def record_of(results: Results, command: str = "") -> RunRecord:
         trials=tuple(map(trial_record, results.trials())) if session.tries_detectors else (),
         correction=scores.correction(),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
+        selected=session.selected,
+        judged=len(session.judged),
+        is_interrupted=session.is_interrupted,
     )
 
 

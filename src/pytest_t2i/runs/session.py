@@ -41,6 +41,12 @@ class Session:
     checks: list[Check] = field(default_factory=list)
     failed_otherwise: list[str] = field(default_factory=list)
     """Node ids of tests that failed without a FAIL among their checks."""
+    selected: int = 0
+    """Tests that were to be judged."""
+    judged: set[str] = field(default_factory=set)
+    """Node ids of tests that have run."""
+    is_interrupted: bool = False
+    """Whether the run was stopped before its end."""
 
     # what it works with
 

@@ -12,8 +12,10 @@ from pytest_t2i.statistics.change_test import change_p_value, paired_change_p_va
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
+    f1_p_value,
     paired_share_change,
 )
+from pytest_t2i.statistics.empirical_bayes import Lean, leaning, leans
 from pytest_t2i.statistics.exact import (
     bias_p_value,
     prompt_bias_p_value,
@@ -39,6 +41,7 @@ from pytest_t2i.statistics.groups import (
 )
 from pytest_t2i.statistics.growth import growth_probabilities
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.label_noise import effective_counts
 from pytest_t2i.statistics.leans import Lean, leaning, leans
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
@@ -115,7 +118,9 @@ __all__ = [
     "corrected_scores",
     "decidable",
     "deviation_interval",
+    "effective_counts",
     "f1_interval",
+    "f1_p_value",
     "fair_floor",
     "fair_p_value",
     "family_p_values",

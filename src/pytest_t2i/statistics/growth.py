@@ -12,8 +12,8 @@ Whole = npt.NDArray[np.int64]
 
 GRID: checks.Floats = np.linspace(-1.0, 1.0, 41)
 """Values of 2p - 1 that a prompt may have."""
-SPREAD_OUT = 2.0
-"""Prompts' worth of an even spread that is mixed into either side's spread of bias."""
+SPREAD_OUT = 1.0
+"""Prompt's worth of an even spread that is mixed into either side's spread of bias."""
 UNCHANGED = 2.0
 """Prompts' worth of "none changed" that the share of changed prompts starts from."""
 FEWEST_PROMPTS = 10

@@ -139,8 +139,7 @@ def judge_family(
     _check(limit.bound, worse)
     if len(intervals) != len(evidence):
         raise ValueError(
-            "intervals and evidence must be equally long, "
-            f"got {len(intervals)} and {len(evidence)}"
+            f"intervals and evidence must be equally long, got {len(intervals)} and {len(evidence)}"
         )
     verdicts = []
     for interval, its in zip(intervals, evidence, strict=True):
