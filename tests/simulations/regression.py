@@ -17,11 +17,6 @@ from many_worlds import images, scores
 from worlds import table7
 
 from pytest_t2i import statistics
-<<<<<<< HEAD
-from pytest_t2i.data import Outcome
-from pytest_t2i.verdicts import judge as verdicts
-=======
->>>>>>> families
 
 LEVEL, ALPHA, MARGIN = 0.95, 0.05 + 1e-12, 0.05
 REDRAWS = 1000

@@ -42,7 +42,6 @@ from pytest_t2i.statistics.groups import (
 from pytest_t2i.statistics.growth import growth_probabilities
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.label_noise import effective_counts
-from pytest_t2i.statistics.leans import Lean, leaning, leans
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
     Estimator,
