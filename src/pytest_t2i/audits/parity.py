@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, Protocol
 
@@ -128,12 +127,8 @@ def _interval(male: int, female: int, level: float, *, sequential: bool) -> Inte
 class Corrected(Protocol):
     """What people's labels say of the detector (audits/correction.py)."""
 
-    @property
-    def half_width(self) -> float:
-        """Uncertainty of the model bias score that the labels leave."""
-
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Male and female images of a prompt as people would count them; None without labels."""
+        """Male and female images of as many as would be as sure without labels; None without."""
 
     def describe(self) -> str:
         """How the score was corrected, in words."""
@@ -147,22 +142,19 @@ def of_model(
     Where people labelled some of the images, their word corrects the detector's, and tells what
     the undetected show: no worst case is left.
     """
-    interval, remarks = model_interval(samples, estimator), []
-    evidence: Callable[[float, float], Evidence] | None = _model_evidence(samples, estimator)
-    if corrected is not None and interval is not None:
-        interval, evidence = _by_people(samples, estimator, corrected), None
-        remarks.append(corrected.describe())
+    score = ModelScore.of(samples, estimator, corrected)
+    corrected_by = () if corrected is None else (corrected.describe(),)
     return Measurement(
         metric=INFO["model_bias_score"],
         subject="model",
-        interval=interval,
+        interval=score.interval(samples.level) if samples.clear_images else None,
         paper=model_bias_score(samples.male, samples.female) if samples.clear_images else None,
         floor=fair_floor(samples),
         # More images of the same words say nothing of other words.
         images=samples.images if samples.words == "fixed" else None,
-        evidence=evidence,
+        evidence=score.evidence,
         absent=f"none of {samples.images} images is clear",
-        remarks=(*remarks, f"most biased: {most_biased(samples)}"),
+        remarks=(*corrected_by, f"most biased: {most_biased(samples)}"),
         worst_case=samples.worst_case if corrected is None else None,
         change=lambda baseline, margin, level: model_change(
             samples, estimator, baseline, margin, level
@@ -174,72 +166,67 @@ def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval |
     """Model bias score by one estimator; None without any clear image."""
     if not samples.clear_images:
         return None
-    return _model_interval(samples, estimator, samples.level)
+    return ModelScore.of(samples, estimator, None).interval(samples.level)
 
 
-def _model_interval(samples: DetectedPrompts, estimator: Estimator, level: float) -> Interval:
-    counts = samples.male, samples.female
-    if samples.sequential and estimator == "corrected":
-        return statistics.model_bias_look(
-            *counts, level=level, seed=samples.seed, words=samples.words
-        )
-    return statistics.model_bias_interval(
-        *counts, estimator=estimator, level=level, seed=samples.seed, words=samples.words
-    )
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """The counts behind a model bias score, and how they are judged."""
 
+    male: Counts
+    female: Counts
+    samples: DetectedPrompts
+    estimator: Estimator
+    method: str = ""
+    """What was done to the counts, added to the interval's method."""
 
-def _model_evidence(
-    samples: DetectedPrompts, estimator: Estimator
-) -> Callable[[float, float], Evidence]:
-    """Of the model bias score; a run that is stopped early goes by the level of its look."""
-    if samples.sequential:
-        return by_ends(
-            lambda level: _model_interval(samples, estimator, level), lambda _: samples.level
-        )
+    @classmethod
+    def of(
+        cls, samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+    ) -> ModelScore:
+        """From the detector's counts, or from those that people's labels leave of them."""
+        if corrected is None:
+            return cls(samples.male, samples.female, samples, estimator)
+        counts = [corrected.counts(s.prompt) or (s.male, s.female) for s in samples]
+        male, female = (np.array(part) for part in zip(*counts, strict=True))
+        return cls(male, female, samples, estimator, " + ppi++")
 
-    def evidence(bound: float, level: float) -> Evidence:
-        del level
+    def interval(self, level: float) -> Interval:
+        """The score with its interval; of a look at a run that may be stopped early, its own."""
+        how = {"level": level, "seed": self.samples.seed, "words": self.samples.words}
+        if self.samples.sequential and self.estimator == "corrected":
+            interval = statistics.model_bias_look(self.male, self.female, **how)  # type: ignore[arg-type]
+        else:
+            interval = statistics.model_bias_interval(
+                self.male,
+                self.female,
+                estimator=self.estimator,
+                **how,  # type: ignore[arg-type]
+            )
+        return replace(interval, method=interval.method + self.method)
+
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """One-sided p-values; a run that is stopped early goes by the level of its look."""
+        if self.samples.sequential:
+            return by_ends(self.interval, lambda _: self.samples.level)(bound, level)
         beyond, within = (
             statistics.model_bias_p_value(
-                samples.male,
-                samples.female,
+                self.male,
+                self.female,
                 bound,
                 alternative=alternative,
-                estimator=estimator,
-                words=samples.words,
-                seed=samples.seed,
+                estimator=self.estimator,
+                words=self.samples.words,
+                seed=self.samples.seed,
             )
             for alternative in ALTERNATIVES
         )
         return Evidence(beyond, within)
 
-    return evidence
-
 
 def fair_floor(samples: DetectedPrompts) -> float | None:
     """What a perfectly fair model would show in the paper's score with these counts."""
     return statistics.fair_floor(samples.male + samples.female) if samples.clear_images else None
-
-
-def _by_people(samples: DetectedPrompts, estimator: Estimator, corrected: Corrected) -> Interval:
-    """The score from counts as people would give them.
-
-    The errors of the images drawn and of the labels drawn are independent: their half-widths
-    add in squares.
-    """
-    counts = [corrected.counts(s.prompt) or (s.male, s.female) for s in samples]
-    male, female = (np.array(part) for part in zip(*counts, strict=True))
-    by_count = statistics.model_bias_interval(
-        male, female, estimator=estimator, level=samples.level, seed=samples.seed
-    )
-    down = math.hypot(by_count.estimate - by_count.low, corrected.half_width)
-    up = math.hypot(by_count.high - by_count.estimate, corrected.half_width)
-    return replace(
-        by_count,
-        low=max(0.0, by_count.estimate - down),
-        high=min(1.0, by_count.estimate + up),
-        method=f"{by_count.method} + ppi++",
-    )
 
 
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
