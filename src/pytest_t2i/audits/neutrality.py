@@ -12,12 +12,24 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.parity import ALTERNATIVES
-from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Evidence, Interval, Prompt, Triplet
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Evidence,
+    Interval,
+    Prompt,
+    Triplet,
+    digest,
+)
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import SPACES, Need
 from pytest_t2i.metrics import INFO, similarity, ssim
 from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.measurement import Measurement
+
+METHOD = 1
+"""Version of how images are compared; a new one is never mixed with what was kept of another."""
+SIDES = ("to_feminine", "to_masculine")
 
 
 class Pair(NamedTuple):
@@ -74,13 +86,35 @@ class TripletSample:
             raise ConfigurationError(f"expected a space of {', '.join(SPACES)}, got {space!r}")
         known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
         if key not in known:
-            known[key] = self._similarities(space)
+            known[key] = self._remembered(space)
         found: Pair | None = known[key]
         return found
 
-    def _similarities(self, space: str) -> Pair | None:
+    def _remembered(self, space: str) -> Pair | None:
+        """From the store, where these very images were compared before."""
         if space == "prompt":
             return self._in_prompt_space()
+        name = f"similarities:{self._compared(space)}"
+        known = self.observations.store.fact(name)
+        if known is None:
+            pair = self._similarities(space)
+            known = {} if pair is None else {side: pair._asdict()[side].tolist() for side in SIDES}
+            self.observations.store.remember(name, known)
+        return Pair(*(np.array(known[side]) for side in SIDES)) if known else None
+
+    def _compared(self, space: str) -> str:
+        """Hash of all that these similarities depend on: pictures, encoder, method."""
+        encoder = None
+        if space == "image":
+            encoder = self.observations.components.encoder(self.encoder).fingerprint
+        pictures = [
+            image.sha256
+            for prompt in self.triplet
+            for image in self.observations.images(prompt, self.seeds)
+        ]
+        return digest([METHOD, space, encoder, self.observations.model_fingerprint, pictures])
+
+    def _similarities(self, space: str) -> Pair | None:
         neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)
         compare = ssim if space == "ssim" else _cosine
         both = [
