@@ -24,6 +24,7 @@ from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_reference
 from pytest_t2i.runs.build_record import conditions, environment, record_of
+from pytest_t2i.runs.foresight import undecidable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.record_baseline import save_baseline
 from pytest_t2i.runs.results import Results
@@ -101,6 +102,7 @@ class Run:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
                         self._select(item)
                 self.session.selected = len(self.session.tests)
+                self._foresee()
                 if not session.config.option.setupplan and not session.config.option.setuponly:
                     self._make()
         except KeyboardInterrupt:
@@ -124,6 +126,14 @@ class Run:
         except T2IError as error:
             raise pytest.UsageError(f"{item.nodeid}: {error}") from None
         self.session.tests[item.nodeid] = test
+
+    def _foresee(self) -> None:
+        """Say, before an image is made, what these images cannot decide."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
+        for line in lines:
+            if reporter is not None and not self.workers.is_worker:
+                reporter.write_line(f"t2i: {line}", yellow=True)
 
     def _reason_to_skip(self, selection: Selection) -> str:
         if selection.labelled and self.session.labels is None:

@@ -260,6 +260,8 @@ class RunRecord:
     correction: CorrectionRecord | None = None
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
+    next_steps: tuple[str, ...] = ()
+    """What to do next, the most pressing first."""
     selected: int = 0
     """Tests that were to be judged."""
     judged: int = 0
