@@ -39,13 +39,18 @@ class InProcess:
         except OutOfDeviceMemoryError:
             if len(part) == 1:
                 raise
-            self.batch = max(1, len(part) // 2)
+            while self.batch >= len(part):
+                self.batch //= 2
             self.say(f"out of device memory: going on with {self.batch} images per batch")
-            return [
-                generated
-                for start in range(0, len(part), self.batch)
-                for generated in self._generate(part[start : start + self.batch])
-            ]
+            return self._in_smaller(part)
+
+    def _in_smaller(self, waiting: list[Request]) -> list[Generated]:
+        """A batch that did not fit, in batches that do; they may get smaller on the way."""
+        made: list[Generated] = []
+        while waiting:
+            part, waiting = waiting[: self.batch], waiting[self.batch :]
+            made += self._generate(part)
+        return made
 
     def _batch(self, part: list[Request]) -> list[Generated]:
         with blamed(GenerationError, "model", self.model.name):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.decoding import gate
 from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Generated, Request, Undetected, digest
-from pytest_t2i.errors import GenerationError
+from pytest_t2i.errors import GenerationError, StoreError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
-from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.protocols import Executor, TextEmbedding
 
@@ -102,8 +102,14 @@ class Runner:
         """The stored images of a plan, opened as they are needed."""
         stored = self.store.images(list(keys.values()))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
-        needs = {keys[request]: needs for request, needs in plan.needs.items()}
-        return Pictures(needs, lambda key: gate(self.store.open_image(stored[key])), unseen)
+        needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
+        return Pictures(needs, lambda key: self._open(stored[key]), unseen)
+
+    def _open(self, stored: StoredImage) -> Image | Undetected:
+        try:
+            return gate(self.store.open_image(stored))
+        except (StoreError, OSError):
+            return Undetected.UNREADABLE
 
     # prompt space
 
