@@ -45,7 +45,7 @@ def test_one_prompt_has_its_exact_test(men: int) -> None:
         chance = stats.binom.pmf(np.arange(21), 20, (1 + bound) / 2)
         exact = chance[np.abs(np.arange(21) - 10) <= men - 10].sum()
         assert within >= exact - 1e-12
-        if men > 12:
+        if men > 10:
             assert within == pytest.approx(exact)
 
 
@@ -92,7 +92,7 @@ def test_evenness_beyond_belief_claims_no_certainty() -> None:
         found = statistics.model_bias_interval(half, half, level=0.95, seed=0)
         assert found.low == 0.0
         assert found.high > 0.2 / np.sqrt(n * np.sqrt(prompts))
-    assert FixedWords.of(np.array([10] * 3), np.array([10] * 3)).p_less(0.0) >= 0.499
+    assert FixedWords.of(np.array([10] * 3), np.array([10] * 3)).p_less(0.0) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("images", [300, 3000])
