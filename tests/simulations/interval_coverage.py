@@ -150,15 +150,15 @@ Trial = Callable[[str, int, int, np.random.Generator, int], tuple[Interval, floa
 
 def of_model(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
-    found = statistics.model_bias_interval(male, n - male, seed=seed, **OPTIONS)
+    found = statistics.model_bias_interval(male, n - male, seed=seed, words="sample", **OPTIONS)
     return found, float(np.mean(np.abs(2 * table7(model) - 1)))
 
 
 def of_paper(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
     found = statistics.model_bias_interval(
-        male, n - male, seed=seed, estimator="paper", **OPTIONS
-    )  # fmt: skip
+        male, n - male, seed=seed, estimator="paper", words="sample", **OPTIONS
+    )
     return found, expected_paper(model, n)
 
 

@@ -43,7 +43,7 @@ def table7(model: str) -> np.ndarray:
 
 
 def mixed(few: float, share: float, most: float = 0.0) -> Callable[[int], np.ndarray]:
-    """|2p - 1| of prompts of which a share (at least one) is at ``few`` and the rest at ``most``."""
+    """|2p - 1| of prompts: a share of them, and at least one, at ``few``, the rest at ``most``."""
     return lambda n: np.where(np.arange(n) < max(1, round(share * n)), few, most)
 
 

@@ -30,8 +30,12 @@ Words = Literal["fixed", "sample"]
 ENOUGH_PROMPTS = 10
 """Prompts from which on the bounding function from above is used: the sum of fewer is too far from
 normal (it ended too early in 4 to 23 % of runs, instead of 2.5 %), and the exact end is at hand."""
-TOO_EVEN = 0.5
-"""Counts more even than a fair model's median claim no more for that than the median does."""
+TOO_EVEN = 0.1
+"""Chance in a fair model below which counts claim nothing more by being as even as they are: else
+luck alone would end an interval at 0."""
+TWO_WAYS = 1.2
+"""What the smaller of the two p-values from below is multiplied by. They err together for the most
+part: without it 7 % of verdicts at 5 % were wrong at worst (all prompts at 0.2), not 10 %."""
 INCREDIBLE = 1e-6
 """Chance of counts so even that no fair model explains them; they count as a fair model's."""
 SURE = 1e-12
@@ -99,7 +103,7 @@ class FixedWords:
         # Student's quantile: the evidence of ten prompts is less than normal.
         error = max(self.above.error, SURE)
         student = stats.t.cdf((self.above.value - bound) / error, self.sizes.total - 1)
-        return min(exact, float(student))
+        return min(1.0, TWO_WAYS * min(exact, float(student)))
 
     def p_paper_greater(self, bound: float) -> float:
         """p-value against "the paper's score expected at these images is at most the bound"."""

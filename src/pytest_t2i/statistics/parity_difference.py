@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +31,14 @@ def parity_difference_interval(
 ) -> Interval:
     """Demographic parity difference with an interval.
 
-    From intervals of all groups' shares that hold together (``parity_shares``): the groups that are
-    extreme in the sample need not be so in truth. A group without images may have any share.
+    The groups that are extreme in the sample need not be so in truth. A group without images may
+    have any share.
+
+    - fixed words: intervals of all differences of two groups by "square and add" (Newcombe 1998)
+      of the exact ones of ``parity_shares``. The high end is the largest of them, and needs no
+      correction for many pairs, as it is at least that of the pair that is extreme in truth; the
+      low end is the largest too, each pair at its part of the error (Bonferroni).
+    - sampled words: from intervals of all groups' shares that hold together (``parity_shares``).
 
     Args:
         groups: per group the images of each of its prompts, 1 with the outcome and 0 without.
@@ -48,18 +56,22 @@ def parity_difference_interval(
 
     >>> groups = {"a": [[1] * 20], "b": [[0] * 20]}
     >>> print(parity_difference_interval(groups, level=0.95, seed=0))
-    1.000 [0.606, 1.000]
+    1.000 [0.722, 1.000]
     """
-    found = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
-    known = [one.estimate for one in found.values() if one.n]
+    shares = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
+    known = [share.estimate for share in shares.values() if share.n]
     if len(known) < 2:  # noqa: PLR2004 - one group has no difference
         raise ValueError(f"at least two groups must have an image, got {len(known)}")
-    low, high = widest_gap(
-        [one.low for one in found.values()], [one.high for one in found.values()]
-    )
     estimate = max(known) - min(known)
-    prompts = sum(np.size(one) > 0 for group in groups.values() for one in group)
-    return Interval(estimate, low, high, level, "bonferroni", int(prompts))
+    prompts = int(sum(np.size(prompt) > 0 for group in groups.values() for prompt in group))
+    if words == "fixed":
+        pooled = [_joined(name, group) for name, group in groups.items()]
+        low, high = _fixed_gap(pooled, level)
+        return Interval(estimate, low, high, level, "square-and-add", prompts)
+    low, high = widest_gap(
+        [share.low for share in shares.values()], [share.high for share in shares.values()]
+    )
+    return Interval(estimate, low, high, level, "bonferroni", prompts)
 
 
 def parity_shares(
@@ -156,6 +168,33 @@ def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, floa
     reach = highs[:, None] - lows[None, :]
     np.fill_diagonal(reach, 0.0)
     return max(0.0, float(lows.max() - highs.min())), float(np.clip(reach.max(), 0.0, 1.0))
+
+
+def _fixed_gap(groups: list[checks.Bools], level: float) -> tuple[float, float]:
+    """Ends of the difference between the largest and the smallest pooled share."""
+    seen = [group for group in groups if group.size]
+    error = (1.0 - level) / 2.0
+    pairs = len(seen) * (len(seen) - 1)
+    low = max(_pair_ends(a, b, error / pairs)[0] for a, b in permutations(seen, 2))
+    high = max(_pair_ends(a, b, error)[1] for a, b in permutations(seen, 2))
+    if len(seen) < len(groups):
+        ends = [_pooled([group], level) for group in seen]
+        high = max(high, *(max(end.high, 1.0 - end.low) for end in ends))
+    return max(0.0, low), min(1.0, high)
+
+
+def _pair_ends(a: checks.Bools, b: checks.Bools, error: float) -> tuple[float, float]:
+    """Ends of the share of a minus that of b, each at this error."""
+    one, two = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
+    middle = one.estimate - two.estimate
+    down = math.hypot(one.estimate - one.low, two.high - two.estimate)
+    up = math.hypot(one.high - one.estimate, two.estimate - two.low)
+    return middle - down, middle + up
+
+
+def _joined(name: str, group: Group) -> checks.Bools:
+    prompts = _prompts(name, group)
+    return np.concatenate(prompts) if prompts else np.zeros(0, dtype=np.bool_)
 
 
 def _prompts(name: str, group: Group) -> list[checks.Bools]:
