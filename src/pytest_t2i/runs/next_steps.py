@@ -61,8 +61,8 @@ def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
     wanted = sum(max(0, images - test_images) for test_images in session.images_wanted().values())
     yield (
         f"about {images} images per prompt have an even chance to decide "
-        f"({_price(results, wanted)}). Choose a number once, or use --t2i-sequential, which may look "
-        "as it goes"
+        f"({_price(results, wanted)}). Choose a number once, or use --t2i-sequential, which may "
+        "look as it goes"
     )
 
 
