@@ -23,7 +23,12 @@ from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, sta
 from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_reference
-from pytest_t2i.runs.build_record import conditions, environment, record_of
+from pytest_t2i.runs.build_record import (
+    conditions,
+    environment,
+    interrupted_record,
+    record_of,
+)
 from pytest_t2i.runs.foresight import undecidable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.record_baseline import save_baseline
@@ -263,23 +268,28 @@ class Run:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         self.is_made = self.workers.adopt() or self.is_made
         run = self.session
-        run.is_interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED or (
-            self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
+        run.is_interrupted = (
+            not self.is_made
+            or session.exitstatus == pytest.ExitCode.INTERRUPTED
+            or (self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected)
         )
         self._write_reports()
         if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = exit_status(self.record)
 
     def _write_reports(self) -> None:
-        if not self.session.tests or self.error is not None or not self.is_made:
+        if not self.session.tests or self.error is not None:
             return
         from pytest_t2i.reporting import write_all
 
         with usage_errors():
-            given = self.config.invocation_params.args
-            self.record = record_of(self.results, " ".join(["pytest", *map(str, given)]))
+            command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
+            if self.is_made:
+                self.record = record_of(self.results, command)
+            else:
+                self.record = interrupted_record(self.session, command)
             write_all(self.record, self.settings.report)
-            if self.settings.save_baseline is not None:
+            if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -50,6 +50,20 @@ def record_of(results: Results, command: str = "") -> RunRecord:
     )
 
 
+def interrupted_record(session: Session, command: str) -> RunRecord:
+    """Of a run that was stopped while images were made: that it was, and nothing measured."""
+    return RunRecord(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(time.time() - session.started, 1),
+        model=session.settings.model or "",
+        settings=session.settings.as_json() | {"detectors": list(session.detectors)},
+        provenance=provenance(session) | {"command": command},
+        work=asdict(session.work),
+        selected=session.selected,
+        is_interrupted=True,
+    )
+
+
 def provenance(session: Session) -> dict[str, Any]:
     """What was measured with what, on what."""
     facts: dict[str, Any] = {}
