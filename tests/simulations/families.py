@@ -113,7 +113,8 @@ def main(repeats: int = 1000) -> None:
     print("\n## Leans of what is left undecided\n")
     print(f"{repeats // 4} suites. A lean is a guess, right in 19 of 20 on average by its own")
     print("account; the last column says how often it is wrong.\n")
-    print("| world | prompts | images | undecided | of these lean | wrong |\n|---|---|---|---|---|---|")
+    print("| world | prompts | images | undecided | of these lean | wrong |")
+    print("|---|---|---|---|---|---|")
     for world in scores():
         for prompts, kind in ((100, 10), (100, 20), (100, "2 to 40"), (20, 10)):
             r = leaning(world, kind, repeats // 4, seed=8, prompts=prompts)

@@ -20,6 +20,8 @@ from pytest_t2i import statistics
 
 LEVEL, ALPHA, MARGIN = 0.95, 0.05 + 1e-12, 0.05
 REDRAWS = 1000
+TESTS = 100
+"""Repeats of the exact test, which takes most of the time, at most."""
 EVEN, SPLIT = np.full(100, 0.2), np.repeat([1.0, 0.0], [20, 80])
 """Two spreads of the score 0.2: throughout, and a fifth of the prompts at 1."""
 
@@ -68,12 +70,14 @@ def gate(
         if not np.any(np.minimum(*n) > 1):
             continue
         interval = statistics.paired_model_bias_change(*counts, level=LEVEL, seed=0)
-        p = statistics.change_p_value(*counts, seed=seed + repeat, redraws=REDRAWS)
+        tests = min(repeats, TESTS)
         # Prompts without two clear images on both sides are not among those that change.
         used = np.minimum(*n) > 1
         true = float(np.mean(part.after[used]) - np.mean(part.before[used]))
+        if repeat < tests:
+            p = statistics.change_p_value(*counts, seed=seed + repeat, redraws=REDRAWS)
+            total["test"] = total.get("test", 0.0) + (p <= ALPHA) / tests
         row = {
-            "test": p <= ALPHA,
             "interval": interval.low > 0,
             "margin": interval.low > MARGIN,
             "above": interval.low > true + 1e-9,
@@ -127,8 +131,10 @@ def main(repeats: int = 400) -> None:
     print("# Regression gate: simulation\n")
     print(f"Made by `python tests/simulations/regression.py {repeats}`, seeded, {repeats} repeats,")
     print("images of other seeds before and after. Test: p <= 0.05 by `change_p_value` (1000")
-    print("redraws here). Interval: the one about fixed words begins above 0, above the margin of")
-    print("0.05; its misses on either side (at most 0.025 each wanted) and its half-width.\n")
+    print(f"redraws and {TESTS} repeats here). Interval: the one about fixed words begins above 0,")
+    print(
+        "above the margin of 0.05; its misses on either side (at most 0.025 each wanted) and its half-width.\n"
+    )
     header = (
         "| world | prompts | before, images | after | test | above 0 | above 0.05 "
         "| begins above the truth | ends below it | half-width |\n" + "|---" * 10 + "|"
@@ -171,7 +177,7 @@ def others(sdxl: np.ndarray, repeats: int) -> None:
     print("| pushed | alike | found by prompt | found by seed |\n|---|---|---|---|")
     for prompts, push in ((0, 0.0), (10, 0.2), (10, 0.4)):
         for alike in (0.0, 0.5, 0.9):
-            by = pairing(pushed(sdxl, prompts, push), alike, 20, repeats, seed=6)
+            by = pairing(pushed(sdxl, prompts, push), alike, 20, min(repeats, TESTS), seed=6)
             print(f"| {prompts} by {push} | {alike} | {by[0]:.3f} | {by[1]:.3f} |", flush=True)
     print("\n## Suspects by empirical Bayes\n")
     print("Prompts whose probability of having grown is at least as given; SDXL's rates.\n")
