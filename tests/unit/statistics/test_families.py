@@ -116,6 +116,12 @@ def test_no_test_is_rejected_whose_own_p_value_exceeds_the_level():
     found = adaptive_discarding([TWENTY[2]] + [TWENTY[0]] * 50, [TWENTY] * 51, 0.95)
     assert found[0] == 1.0
     assert adaptive_discarding([TWENTY[2]] + [TWENTY[0]] * 50, [TWENTY] * 51, 0.90)[0] < 0.05
+    p, men = [TWENTY[2]] + [TWENTY[0]] * 50, [18] + [20] * 50
+    weak = adaptive_discarding(p, [TWENTY] * 51, 0.95, weakest=1.0)
+    assert weak[0] < 0.05
+    again = statistics.family_p_values(men, [20 - m for m in men], 0.5, level=0.95, weakest=1.0)
+    assert again.tolist() == pytest.approx(weak.tolist())
+    assert adaptive_discarding(p, [TWENTY] * 51, 0.95, weakest=0.003).tolist() == [1.0] * 51
 
 
 def test_tests_that_cannot_attain_a_small_p_value_are_left_out():
