@@ -37,6 +37,7 @@ EXTRAS = {
     "open_clip": "open-clip",
     "timm": "fairface",
     "httpx": "facepp",
+    "tenacity": "facepp",
     "starlette": "label",
     "uvicorn": "label",
     "dlib": "faces",
