@@ -38,6 +38,7 @@ EXTRAS = {
     "open_clip": "open-clip",
     "timm": "fairface",
     "httpx": "facepp",
+    "tenacity": "facepp",
     "starlette": "label",
     "uvicorn": "label",
     "dlib": "faces",
