@@ -6,12 +6,8 @@ python tests/simulations/regression.py 30 > tests/simulations/regression.md
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i import statistics
