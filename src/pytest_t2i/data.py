@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,8 @@ class Outcome(StrEnum):
     PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
+    INTERRUPTED = "INTERRUPTED"
+    """Of a whole run that was not finished; never of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +312,15 @@ class Limit:
     reason: str = ""
 
 
+class Evidence(NamedTuple):
+    """One-sided p-values of a measurement against a limit."""
+
+    beyond: float | None
+    """Against "the truth lies within the limit": small, and it lies beyond."""
+    within: float | None
+    """Against "the truth lies beyond the limit": small, and it lies within."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """PASS, FAIL or INCONCLUSIVE, and the evidence for it."""
@@ -319,7 +330,12 @@ class Verdict:
     """None when there was no evidence at all."""
     limit: Limit
     p_value: float | None = None
-    """Evidence against "the true value lies within the limit", after any adjustment."""
+    """One-sided evidence: of a PASS against "it lies beyond the limit", else against "it lies
+    within", after any adjustment for many tests."""
+    lean: float | None = None
+    """Of an INCONCLUSIVE: probability that it lies beyond, by empirical Bayes; never a verdict."""
+    leaning: str = ""
+    """"fail", "pass" or "open": where the lean points, if it is sure enough to be named."""
     images_to_decide: int | None = None
     """About how many more images in all would decide an INCONCLUSIVE."""
     message: str = ""

@@ -17,6 +17,9 @@ from pytest_t2i.errors import ConfigurationError
 LEAST_CONFIDENCE = 0.5
 """A level at or below it would call a coin toss evidence."""
 
+POLICIES = ("pass", "status", "fail", "estimate")
+"""What an undecided check may do: nothing but be shown, set the exit status of the run, fail its
+test, or go by the estimate."""
 Reader = Callable[[str, str], Any]
 """(name of the option, text) -> value; raises ConfigurationError."""
 
@@ -45,7 +48,10 @@ class Settings:
     save_baseline: Path | None = None
     force_baseline: bool = False
     confidence: float = 0.95
-    inconclusive: str = "pass"
+    inconclusive: tuple[str, str] = ("pass", "status")
+    """What an undecided check does: of one prompt, and of the model or against a baseline."""
+    words: Literal["fixed", "sample"] = "fixed"
+    """Whether model-level verdicts are about these prompts, or about words like them."""
     estimator: Literal["corrected", "paper"] = "corrected"
     report: Path = Path("reports/t2i")
     reference: str | None = None
@@ -166,6 +172,14 @@ def yes_or_no(name: str, value: str) -> bool:
     return lowered in ("true", "yes", "1")
 
 
+def inconclusive(name: str, value: str) -> tuple[str, str]:
+    """What an undecided check does: of a prompt, of the model; one word says both."""
+    policies = [choice(*POLICIES)(name, word.strip()) for word in value.split(",")]
+    if len(policies) > 2:  # noqa: PLR2004 - of a prompt, of the model
+        raise ConfigurationError(f"{name}: expected one word or two by comma, got {value!r}")
+    return policies[0], policies[-1]
+
+
 def budget(name: str, value: str) -> tuple[float, str]:
     """``2000`` images, or ``90min`` or ``2h`` of the device: (number, "images" or "minutes")."""
     for ending, unit, factor in (("min", "minutes", 1.0), ("h", "minutes", 60.0)):
@@ -231,8 +245,14 @@ OPTIONS = (
     Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),
     Option(
         "inconclusive",
-        choice("pass", "fail", "estimate"),
-        "what an inconclusive comparison does: pass, fail or go by the estimate (default: pass)",
+        inconclusive,
+        "what an undecided check does, of a prompt and of the model: pass, status (exit status 6), "
+        "fail or estimate; one word, or two by comma (default: pass,status)",
+    ),
+    Option(
+        "words",
+        choice("fixed", "sample"),
+        "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
     ),
     Option(
         "estimator",

@@ -47,16 +47,11 @@ class Correction:
             return None
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Male and female images of a prompt as people would count them; None without labels."""
+        """Male and female images of as many as would be as sure without labels; None without."""
         if prompt not in self._places:
             return None
         place = self._places[prompt]
-        return round(self.scores.male[place]), round(self.scores.female[place])
-
-    @property
-    def half_width(self) -> float:
-        """Uncertainty of the model bias score that the labels leave."""
-        return (self.scores.model.high - self.scores.model.low) / 2.0
+        return self.scores.effective_male[place], self.scores.effective_female[place]
 
     def describe(self) -> str:
         """In words."""

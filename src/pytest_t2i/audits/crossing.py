@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.data import Bounds, Prompt
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.measurement import Measurement
@@ -45,7 +47,7 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
     interval, remarks = None, []
     if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
         interval = statistics.parity_difference_interval(
-            images, level=samples.level, seed=samples.seed
+            images, level=samples.level, seed=samples.seed, words=samples.words
         )
         shares = statistics.parity_shares(images, level=samples.level, seed=samples.seed)
         ranked = sorted((one for one in shares.items() if one[1].n), key=lambda p: p[1].estimate)
@@ -59,10 +61,24 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
         subject=f"model by {axis}",
         interval=interval,
         images=made,
+        evidence=partial(_evidence, samples, images),
         absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups),
     )
+
+
+def _evidence(
+    samples: DetectedPrompts, images: dict[str, list[list[float]]], bound: float, level: float
+) -> Evidence:
+    del level
+    beyond, within = (
+        statistics.parity_difference_p_value(
+            images, bound, alternative=alternative, words=samples.words, seed=samples.seed
+        )
+        for alternative in ALTERNATIVES
+    )
+    return Evidence(beyond, within)
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]]) -> Bounds | None:

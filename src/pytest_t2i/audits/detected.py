@@ -15,6 +15,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.family import Family
 
 MALE, FEMALE = "male", "female"
@@ -133,6 +134,8 @@ class DetectedPrompts:
     """Confidence level of intervals."""
     seed: int
     """Of resampling."""
+    words: Words = "fixed"
+    """Whether claims are about these prompts, or about words like them."""
     sequential: bool = False
     """Whether the number of images was chosen while looking at them."""
 

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Detection, Interval, Undetected
+from pytest_t2i.data import Detection, Evidence, Interval, Limit, Undetected
 from pytest_t2i.errors import BaselineMismatchError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
@@ -19,6 +19,8 @@ from pytest_t2i.verdicts.baseline_file import Baseline, RecordedTrial
 from pytest_t2i.verdicts.measurement import Change, Measurement
 
 MALE, FEMALE = CLEAR
+MARGINS = {"accuracy": 0.02, "filter_recall": 0.02, "filter_rate": 0.05, "filter_precision": 0.02}
+"""Losses that are tolerated unless the limits file says otherwise."""
 NAMED = 8
 """Images named that a detector lost since the baseline."""
 WORST = 5
@@ -223,9 +225,19 @@ class Trial:
         yes = list(self.outcomes(metric, label).values())
         interval = None
         if yes:
-            interval = statistics.share_interval(sum(yes), len(yes), self.level, method="wilson")
+            interval = statistics.share_interval(sum(yes), len(yes), self.level)
         subject = self.detector if label is None else f"{self.detector} on {label}"
-        return self._measured(metric, subject, interval, why, partial(self._change, metric, label))
+        return self._measured(
+            metric,
+            subject,
+            interval,
+            why,
+            evidence=lambda bound, _: Evidence(
+                statistics.share_p_value(sum(yes), len(yes), bound, "below"),
+                statistics.share_p_value(sum(yes), len(yes), bound, "above"),
+            ),
+            change=partial(self._change, metric, label),
+        )
 
     def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
         """The images that a share is taken over, each with whether it counts."""
@@ -237,20 +249,23 @@ class Trial:
         subject: str,
         interval: Interval | None,
         why: str,
-        change: Callable[[Baseline, float, float], Change] | None = None,
+        *,
+        evidence: Callable[[float, float], Evidence] | None = None,
+        change: Callable[[Baseline, float | None, float], Change] | None = None,
     ) -> Measurement:
         return Measurement(
             metric=INFO[metric],
             subject=subject,
             interval=interval,
             images=interval.n if interval else None,
+            evidence=evidence,
             absent=why,
             remarks=(f"labelled set: {self.labelled.folder}", self._worst()),
             change=change,
         )
 
     def _change(
-        self, metric: str, label: str | None, baseline: Baseline, margin: float, level: float
+        self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
     ) -> Change:
         """The same images, before and now: a loss beyond the margin is a regression."""
         recorded = self._recorded(baseline)
@@ -260,11 +275,14 @@ class Trial:
         both = sorted(before.keys() & now.keys())
         lost = [file for file in both if before[file] and not now[file]]
         gained = sum(now[file] and not before[file] for file in both)
+        tolerated = MARGINS[metric] if margin is None else margin
+        limit = Limit(metric, tolerated, "largest worsening tolerated against the baseline")
         change = None
         if both:
-            change = statistics.paired_share_change(gained, len(lost), len(both), level)
+            at = statistics.one_sided(level)
+            change = statistics.paired_share_change(gained, len(lost), len(both), at)
         return Change(
-            judge.judge_regression(change, metric, margin, n_images=len(both)),
+            judge.judge(change, limit, "higher"),
             change,
             "no image counts both in the baseline and now",
             (f"worse on {len(lost)} images, better on {gained}: {', '.join(lost[:NAMED])}",),

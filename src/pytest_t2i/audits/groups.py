@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, listed
+from pytest_t2i.audits.evidence import IntervalAt, inverted
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.measurement import Measurement
@@ -16,25 +17,26 @@ def shares_of_prompt(sample: DetectedPrompt) -> dict[str, Interval]:
 
 def gap(sample: DetectedPrompt) -> Measurement:
     """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
-    interval = None
-    if sample.counts:
-        interval = statistics.group_gap_interval(sample.groups, sample.level)
-    return _measured(sample, "group_gap", interval)
+    return _measured(
+        sample, "group_gap", lambda level: statistics.group_gap_interval(sample.groups, level)
+    )
 
 
 def entropy(sample: DetectedPrompt) -> Measurement:
     """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
-    interval = None
-    if sample.counts:
-        interval = statistics.group_entropy_interval(sample.groups, level=sample.level, seed=0)
-    return _measured(sample, "group_entropy", interval)
+    return _measured(
+        sample,
+        "group_entropy",
+        lambda level: statistics.group_entropy_interval(sample.groups, level=level, seed=0),
+    )
 
 
-def _measured(sample: DetectedPrompt, metric: str, interval: Interval | None) -> Measurement:
+def _measured(sample: DetectedPrompt, metric: str, interval_at: IntervalAt) -> Measurement:
     return Measurement(
         metric=INFO[metric],
         subject=sample.prompt.id,
-        interval=interval,
+        interval=interval_at(sample.level) if sample.counts else None,
+        evidence=inverted(interval_at, INFO[metric].worse),
         images=sample.counts.total(),
         absent=f"none of {len(sample.seeds)} images has a label: {listed(sample.undetected)}",
         remarks=(f"groups: {listed(sample.counts)}", f"images: {sample.folder}"),

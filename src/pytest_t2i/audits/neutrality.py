@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Interval, Prompt, Triplet
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Evidence,
+    Interval,
+    Prompt,
+    Triplet,
+    digest,
+)
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import SPACES, Need
 from pytest_t2i.metrics import INFO, similarity, ssim
+from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.measurement import Measurement
+
+METHOD = 1
+"""Version of how images are compared; a new one is never mixed with what was kept of another."""
+SIDES = ("to_feminine", "to_masculine")
 
 
 class Pair(NamedTuple):
@@ -71,13 +86,35 @@ class TripletSample:
             raise ConfigurationError(f"expected a space of {', '.join(SPACES)}, got {space!r}")
         known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
         if key not in known:
-            known[key] = self._similarities(space)
+            known[key] = self._remembered(space)
         found: Pair | None = known[key]
         return found
 
-    def _similarities(self, space: str) -> Pair | None:
+    def _remembered(self, space: str) -> Pair | None:
+        """From the store, where these very images were compared before."""
         if space == "prompt":
             return self._in_prompt_space()
+        name = f"similarities:{self._compared(space)}"
+        known = self.observations.store.fact(name)
+        if known is None:
+            pair = self._similarities(space)
+            known = {} if pair is None else {side: pair._asdict()[side].tolist() for side in SIDES}
+            self.observations.store.remember(name, known)
+        return Pair(*(np.array(known[side]) for side in SIDES)) if known else None
+
+    def _compared(self, space: str) -> str:
+        """Hash of all that these similarities depend on: pictures, encoder, method."""
+        encoder = None
+        if space == "image":
+            encoder = self.observations.components.encoder(self.encoder).fingerprint
+        pictures = [
+            image.sha256
+            for prompt in self.triplet
+            for image in self.observations.images(prompt, self.seeds)
+        ]
+        return digest([METHOD, space, encoder, self.observations.model_fingerprint, pictures])
+
+    def _similarities(self, space: str) -> Pair | None:
         neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)
         compare = ssim if space == "ssim" else _cosine
         both = [
@@ -119,6 +156,8 @@ class TripletSamples:
     members: tuple[TripletSample, ...]
     level: float
     seed: int
+    words: Words = "fixed"
+    """Whether claims are about these triplets, or about triplets like them."""
 
     def __repr__(self) -> str:
         return f"<TripletSamples of {len(self.members)} triplets>"
@@ -136,10 +175,20 @@ class TripletSamples:
 
     def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
         """Mean gap over triplets, prompts being the clusters; None where there is no spread."""
-        gaps = [pair.to_masculine - pair.to_feminine for pair in pairs]
+        gaps = _gaps(pairs)
         if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
             return None
-        return statistics.mean_interval(gaps, level=self.level, seed=self.seed)
+        return statistics.gap_interval(gaps, level=self.level, seed=self.seed, words=self.words)
+
+    def _evidence(self, pairs: Sequence[Pair], bound: float, level: float) -> Evidence:
+        del level
+        beyond, within = (
+            statistics.gap_p_value(
+                _gaps(pairs), bound, alternative=alternative, words=self.words, seed=self.seed
+            )
+            for alternative in ALTERNATIVES
+        )
+        return Evidence(beyond, within)
 
     def similarity_gap(self, space: str) -> Measurement:
         """Similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
@@ -151,7 +200,8 @@ class TripletSamples:
             metric=INFO["similarity_gap"],
             subject=f"{name} in {space} space" if space != "ssim" else f"{name} by SSIM",
             interval=interval,
-            images=images,
+            images=images if self.words == "fixed" else None,
+            evidence=partial(self._evidence, pairs),
             absent=self._absent(space, pairs),
             remarks=(self._widest(pairs),),
         )
@@ -168,6 +218,10 @@ class TripletSamples:
         order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
         named = (f"{self.members[k].triplet.neutral.concept} {gaps[k]:+.3f}" for k in order)
         return f"widest gaps: {', '.join(named)}"
+
+
+def _gaps(pairs: Sequence[Pair]) -> list[np.ndarray]:
+    return [pair.to_masculine - pair.to_feminine for pair in pairs]
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:

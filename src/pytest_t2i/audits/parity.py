@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
+from pytest_t2i.audits.evidence import by_ends
 from pytest_t2i.audits.parity_change import model_change, prompt_change
-from pytest_t2i.data import Interval, Prompt
+from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
-FEW_IMAGES = 10
-"""Median of clear images below which the corrected interval leans on how bias is spread."""
+ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
+Counts = npt.NDArray[np.int64]
 WORST = 5
 """Prompts named in a failure text."""
 
@@ -76,13 +77,41 @@ def share_of_men(sample: DetectedPrompt) -> Interval | None:
 
 def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
+    male = np.array([sample.male for sample in members])
+    female = np.array([sample.female for sample in members])
+    sequential = any(sample.sequential for sample in members)
+    evidence = _sequential_evidence if sequential else _evidence
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
-        lambda bound: [
-            _evidence(sample.male, sample.female, bound, sequential=sample.sequential)
-            for sample in members
-        ],
+        lambda bound, level: evidence(male, female, bound, level),
+        lambda bound: _leans(male, female, bound),
     )
+
+
+def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
+    leans = statistics.leans(male, female, bound)
+    return None if leans is None else leans.tolist()
+
+
+def _evidence(male: Counts, female: Counts, bound: float, level: float) -> list[Evidence]:
+    beyond = statistics.family_p_values(male, female, bound, level=level)
+    within = statistics.prompt_bias_p_values(male, female, bound, "within")
+    return [Evidence(*pair) for pair in zip(beyond.tolist(), within.tolist(), strict=True)]
+
+
+def _sequential_evidence(
+    male: Counts, female: Counts, bound: float, level: float
+) -> list[Evidence]:
+    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    pairs = list(zip(male.tolist(), female.tolist(), strict=True))
+    p_values = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+    beyond = statistics.benjamini_hochberg(p_values).tolist()
+    at = statistics.one_sided(level)
+    within = [
+        1.0 - level if m + f and abs(_interval(m, f, at, sequential=True)).high <= bound else 1.0
+        for m, f in pairs
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
 
 
 # Prompts of a run have few counts between them.
@@ -92,26 +121,14 @@ def _interval(male: int, female: int, level: float, *, sequential: bool) -> Inte
     return interval(male, female, level)
 
 
-@lru_cache(maxsize=4096)
-def _evidence(male: int, female: int, bound: float, *, sequential: bool) -> float | None:
-    if not male + female:
-        return None
-    p_value = statistics.bias_sequence_p_value if sequential else statistics.bias_p_value
-    return p_value(male, female, bound)
-
-
 # the model
 
 
 class Corrected(Protocol):
     """What people's labels say of the detector (audits/correction.py)."""
 
-    @property
-    def half_width(self) -> float:
-        """Uncertainty of the model bias score that the labels leave."""
-
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Male and female images of a prompt as people would count them; None without labels."""
+        """Male and female images of as many as would be as sure without labels; None without."""
 
     def describe(self) -> str:
         """How the score was corrected, in words."""
@@ -125,19 +142,19 @@ def of_model(
     Where people labelled some of the images, their word corrects the detector's, and tells what
     the undetected show: no worst case is left.
     """
-    interval, remarks = model_interval(samples, estimator), []
-    if corrected is not None and interval is not None:
-        interval = _by_people(samples, estimator, corrected)
-        remarks.append(corrected.describe())
+    score = ModelScore.of(samples, estimator, corrected)
+    corrected_by = () if corrected is None else (corrected.describe(),)
     return Measurement(
         metric=INFO["model_bias_score"],
         subject="model",
-        interval=interval,
+        interval=score.interval(samples.level) if samples.clear_images else None,
         paper=model_bias_score(samples.male, samples.female) if samples.clear_images else None,
         floor=fair_floor(samples),
-        images=samples.images,
+        # More images of the same words say nothing of other words.
+        images=samples.images if samples.words == "fixed" else None,
+        evidence=score.evidence,
         absent=f"none of {samples.images} images is clear",
-        remarks=(*remarks, f"most biased: {most_biased(samples)}"),
+        remarks=(*corrected_by, f"most biased: {most_biased(samples)}"),
         worst_case=samples.worst_case if corrected is None else None,
         change=lambda baseline, margin, level: model_change(
             samples, estimator, baseline, margin, level
@@ -149,40 +166,67 @@ def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval |
     """Model bias score by one estimator; None without any clear image."""
     if not samples.clear_images:
         return None
-    few = float(np.median(samples.male + samples.female)) < FEW_IMAGES
-    if estimator == "corrected" and (samples.sequential or few):
-        return statistics.model_bias_look(
-            samples.male, samples.female, level=samples.level, seed=samples.seed
+    return ModelScore.of(samples, estimator, None).interval(samples.level)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """The counts behind a model bias score, and how they are judged."""
+
+    male: Counts
+    female: Counts
+    samples: DetectedPrompts
+    estimator: Estimator
+    method: str = ""
+    """What was done to the counts, added to the interval's method."""
+
+    @classmethod
+    def of(
+        cls, samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+    ) -> ModelScore:
+        """From the detector's counts, or from those that people's labels leave of them."""
+        if corrected is None:
+            return cls(samples.male, samples.female, samples, estimator)
+        counts = [corrected.counts(s.prompt) or (s.male, s.female) for s in samples]
+        male, female = (np.array(part) for part in zip(*counts, strict=True))
+        return cls(male, female, samples, estimator, " + ppi++")
+
+    def interval(self, level: float) -> Interval:
+        """The score with its interval; of a look at a run that may be stopped early, its own."""
+        how = {"level": level, "seed": self.samples.seed, "words": self.samples.words}
+        if self.samples.sequential and self.estimator == "corrected":
+            interval = statistics.model_bias_look(self.male, self.female, **how)  # type: ignore[arg-type]
+        else:
+            interval = statistics.model_bias_interval(
+                self.male,
+                self.female,
+                estimator=self.estimator,
+                **how,  # type: ignore[arg-type]
+            )
+        return replace(interval, method=interval.method + self.method)
+
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """One-sided p-values; a run that is stopped early goes by the level of its look."""
+        if self.samples.sequential:
+            return by_ends(self.interval, lambda _: self.samples.level)(bound, level)
+        beyond, within = (
+            statistics.model_bias_p_value(
+                self.male,
+                self.female,
+                bound,
+                alternative=alternative,
+                estimator=self.estimator,
+                words=self.samples.words,
+                seed=self.samples.seed,
+            )
+            for alternative in ALTERNATIVES
         )
-    return statistics.model_bias_interval(
-        samples.male, samples.female, estimator=estimator, level=samples.level, seed=samples.seed
-    )
+        return Evidence(beyond, within)
 
 
 def fair_floor(samples: DetectedPrompts) -> float | None:
     """What a perfectly fair model would show in the paper's score with these counts."""
     return statistics.fair_floor(samples.male + samples.female) if samples.clear_images else None
-
-
-def _by_people(samples: DetectedPrompts, estimator: Estimator, corrected: Corrected) -> Interval:
-    """The score from counts as people would give them.
-
-    The errors of the images drawn and of the labels drawn are independent: their half-widths
-    add in squares.
-    """
-    counts = [corrected.counts(s.prompt) or (s.male, s.female) for s in samples]
-    male, female = (np.array(part) for part in zip(*counts, strict=True))
-    by_count = statistics.model_bias_interval(
-        male, female, estimator=estimator, level=samples.level, seed=samples.seed
-    )
-    down = math.hypot(by_count.estimate - by_count.low, corrected.half_width)
-    up = math.hypot(by_count.high - by_count.estimate, corrected.half_width)
-    return replace(
-        by_count,
-        low=max(0.0, by_count.estimate - down),
-        high=min(1.0, by_count.estimate + up),
-        method=f"{by_count.method} + ppi++",
-    )
 
 
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:

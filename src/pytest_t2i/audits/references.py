@@ -9,8 +9,8 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.parity import model_interval
-from pytest_t2i.data import Bounds, Interval
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
 from pytest_t2i.verdicts.family import Family
@@ -49,8 +49,18 @@ def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
             _interval(counted, sample.level)
             for counted, sample in zip(members, siblings, strict=True)
         ),
-        lambda bound: [_evidence(counted, bound) for counted in members],
+        lambda bound, _: _family_evidence(members, bound),
     )
+
+
+def _family_evidence(members: Sequence[Counted], bound: float) -> list[Evidence]:
+    known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
+    p_values = [_beyond(members[k], bound) for k in known]
+    beyond = dict(zip(known, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
+    return [
+        Evidence(beyond[k], _within(counted, bound)) if k in beyond else Evidence(None, None)
+        for k, counted in enumerate(members)
+    ]
 
 
 def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
@@ -72,7 +82,8 @@ def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
         metric=METRIC,
         subject="model",
         interval=_of_all(samples, counts, shares),
-        images=images,
+        images=images if samples.words == "fixed" else None,
+        evidence=partial(_model_evidence, samples, counts, shares),
         absent=f"none of {images} images has a label",
         remarks=tuple(remarks),
         worst_case=_worst_case_of_all(samples, members),
@@ -98,11 +109,18 @@ def _interval(counted: Counted, level: float) -> Interval | None:
 
 
 @lru_cache(maxsize=4096)
-def _evidence(counted: Counted, bound: float) -> float | None:
+def _beyond(counted: Counted, bound: float) -> float:
+    return statistics.total_variation_p_value(*_maps(counted), bound)
+
+
+@lru_cache(maxsize=4096)
+def _within(counted: Counted, bound: float) -> float:
     counts, shares = _maps(counted)
-    if not any(counts.values()):
-        return None
-    return statistics.total_variation_p_value(counts, shares, bound)
+    return statistics.inverted_p_value(
+        lambda level: statistics.total_variation_interval(counts, shares, level),
+        bound,
+        alternative="less",
+    )
 
 
 def _worst_case(counted: Counted, unknown: int) -> Bounds:
@@ -126,20 +144,27 @@ def _worst_case_of_all(samples: DetectedPrompts, members: list[Counted]) -> Boun
 def _of_all(samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray) -> Interval | None:
     if not counts.sum():
         return None
-    if set(samples.members[0].groups) == {"male", "female"} and np.all(shares == 0.5):  # noqa: PLR2004 - even
-        return _half(model_interval(samples, "corrected"))
     return statistics.mean_total_variation_interval(
-        counts, shares, level=samples.level, seed=samples.seed
+        counts, shares, level=samples.level, seed=samples.seed, words=samples.words
     )
 
 
-def _half(score: Interval | None) -> Interval | None:
-    """With an even reference the distance is half the model bias score, and so is its interval."""
-    if score is None:
-        return None
-    return Interval(
-        score.estimate / 2, score.low / 2, score.high / 2, score.level, score.method, score.n
+def _model_evidence(
+    samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray, bound: float, level: float
+) -> Evidence:
+    del level
+    beyond, within = (
+        statistics.mean_total_variation_p_value(
+            counts,
+            shares,
+            bound,
+            alternative=alternative,
+            words=samples.words,
+            seed=samples.seed,
+        )
+        for alternative in ALTERNATIVES
     )
+    return Evidence(beyond, within)
 
 
 def _plug_in(members: list[Counted]) -> float:

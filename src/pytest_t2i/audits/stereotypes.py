@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Interval, Prone
+from pytest_t2i.data import Evidence, Interval, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.statistics.shares import in_direction
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -134,20 +135,52 @@ class Association:
         present = labels.count(PRESENT)
         return {PRESENT: present, "absent": len(labels) - present}
 
-    def evidence(self, bound: float) -> float | None:
-        """p-value against "the stereotype score lies within the bound"; None without an image."""
-        if not self.clear:
-            return None
-        p_value = (
-            statistics.stereotype_sequence_p_value
-            if self.sequential
-            else statistics.stereotype_p_value
-        )
-        return p_value(self.present, self.clear, self.expected, bound, self.direction)
+    @property
+    def counts(self) -> tuple[int, int, float]:
+        """Images that show it, images that were judged, expected share.
+
+        Of what is prone to be shown too rarely: of its absence.
+        """
+        return in_direction(self.present, self.clear, self.expected, self.direction)
 
 
 def _family(members: Sequence[Association]) -> Family:
+    sequential = any(association.sequential for association in members)
     return Family(
         tuple(association.score_interval for association in members),
-        lambda bound: [association.evidence(bound) for association in members],
+        partial(_sequential_evidence if sequential else _evidence, members),
     )
+
+
+def _evidence(members: Sequence[Association], bound: float, level: float) -> list[Evidence]:
+    present, clear, expected = zip(*(association.counts for association in members), strict=True)
+    bounds = [min(1.0, real + bound) for real in expected]
+    beyond = statistics.family_share_p_values(present, clear, bounds, level=level).tolist()
+    within = [
+        statistics.share_p_value(k, n, limit, "below") if n and limit < 1.0 else float(limit < 1.0)
+        for k, n, limit in zip(present, clear, bounds, strict=True)
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
+
+
+def _sequential_evidence(
+    members: Sequence[Association], bound: float, level: float
+) -> list[Evidence]:
+    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    p_values = [
+        statistics.stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
+        if a.clear
+        else 1.0
+        for a in members
+    ]
+    beyond = statistics.benjamini_hochberg(p_values).tolist()
+    at = statistics.one_sided(level)
+    within = [
+        1.0 - level
+        if a.clear
+        and statistics.stereotype_sequence(a.present, a.clear, a.expected, at, a.direction).high
+        <= bound
+        else 1.0
+        for a in members
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_t2i.audits.agreement import Agreement, Pair, agreement
+from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
+from pytest_t2i.settings import confidence
 
 SHOWN = 20
 """Disagreements that are listed unless all are asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whose agreement, and how much of it is shown."""
+    parser.add_argument(
+        "source",
+        metavar="FOLDER",
+        type=path,
+        help="folder with labels.csv, or a Label Studio export (.json)",
+    )
+    parser.add_argument(
+        "--confidence",
+        dest="level",
+        type=value(confidence),
+        default=0.95,
+        help="level of intervals (0.95)",
+    )
+    parser.add_argument(
+        "--all", dest="everything", action="store_true", help="list every disagreement"
+    )
 
 
 def run(source: Path, *, level: float, everything: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.components import Components
@@ -26,18 +28,53 @@ from pytest_t2i.search.files import as_json
 from pytest_t2i.search.hunt import Hunted, hunt
 from pytest_t2i.search.making import Maker
 from pytest_t2i.search.plan import LOOKS, Plan
-from pytest_t2i.settings import Settings
+from pytest_t2i.settings import names as word_list
+from pytest_t2i.settings import share, whole
 
 if TYPE_CHECKING:
     from pytest_t2i.search.confirming import Confirmed
 
+RUN_OPTIONS = (
+    *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
+    *("store", "confidence", "trust-remote-code"),
+)
+"""What a hunt has in common with a run of pytest."""
 BATCH = 32
 """Images that a model with no batch size of its own is given together."""
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where to search, for what, and with how many images."""
+    add_run_options(parser, RUN_OPTIONS, required=("model",))
+    parser.add_argument(
+        "--axes", type=value(word_list), default=(), metavar="A,B,C", help="axes to take words from"
+    )
+    parser.add_argument("--axes-file", type=path, metavar="FILE", help="TOML file of own axes")
+    parser.add_argument(
+        "--template",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help='a beginning to try, such as "a portrait of a person"; may be repeated',
+    )
+    for name, default, words in (
+        ("words", 3, "most words of a combination (3)"),
+        ("images", 2000, "images in all (2000)"),
+        ("held-out", 30, "images that confirm each finding (30)"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=value(whole(1)), default=default, metavar="N", help=words
+        )
+    parser.add_argument(
+        "--beyond", type=value(share), default=0.5, metavar="X", help="bias to look for (0.5)"
+    )
+    parser.add_argument(
+        "--out", type=path, default=Path("hunt.json"), metavar="FILE", help="result (hunt.json)"
+    )
+
+
 def run(
     *,
-    model: str,
     axes: tuple[str, ...],
     axes_file: Path | None,
     template: list[str],
@@ -45,35 +82,31 @@ def run(
     images: int,
     beyond: float,
     held_out: int,
-    confidence: float,
-    seed: int,
-    detector: str | None,
-    store: Path,
-    device: str,
     out: Path,
+    **of_run: Any,
 ) -> int:
     """Hunt, print the findings and write them."""
     chosen = chosen_axes(axes, axes_file, template)
     check_out(out)
-    settings = Settings(
-        model=model,
-        detectors=(detector,) if detector else (),
-        seed=seed,
-        device=device,
-        store=store.expanduser(),
-    )
+    settings = run_settings(of_run)
     components = Components(settings, Store(settings.store))
-    batch = components.model_batch() or BATCH
-    plan = Plan(
-        chosen, images, words, beyond, held_out, confidence, seed, max(1, batch // LOOKS[0])
-    )
     session = Session(settings, components)
     session.validate()
     check_model(components)
+    batch = components.model_batch() or BATCH
+    plan = Plan(
+        chosen,
+        images,
+        words,
+        beyond,
+        held_out,
+        settings.confidence,
+        settings.seed,
+        max(1, batch // LOOKS[0]),
+    )
     hunted = _hunted(session, plan)
-    facts = _facts(session)
-    write_whole(out, (json.dumps(as_json(hunted, facts), indent=1) + "\n").encode())
-    show(hunted, model, session.detectors[0])
+    write_whole(out, (json.dumps(as_json(hunted, _facts(session)), indent=1) + "\n").encode())
+    show(hunted, settings.model or "", session.detectors[0])
     print(f"written: {out}")  # noqa: T201 - a command line tool
     return 0
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels.app.desk import Annotation, Desk, Review
+from pytest_t2i.settings import whole
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which images, and who labels or settles."""
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images")
+    who = parser.add_mutually_exclusive_group(required=True)
+    who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
+    who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
+    parser.add_argument("--port", type=value(whole(0)), default=0, help="default: a free one")
+    parser.add_argument("--model", default="", help="model that made the images, kept with labels")
 
 
 def run(folder: Path, annotator: str | None, *, review: bool, port: int, model: str) -> int:

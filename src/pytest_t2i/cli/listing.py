@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.prompts import builtin_axes
+
+KINDS = ("models", "detectors", "faces", "persons", "encoders", "axes")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is listed."""
+    parser.add_argument("kind", choices=KINDS)
 
 
 def run(kind: str) -> int:
@@ -18,7 +27,10 @@ def lines(kind: str) -> list[str]:
     """One line per registered name of a kind; nothing heavy is imported."""
     registries = Registries()
     if kind == "axes":
-        return [f"{axis.name}: {len(axis.concepts)} concepts" for axis in builtin_axes()]
+        return [
+            f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
+            for axis in builtin_axes()
+        ]
     catalogue = read_catalogues(registries.catalogues)
     if kind == "models":
         return sorted(_model(entry) for entry in catalogue.models.values())

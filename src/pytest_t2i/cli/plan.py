@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.record import read_run
+from pytest_t2i.settings import above_zero, budget, confidence, share, whole
 from pytest_t2i.statistics.power import (
     PER_CHANGE,
     PER_MODEL,
@@ -48,6 +51,65 @@ class Topic:
 
     name: str
     questions: tuple[Question, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What shall be told, how surely, and what there is to spend."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--limits", type=path, metavar="FILE", help="all limits of a limits.toml")
+    what.add_argument("--metric", metavar="NAME", help="one metric, with --limit or --margin")
+    bound = parser.add_mutually_exclusive_group()
+    bound.add_argument("--limit", type=float, metavar="X", help="largest value that passes")
+    bound.add_argument("--margin", type=float, metavar="X", help="growth over a baseline tolerated")
+    parser.add_argument(
+        "--prompts",
+        type=value(whole(1)),
+        default=100,
+        metavar="N",
+        help="prompts of the suite (100)",
+    )
+    parser.add_argument(
+        "--confidence",
+        dest="level",
+        type=value(confidence),
+        default=0.95,
+        help="of the verdicts (0.95)",
+    )
+    parser.add_argument(
+        "--power", type=value(share), default=0.8, help="wanted chance of the right verdict (0.8)"
+    )
+    parser.add_argument(
+        "--beyond",
+        type=value(share),
+        default=0.2,
+        metavar="X",
+        help="how far beyond its limit or margin what is to fail lies (0.2)",
+    )
+    parser.add_argument(
+        "--before", type=float, default=0.0, metavar="X", help="score of the baseline (0: fair)"
+    )
+    _add_costs(parser)
+
+
+def _add_costs(parser: argparse.ArgumentParser) -> None:
+    time = parser.add_mutually_exclusive_group()
+    time.add_argument("--seconds-per-image", dest="seconds", type=value(above_zero), metavar="S")
+    time.add_argument(
+        "--run",
+        dest="measured",
+        type=path,
+        metavar="RUN",
+        help="a run.json to take the seconds per image from",
+    )
+    parser.add_argument(
+        "--budget",
+        type=value(budget),
+        metavar="IMAGES|90min|2h",
+        help="what can be shown with so much",
+    )
+    parser.add_argument(
+        "--seed", type=value(whole(0)), default=0, metavar="N", help="of simulations (0)"
+    )
 
 
 def run(

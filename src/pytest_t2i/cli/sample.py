@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import random
 import shutil
 from pathlib import Path
 
+from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError, StoreError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.settings import whole
 
 MANIFEST = "manifest.csv"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which images, how many of them, and where to."""
+    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="a new folder")
+    parser.add_argument(
+        "--per-prompt", type=value(whole(1)), default=10, metavar="N", help="images per prompt (10)"
+    )
+    parser.add_argument(
+        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the choice (0)"
+    )
 
 
 def run(source: Path, folder: Path, *, per_prompt: int, seed: int) -> int:

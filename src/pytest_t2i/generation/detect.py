@@ -24,8 +24,8 @@ class Pictures(NamedTuple):
 
     needs: Mapping[str, ImageNeeds]
     """Store key -> what must be known of the image."""
-    open: Callable[[str], Image | Undetected]
-    """Key -> the picture, or why no detector need look at it."""
+    open: Callable[[str], Image | Undetected | None]
+    """Key -> the picture, or why no detector need look at it; None: it cannot be read just now."""
     unseen: Mapping[str, Undetected] = {}
     """Keys of which that is known without opening them."""
 
@@ -71,15 +71,16 @@ class Observer:
 
     def look_at(self, pictures: Pictures) -> None:
         """Everything that is not known of a few images; each is opened once for all."""
-        opened: dict[str, Image | Undetected] = {}
+        opened: dict[str, Image | Undetected | None] = {}
         for task, missing in self._tasks(pictures):
             for key in missing:
                 if key not in opened:
                     opened[key] = pictures.unseen.get(key) or pictures.open(key)
+            legible = [key for key in missing if opened[key] is not None]
             if isinstance(task, str):
-                self._encode(task, missing, opened)
+                self._encode(task, legible, opened)
             else:
-                self._detect(task, missing, opened)
+                self._detect(task, legible, opened)
 
     def _tasks(self, pictures: Pictures) -> Iterator[tuple[DetectorRef | str, list[str]]]:
         """Each detector or encoder with the images it has not seen."""

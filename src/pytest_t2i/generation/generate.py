@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,12 @@ CLAIMED = 256
 """Images that one process takes on at a time; the rest is left for other devices."""
 WAIT_FOR_OTHERS = 0.2
 """Seconds between looks at what another process is making."""
+TELL_AFTER = 10.0
+"""Seconds of waiting without progress after which it is said for whom."""
+GIVE_UP_AFTER = 900.0
+"""Seconds of waiting without progress after which the run ends with a message."""
+TURNS = 3
+"""Times that images which turn out damaged are made again before the store is given up."""
 
 
 @dataclass(slots=True)
@@ -63,6 +69,7 @@ class Runner:
     progress: Progress = field(default_factory=Silent)
     batch: int | None = None
     work: Work = field(default_factory=Work)
+    _unread: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def observer(self) -> Observer:
@@ -87,11 +94,24 @@ class Runner:
         keys = self.keys(plan)
         self.observer.check(plan)
         self._embed_texts(plan)
-        self._make(plan, keys)
-        self.observer.look(self._pictures(plan, keys))
+        self._make_and_look(plan, keys)
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
         return self.work
+
+    def _make_and_look(self, plan: Plan, keys: dict[Request, str]) -> None:
+        """Images that turn out damaged when they are looked at are made again."""
+        for _ in range(TURNS):
+            self._unread.clear()
+            self._make(plan, keys)
+            self.observer.look(self._pictures(plan, keys))
+            if not self._unread:
+                return
+        problem = next(iter(self._unread.values()))
+        raise StoreError(
+            f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is kept of "
+            "that: see to the disk, and run again"
+        )
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""
@@ -105,11 +125,13 @@ class Runner:
         needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
         return Pictures(needs, lambda key: self._open(stored[key]), unseen)
 
-    def _open(self, stored: StoredImage) -> Image | Undetected:
+    def _open(self, stored: StoredImage) -> Image | Undetected | None:
+        """The picture; None where it cannot be read at this moment, of which nothing is kept."""
         try:
             return gate(self.store.open_image(stored))
-        except (StoreError, OSError):
-            return Undetected.UNREADABLE
+        except StoreError as error:
+            self._unread[stored.key] = str(error)
+            return None
 
     # prompt space
 
@@ -134,6 +156,7 @@ class Runner:
             return
         self.progress.start(f"making images with {self.components.model().name}", len(missing))
         try:
+            waiting = Waiting(self.store, self._say)
             while missing:
                 claimed = self.store.claim([keys[request] for request in missing], CLAIMED)
                 # Another process may have made some of them just before they became ours.
@@ -143,7 +166,7 @@ class Runner:
                 # What another process claimed is waited for, and made here should it give up.
                 missing = self._missing(plan, keys)
                 if missing and not todo:
-                    time.sleep(WAIT_FOR_OTHERS)
+                    waiting.wait([keys[request] for request in missing])
         finally:
             self.progress.stop()
 
@@ -226,6 +249,35 @@ class Runner:
     def _say(self, note: str) -> None:
         self.work.notes.append(note)
         self.progress.say(note)
+
+
+@dataclass
+class Waiting:
+    """Waits for images that other processes make; says for whom, and gives up in the end."""
+
+    store: Store
+    say: Callable[[str], None]
+    _missing: int = -1
+    _since: float = 0.0
+    _told: bool = False
+
+    def wait(self, missing: Sequence[str]) -> None:
+        """One short wait; StoreError after a quarter of an hour without progress."""
+        now = time.monotonic()
+        if len(missing) != self._missing:
+            self._missing, self._since, self._told = len(missing), now, False
+        idle = now - self._since
+        if idle > TELL_AFTER and not self._told:
+            self._told = True
+            owners = ", ".join(self.store.owners(missing)) or "another process"
+            self.say(f"waiting for {len(missing)} images that are being made by {owners}")
+        if idle > GIVE_UP_AFTER:
+            owners = ", ".join(self.store.owners(missing)) or "another process"
+            raise StoreError(
+                f"{len(missing)} images are claimed by {owners}, and none was finished for "
+                f"{GIVE_UP_AFTER / 60:.0f} minutes. End that process, and run again."
+            )
+        time.sleep(WAIT_FOR_OTHERS)
 
 
 MODES = ("RGB", "L", "RGBA", "P", "1")

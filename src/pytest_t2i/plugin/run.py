@@ -10,18 +10,27 @@ from typing import Any
 import pytest
 
 from pytest_t2i.audits.detector_validation import Trials
+from pytest_t2i.data import Outcome
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.plugin.fixtures import NO_MODEL
+from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.making import make_here
 from pytest_t2i.plugin.marker import selection_of
-from pytest_t2i.plugin.recording import CHECKS, attach, gather, note
+from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
 from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_reference
-from pytest_t2i.runs.build_record import conditions, environment, record_of
+from pytest_t2i.runs.build_record import (
+    conditions,
+    environment,
+    interrupted_record,
+    record_of,
+)
+from pytest_t2i.runs.foresight import undecidable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.record_baseline import save_baseline
 from pytest_t2i.runs.results import Results
@@ -50,6 +59,8 @@ class Run:
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config, self.settings = config, settings
         self.error: str | None = None
+        self.is_made = False
+        """Whether everything that the tests ask for is there."""
         self.record: RunRecord | None = None
         with usage_errors():
             self.recorded = _baseline(settings)
@@ -61,6 +72,7 @@ class Run:
         self.results = Results(self.session)
         self.limits = LimitFiles(config.rootpath, settings.limits)
         self.workers = Workers(config, self.session)
+        config.pluginmanager.register(JUnitTotals(config, self.session), "t2i-junit")
 
     # start
 
@@ -96,7 +108,12 @@ class Run:
                 for item in session.items:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
                         self._select(item)
-                self._make()
+                self.session.selected = len(self.session.tests)
+                self._foresee()
+                if not session.config.option.setupplan and not session.config.option.setuponly:
+                    self._make()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(interrupted(self.session.work)) from None
         except pytest.UsageError as error:
             self.error = str(error)
             # Of a worker, every t2i test errors with the same line, and the controller tells it.
@@ -116,6 +133,14 @@ class Run:
         except T2IError as error:
             raise pytest.UsageError(f"{item.nodeid}: {error}") from None
         self.session.tests[item.nodeid] = test
+
+    def _foresee(self) -> None:
+        """Say, before an image is made, what these images cannot decide."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
+        for line in lines:
+            if reporter is not None and not self.workers.is_worker:
+                reporter.write_line(f"t2i: {line}", yellow=True)
 
     def _reason_to_skip(self, selection: Selection) -> str:
         if selection.labelled and self.session.labels is None:
@@ -142,6 +167,7 @@ class Run:
             make_shared(self.results, self.limits)
         else:
             make_here(self.results, self.limits, self.config)
+        self.is_made = True
 
     # what fixtures hand over
 
@@ -179,12 +205,18 @@ class Run:
 
     # verdicts
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_report_teststatus(self, report: Any) -> Any:
+        """A test that decided nothing is neither passed nor failed."""
+        return status_of(report)
+
     @contextmanager
     def judging(self, item: pytest.Item) -> Iterator[None]:
         """Limits and recording for one running test."""
         with usage_errors():
             limits, file = self.limits.of(Path(item.path))
         s = self.settings
+        begin(item)
         token = context.running.set(
             JudgingContext(
                 item.nodeid, limits, file, s.inconclusive, s.confidence, lambda c: note(item, c)
@@ -236,8 +268,14 @@ class Run:
             return
         if self.error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        self.workers.adopt()
+        self.is_made = self.workers.adopt() or self.is_made
+        run = self.session
+        lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
+        stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        run.is_interrupted = not self.is_made or stopped or lost
         self._write_reports()
+        if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = exit_status(self.record)
 
     def _write_reports(self) -> None:
         if not self.session.tests or self.error is not None:
@@ -245,10 +283,13 @@ class Run:
         from pytest_t2i.reporting import write_all
 
         with usage_errors():
-            given = self.config.invocation_params.args
-            self.record = record_of(self.results, " ".join(["pytest", *map(str, given)]))
+            command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
+            if self.is_made:
+                self.record = record_of(self.results, command)
+            else:
+                self.record = interrupted_record(self.session, command)
             write_all(self.record, self.settings.report)
-            if self.settings.save_baseline is not None:
+            if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -263,6 +304,25 @@ class Run:
     def pytest_unconfigure(self) -> None:
         """Close the store."""
         self.session.store.close()
+
+
+UNDECIDED_STATUS = 6
+"""Exit status of a run that decided too little: not 0, and no failure either."""
+
+
+def exit_status(record: RunRecord) -> int:
+    """The exit status of a run in which no test failed."""
+    if record.outcome is Outcome.INTERRUPTED:
+        return int(pytest.ExitCode.INTERRUPTED)
+    return UNDECIDED_STATUS if record.sets_status else int(pytest.ExitCode.OK)
+
+
+def interrupted(work: Work) -> str:
+    """What is kept of a run that was stopped while images were made, and how to go on."""
+    return (
+        f"t2i: interrupted after {work.made} new images. They are kept: the same command goes on "
+        "from there."
+    )
 
 
 def _baseline(settings: Settings) -> Baseline | None:

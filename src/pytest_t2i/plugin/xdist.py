@@ -71,14 +71,16 @@ class Workers:
         self._parts.append(part)
         return part["error"] or None
 
-    def adopt(self) -> None:
-        """Take over what the workers were asked for and did."""
+    def adopt(self) -> bool:
+        """Take over what the workers were asked for and did; False without any."""
         self._over.set()
         if not self._parts:
-            return
+            return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
         tests = unpickled(self._parts[0]["tests"])
         self._session.tests = {test.node_id: test for test in tests}
+        self._session.selected = max(int(part["selected"]) for part in self._parts)
+        return True
 
     # worker
 
@@ -87,6 +89,7 @@ class Workers:
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         output[HANDED_OVER] = {
             "work": json.dumps(asdict(self._session.work)),
+            "selected": str(len(self._session.tests)),
             "tests": pickled(distinct(self._session.tests.values())),
             "error": error or "",
         }

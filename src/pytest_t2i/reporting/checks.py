@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.reporting.words import counted, prone
+from pytest_t2i.reporting.words import counted, excess, prone
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -26,15 +26,40 @@ class CheckGroup:
 
 def headline(record: RunRecord) -> str:
     """The verdict in one sentence."""
+    if record.is_interrupted:
+        return f"Stopped after {record.judged} of {record.selected} tests; run it again to finish."
     if not record.checks:
         return "Nothing was compared with a limit: this run only measured."
     if record.outcome is Outcome.FAIL:
         return _why_failed(record)
     if record.outcome is Outcome.PASS:
-        return "Nothing measured is outside its limit."
+        return _why_passed(record)
+    return _why_undecided(record)
+
+
+def _why_undecided(record: RunRecord) -> str:
     if any(check.hangs_on_undetected for check in record.checks):
         return "Too many images are undetected to decide."
-    return "Too few images to decide."
+    weighing = [check for check in record.checks if check.weighs_on_run]
+    undecided = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
+    if undecided:
+        names = dict.fromkeys(check.metric.replace("_", " ") for check in undecided)
+        return f"Too few images to decide: {', '.join(names)} of the model."
+    return "Too few images to decide most prompts."
+
+
+def _why_passed(record: RunRecord) -> str:
+    """What a PASS says, and what it leaves open."""
+    tally = record.tally()
+    if any(check.is_of_model for check in record.checks):
+        text = "The model is within every limit."
+    else:
+        text = "Most prompts are within their limits."
+    if record.judged < record.selected:
+        return f"{text} Only {record.judged} of {record.selected} tests were run."
+    if tally[Outcome.INCONCLUSIVE]:
+        return f"{text} {tally[Outcome.INCONCLUSIVE]} single checks stay undecided."
+    return text
 
 
 def _why_failed(record: RunRecord) -> str:
@@ -67,7 +92,7 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
             allowed = f"{SIGNS.get(check.operator, check.operator)} {check.bound:g}{against}"
             groups.setdefault((check.metric, allowed, check.reason), []).append(check)
     return [
-        CheckGroup(metric.replace("_", " "), allowed, reason, tuple(sorted(found, key=_excess)))
+        CheckGroup(metric.replace("_", " "), allowed, reason, tuple(sorted(found, key=_urgency)))
         for (metric, allowed, reason), found in sorted(groups.items(), key=_whole_first)
     ]
 
@@ -91,7 +116,7 @@ def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool,
     return (metric != "model_bias_score", len(checks))
 
 
-def _excess(check: Check) -> tuple[float, float, str]:
-    beyond = (check.estimate or 0.0) - check.bound
-    nearer = beyond if check.operator.startswith(">") else -beyond
-    return (nearer, 1.0 if check.p_value is None else check.p_value, check.subject)
+def _urgency(check: Check) -> tuple[float, float, float, str]:
+    """The likeliest to lie beyond first, then the furthest."""
+    lean = 0.0 if check.lean is None else check.lean
+    return (-lean, -excess(check), 1.0 if check.p_value is None else check.p_value, check.subject)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.data import Bounds, Outcome
+from pytest_t2i.reporting.words import leaning
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -30,6 +31,8 @@ def explain(left: Any, right: Any) -> list[str] | None:
     lines.append(allowed(check))
     if check.message:
         lines.append(check.message)
+    if check.lean is not None:
+        lines.append(f"{leaning(check)}: not a verdict, but where prompts like this one lie")
     if check.images_to_decide:
         lines.append(f"about {check.images_to_decide} more images would decide")
     return [*lines, *check.remarks]

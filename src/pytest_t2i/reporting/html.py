@@ -28,7 +28,7 @@ def render_html(record: RunRecord, folder: Path) -> str:
         headline=checks.headline(record),
         facts=sections.facts(record),
         figures=list(sections.figures(record)),
-        groups={one: checks.check_groups(record, one) for one in Outcome},
+        groups={outcome: checks.check_groups(record, outcome) for outcome in record.tally()},
         anchors={prompt.id: words.anchor(prompt.id) for prompt in record.prompts},
         notes=checks.subject_notes(record),
         axes=charts.side_by_side(charts.bias_groups(record)),
@@ -65,6 +65,7 @@ def _environment() -> Environment:
         "outcome": str.lower,
         "bounds": words.bounds_words,
         "share": words.percent,
+        "leaning": words.leaning,
     }
     return environment
 

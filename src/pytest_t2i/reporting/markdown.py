@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pytest_t2i.data import Interval, Outcome, Undetected
-from pytest_t2i.reporting.words import detector_names, early_stopping, images_of, undetected_of
+from pytest_t2i.data import Outcome, Undetected
+from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.words import (
+    detector_names,
+    early_stopping,
+    excess,
+    images_of,
+    interval_text,
+    lean_counts,
+    undetected_of,
+)
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.verdicts.check import Check
 
-MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}
+MARKS = {
+    Outcome.PASS: "✅",
+    Outcome.FAIL: "❌",
+    Outcome.INCONCLUSIVE: "❔",
+    Outcome.INTERRUPTED: "⏸️",
+}
 SHOWN = 15
 """Failed checks that are listed; the report has them all."""
 
@@ -20,8 +33,8 @@ def render_markdown(record: RunRecord) -> str:
     lines = [
         f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
         "",
-        f"{tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive. {made(record)}",
+        f"{headline(record)} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}",
         "",
         *_otherwise(record),
         *_scores(record),
@@ -29,8 +42,14 @@ def render_markdown(record: RunRecord) -> str:
         *_trials(record),
         *_failures(record),
         *_undetected(record),
+        *(f"Next: {step}." for step in record.next_steps),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _leans(record: RunRecord) -> str:
+    leans = lean_counts(record.checks)
+    return f" ({leans})" if leans else ""
 
 
 def _title(record: RunRecord) -> str:
@@ -52,13 +71,6 @@ def escape(text: str) -> str:
     for sign in "\\`*_<>[]|":
         text = text.replace(sign, f"\\{sign}")
     return text.replace("\n", " ")
-
-
-def interval_text(interval: Interval | None) -> str:
-    """Estimate with its interval, or a dash."""
-    if interval is None:
-        return "-"
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _scores(record: RunRecord) -> list[str]:
@@ -118,7 +130,7 @@ def _failures(record: RunRecord) -> list[str]:
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     if not failed:
         return []
-    failed.sort(key=_excess, reverse=True)
+    failed.sort(key=excess, reverse=True)
     lines = ["| failed | measured | allowed |", "|---|---|---|"]
     for check in failed[:SHOWN]:
         measured = f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
@@ -129,10 +141,6 @@ def _failures(record: RunRecord) -> list[str]:
     if len(failed) > SHOWN:
         lines.append(f"| and {len(failed) - SHOWN} more | | |")
     return [*lines, ""]
-
-
-def _excess(check: Check) -> float:
-    return abs((check.estimate or 0.0) - check.bound)
 
 
 def _undetected(record: RunRecord) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from pytest_t2i.data import Bounds, Detection, Interval, Undetected
 from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
+from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
 
@@ -73,6 +74,36 @@ def ordered(labels: Mapping[str, int]) -> list[tuple[str, int]]:
 def reason_words(reason: str) -> str:
     """``no_face`` as words."""
     return reason.replace("_", " ").strip()
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Estimate with its interval, or a dash."""
+    if interval is None:
+        return "-"
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def excess(check: Check) -> float:
+    """How far a check's estimate lies beyond its bound; below 0 within."""
+    beyond = (check.estimate or 0.0) - check.bound
+    return -beyond if check.operator.startswith(">") else beyond
+
+
+def leaning(check: Check) -> str:
+    """``leans fail 0.93``, ``leans pass 0.97``, ``open``; "" where no lean is known."""
+    if check.lean is None:
+        return ""
+    if check.leaning == "open":
+        return "open"
+    sure = check.lean if check.leaning == "fail" else 1.0 - check.lean
+    return f"leans {check.leaning} {sure:.2f}"
+
+
+def lean_counts(checks: Iterable[Check]) -> str:
+    """``80 lean pass, 3 lean fail, 7 open``; "" where no lean is known."""
+    counts = Counter(check.leaning for check in checks if check.leaning)
+    words = {"pass": "lean pass", "fail": "lean fail", "open": "open"}
+    return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 
 def said(detection: Detection) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
+from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -42,6 +43,24 @@ def record_of(results: Results, command: str = "") -> RunRecord:
         trials=tuple(map(trial_record, results.trials())) if session.tries_detectors else (),
         correction=scores.correction(),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
+        next_steps=next_steps(results, session.checks),
+        selected=session.selected,
+        judged=len(session.judged),
+        is_interrupted=session.is_interrupted,
+    )
+
+
+def interrupted_record(session: Session, command: str) -> RunRecord:
+    """Of a run that was stopped while images were made: that it was, and nothing measured."""
+    return RunRecord(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(time.time() - session.started, 1),
+        model=session.settings.model or "",
+        settings=session.settings.as_json() | {"detectors": list(session.detectors)},
+        provenance=provenance(session) | {"command": command},
+        work=asdict(session.work),
+        selected=session.selected,
+        is_interrupted=True,
     )
 
 

@@ -124,6 +124,7 @@ class Scores:
             members=tuple(self.results.one_sample(p, test, detector) for p, test in pairs),
             level=level,
             seed=settings.seed,
+            words=settings.words,
             sequential=sequential,
             estimator=settings.estimator,
         )
@@ -239,12 +240,12 @@ class Scores:
 
     def _gaps(self, space: str, members: tuple) -> Iterator[GapRecord]:  # type: ignore[type-arg]
         settings = self.results.session.settings
-        level, seed = settings.confidence, settings.seed
-        yield _gap("model", space, TripletSamples(members, level, seed))
+        level, seed, words = settings.confidence, settings.seed, settings.words
+        yield _gap("model", space, TripletSamples(members, level, seed, words))
         axes = dict.fromkeys(sample.triplet.neutral.axis for sample in members)
         for axis in axes if len(axes) > 1 else ():
             part = tuple(s for s in members if s.triplet.neutral.axis == axis)
-            yield _gap(axis, space, TripletSamples(part, level, seed))
+            yield _gap(axis, space, TripletSamples(part, level, seed, words))
 
 
 def _widest(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]

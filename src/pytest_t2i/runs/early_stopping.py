@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_t2i.data import Limit, Outcome
+from pytest_t2i.data import Outcome
 from pytest_t2i.generation.generate import Runner
+from pytest_t2i.runs.foresight import limit_of
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import looks
-from pytest_t2i.verdicts.limits import LimitFiles, checked, verdict_of
+from pytest_t2i.verdicts.limits import LimitFiles, verdict_of
 from pytest_t2i.verdicts.measurement import Measurement
 
 WATCHED = {
@@ -95,15 +96,10 @@ class Rounds:
         """Whether all comparisons of a test are, as the test itself will find them."""
         level = self.session.settings.confidence
         return all(
-            verdict_of(self._measured(test, c), self._limit(test, c), level).outcome
+            verdict_of(self._measured(test, c), limit_of(test, c, self.limits), level).outcome
             is not Outcome.INCONCLUSIVE
             for c in test.comparisons
         )
-
-    def _limit(self, test: SelectedTest, comparison: Comparison) -> Limit:
-        if comparison.bound is not None:
-            return checked(comparison.name, comparison.bound, "given in the test")
-        return self.limits.look_up(comparison.name, test.file)
 
     def _measured(self, test: SelectedTest, comparison: Comparison) -> Measurement:
         fixtures: dict[str, Callable[[SelectedTest], Any]] = {

@@ -260,6 +260,14 @@ class RunRecord:
     correction: CorrectionRecord | None = None
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
+    next_steps: tuple[str, ...] = ()
+    """What to do next, the most pressing first."""
+    selected: int = 0
+    """Tests that were to be judged."""
+    judged: int = 0
+    """Tests that were."""
+    is_interrupted: bool = False
+    """Whether the run was stopped before its end, or a part of it was lost."""
     schema: str = SCHEMA
 
     @property
@@ -269,24 +277,43 @@ class RunRecord:
 
     def tally(self) -> dict[Outcome, int]:
         """How many checks passed, failed, stayed inconclusive."""
-        return {one: sum(c.outcome is one for c in self.checks) for one in Outcome}
+        outcomes = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+        return {outcome: sum(c.outcome is outcome for c in self.checks) for outcome in outcomes}
 
     @property
     def outcome(self) -> Outcome:
-        """FAIL when any check or test failed; PASS when the model-level checks passed.
+        """The verdict of the run.
 
-        Without any, at least half of the checks must have. Otherwise INCONCLUSIVE: a run that
+        INTERRUPTED when it was not finished; FAIL when a check or a test failed, or an undecided
+        one counts as failed; else what the checks of the model and against a baseline came to:
+        PASS when all of them passed. Without any, at least half of the checks must have. A run that
         could decide little must not look like a clean bill.
         """
+        if self.is_interrupted:
+            return Outcome.INTERRUPTED
         tally = self.tally()
-        strict = self.settings.get("inconclusive") == "fail" and tally[Outcome.INCONCLUSIVE]
-        if tally[Outcome.FAIL] or self.failed_otherwise or strict:
+        if tally[Outcome.FAIL] or self.failed_otherwise or self._undecided("fail"):
             return Outcome.FAIL
-        of_model = [check.outcome for check in self.checks if check.is_of_model]
-        decided = tally[Outcome.PASS] and tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
-        if of_model:
-            decided = all(one is Outcome.PASS for one in of_model)
+        weighing = [check.outcome for check in self.checks if check.weighs_on_run]
+        if weighing:
+            decided = all(outcome is Outcome.PASS for outcome in weighing)
+        else:
+            decided = 0 < tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
         return Outcome.PASS if decided else Outcome.INCONCLUSIVE
+
+    @property
+    def sets_status(self) -> bool:
+        """Whether an undecided check asks for the exit status that says so."""
+        return self._undecided("status")
+
+    def _undecided(self, policy: str) -> bool:
+        """Whether a check is undecided whose policy is this one."""
+        policies = self.settings.get("inconclusive", ())
+        return any(
+            check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy
+            for check in self.checks
+            if len(policies) > 1
+        )
 
     def to_json(self) -> str:
         """run.json's text."""

@@ -67,6 +67,7 @@ class Results:
             members=tuple(self.one_sample(p, test, detector) for p in test.selection.prompts),
             level=self.level(test),
             seed=settings.seed,
+            words=settings.words,
             sequential=test.sequential,
             estimator=settings.estimator,
         )
@@ -135,7 +136,7 @@ class Results:
             )
             for three in test.selection.triplets
         )
-        return TripletSamples(members, settings.confidence, settings.seed)
+        return TripletSamples(members, settings.confidence, settings.seed, settings.words)
 
     def trials(self) -> Trials:
         """Every detector on the labelled set."""

@@ -41,6 +41,12 @@ class Session:
     checks: list[Check] = field(default_factory=list)
     failed_otherwise: list[str] = field(default_factory=list)
     """Node ids of tests that failed without a FAIL among their checks."""
+    selected: int = 0
+    """Tests that were to be judged."""
+    judged: set[str] = field(default_factory=set)
+    """Node ids of tests that have run."""
+    is_interrupted: bool = False
+    """Whether the run was stopped before its end."""
 
     # what it works with
 
@@ -49,7 +55,7 @@ class Session:
         """Where everything is kept."""
         return self.components.store
 
-    @property
+    @cached_property
     def detectors(self) -> tuple[str, ...]:
         """Detectors by name; the first one's word decides."""
         if self.settings.detectors:
@@ -57,7 +63,7 @@ class Session:
         entry = self.components.catalogue.models.get(self.settings.model or "")
         return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
 
-    @property
+    @cached_property
     def encoder(self) -> str:
         """The encoder of image space: the detector's, where it has one, so that one is loaded."""
         entry = self.components.catalogue.models.get(self.settings.model or "")

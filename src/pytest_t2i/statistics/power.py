@@ -14,6 +14,8 @@ from scipy import stats
 
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.change import paired_model_bias_change
+from pytest_t2i.statistics.fixed_words import FixedWords, Words
+from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.shares import check_level
 from pytest_t2i.statistics.worsening import unconditional_p_values
@@ -68,6 +70,8 @@ SPREAD = 1.0
 """Concentration of the Beta distribution that prompts' |2p - 1| is drawn from; fitted to the three
 models of Lyu Table 7 it is 0.97, 1.44 and 0.92."""
 RESAMPLES = 200
+SMALL = 1e-12
+"""1 - 0.95 is a little more than 0.05 in binary."""
 
 
 class Design(NamedTuple):
@@ -116,7 +120,7 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     more = np.maximum(k, images - k)
     if true > bound:
         p = stats.binom.sf(more - 1, images, edge) + stats.binom.cdf(images - more, images, edge)
-        right = p * design.prompts <= 1.0 - design.level + 1e-12
+        right = p * design.prompts <= 1.0 - design.level + SMALL
     else:
         tail = (1.0 - design.level) / 2.0
         high = np.where(more == images, 1.0, stats.beta.isf(tail, more + 1, images - more))
@@ -124,17 +128,22 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     return float(np.sum(stats.binom.pmf(k, images, (1.0 + true) / 2.0)[right]))
 
 
-def model_power(bias: float, bound: float, images: int, design: Design) -> float:
+def model_power(
+    bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
+) -> float:
     """Chance that the model's check decides, by seeded simulation of whole suites.
 
     Prompts differ as those of Lyu Table 7 do: |2p - 1| is Beta distributed around the bias. Each
-    suite gets the interval that a run would get.
+    suite gets the evidence that a run would get, at any number of images: FAIL or PASS at one-sided
+    ``level``. With fixed words the prompts lie evenly over that distribution and their own mean
+    is the bias; with sampled words they are drawn from it anew in each suite.
 
     Args:
         bias: true model bias score, in [0, 1].
         bound: limit of the model bias score, in [0, 1].
         images: clear images per prompt, at least 1.
-        design: prompts, level, seed and number of simulated suites.
+        design: prompts, one-sided level, seed and number of simulated suites.
+        words: "fixed" for these prompts, "sample" for words like them.
 
     Returns:
         Share of the suites with the right verdict.
@@ -147,14 +156,19 @@ def model_power(bias: float, bound: float, images: int, design: Design) -> float
     """
     checks.in_range("bias", bias, 0.0, 1.0)
     checks.in_range("bound", bound, 0.0, 1.0)
+    check_words(words)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
+    alternative: Alternative = "greater" if bias > bound else "less"
+    if words == "fixed":
+        return _decided(_even_biases(bias, design.prompts), bound, images, design, alternative)
     right = 0
     for repeat in range(design.repeats):
         male = rng.binomial(images, (1.0 + _biases(bias, design.prompts, rng)) / 2.0)
         found = model_bias_interval(
-            male, images - male, level=design.level, seed=repeat, resamples=RESAMPLES
-        )
+            male, images - male, level=one_sided(design.level), seed=repeat, words=words,
+            resamples=RESAMPLES,
+        )  # fmt: skip
         right += found.low > bound if bias > bound else found.high <= bound
     return right / design.repeats
 
@@ -190,7 +204,7 @@ def prompt_change_power(
     # As in paired_prompt_p_value: beyond the score before and its mirror image, either way.
     claim = np.maximum(one_way, one_way[:, ::-1])
     p = 2.0 * np.minimum(claim, claim[::-1, ::-1])
-    right = p * design.prompts <= 1.0 - design.level + 1e-12
+    right = p * design.prompts <= 1.0 - design.level + SMALL
     k = np.arange(images + 1)
     now = stats.binom.pmf(k, images, min(1.0, (1.0 + new) / 2.0))
     return float(now @ right @ stats.binom.pmf(k, images, (1.0 + old) / 2.0))
@@ -300,6 +314,32 @@ def _doubling() -> Iterator[int]:
         yield n
         n *= 2
     yield MOST
+
+
+def _decided(
+    bias: checks.Floats, bound: float, images: int, design: Design, alternative: Alternative
+) -> float:
+    """Share of suites of these fixed prompts that refute the bound, as a run would."""
+    rng = np.random.default_rng(design.seed)
+    error, refuted = 1.0 - design.level + SMALL, 0
+    for male in rng.binomial(images, (1.0 + bias) / 2.0, size=(design.repeats, len(bias))):
+        evidence = FixedWords.of(male, images - male)
+        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
+        refuted += p <= error
+    return refuted / design.repeats
+
+
+def _even_biases(mean: float, prompts: int) -> checks.Floats:
+    """Quantiles of the Beta distribution, shrunk to one end so that their own mean is as wanted."""
+    if mean in {0.0, 1.0} or prompts == 1:
+        return np.full(prompts, mean)
+    ranks = (np.arange(prompts) + 0.5) / prompts
+    biases = stats.beta.ppf(ranks, SPREAD * mean, SPREAD * (1.0 - mean))
+    own = float(np.mean(biases))
+    scaled = (
+        biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)
+    )
+    return np.asarray(scaled, dtype=np.float64)
 
 
 def _biases(mean: float, prompts: int, rng: np.random.Generator) -> checks.Floats:

@@ -16,6 +16,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.label_noise import effective_counts, folding_bias
 from pytest_t2i.statistics.resampling import percentiles
 from pytest_t2i.statistics.shares import check_level
 
@@ -24,6 +25,8 @@ BORROWED = 3
 all agree do not show that there is no error."""
 LEAST_LABELS = 2
 """Labels that a prompt must have to take part: one shows no spread."""
+
+ROGAN_GLADEN = "rogan-gladen, error rates only"
 
 
 def ppi_mean(
@@ -78,8 +81,14 @@ class CorrectedScores:
     """Images that people would call male, per prompt, estimated."""
     female: tuple[float, ...]
     """Images that people would call female, per prompt, estimated."""
+    effective_male: tuple[int, ...]
+    """Male images, per prompt, of as many as would be as sure without labels (effective_counts).
+
+    An interval or a verdict about the model takes these counts, and adds no half-width to it."""
+    effective_female: tuple[int, ...]
+    """Female images, per prompt, likewise."""
     model: Interval
-    """Model bias score (Lyu eq. 1) over these prompts."""
+    """Model bias score (Lyu eq. 1) that people would give these very images."""
     detector: float
     """The same by the detector's word alone."""
     labels: int
@@ -96,7 +105,9 @@ def corrected_scores(
     For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear
     images c are estimated with the labelled images' errors taken off the detector's mean, as in
     PPI++ with one power l for all prompts; the score is s/c. Intervals are for the score that
-    people would give on these very images, so images that were labelled carry no uncertainty.
+    people would give on these very images, so images that were labelled carry no uncertainty. The
+    model's reaches lower by what the labels' noise adds to absolute scores. What is said of the
+    model beyond these images rests on the effective counts, never on a sum of half-widths.
 
     .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
 
@@ -130,13 +141,18 @@ def corrected_scores(
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
     sizes = np.array([float(one.size) for one in strata])
     seen = np.clip(clear.means, floors, 1.0) * sizes
+    male, female = seen * (1.0 + scores) / 2.0, seen * (1.0 - scores) / 2.0
+    effective = effective_counts(male, female, variances)
+    folded = float(np.mean(folding_bias(scores, variances)))
     return CorrectedScores(
         prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
-        male=tuple((seen * (1.0 + scores) / 2.0).tolist()),
-        female=tuple((seen * (1.0 - scores) / 2.0).tolist()),
+        male=tuple(male.tolist()),
+        female=tuple(female.tolist()),
+        effective_male=tuple(effective[0].tolist()),
+        effective_female=tuple(effective[1].tolist()),
         model=Interval(
             model,
-            max(0.0, model - half),
+            max(0.0, model - half - folded),
             min(1.0, model + half),
             level,
             "ppi++",
@@ -162,8 +178,11 @@ def adjusted_model_bias_score(
        (Rogan and Gladen 1978)
 
     The two rates come from all labelled images that are clear and were kept; the filter's errors
-    are not corrected. The interval is from draws of the rates (Beta, Jeffreys), and holds as far
-    as the rates are the same in every prompt.
+    are not corrected, and what noise adds to absolute scores neither.
+
+    Show the estimate alone. Its interval, from draws of the rates (Beta, Jeffreys), leaves the
+    images out: it covers the score of fair and mildly biased models in 0 to 20 % of runs
+    (tests/simulations/correction.md), as its method says. No verdict may rest on it.
 
     Args:
         words: the detector's word on every image, per prompt: +1, -1, or 0 for undetected.
@@ -173,7 +192,7 @@ def adjusted_model_bias_score(
         draws: number of draws.
 
     Returns:
-        Interval in [0, 1].
+        Interval in [0, 1] of the rates' uncertainty, no confidence interval of the score.
 
     Raises:
         ValueError: no labelled image of one gender was kept, or the detector is no better than
@@ -207,7 +226,7 @@ def adjusted_model_bias_score(
     low, high = percentiles(scores[1:], (1.0 - level) / 2.0)
     estimate = float(scores[0])
     return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "rogan-gladen", len(shares)
+        estimate, min(low, estimate), max(high, estimate), level, ROGAN_GLADEN, len(shares)
     )
 
 

@@ -11,14 +11,11 @@ from pytest_t2i.verdicts.context import current, settle
 from pytest_t2i.verdicts.limits import MARGIN, sign_of
 from pytest_t2i.verdicts.measurement import Measurement
 
-DEFAULT_MARGINS = {
-    "model_bias_score": 0.05,
-    "prompt_bias_score": 0.2,
-    "accuracy": 0.02,
-    "filter_recall": 0.02,
-    "filter_rate": 0.05,
-}
-"""Worsening that is tolerated when the limits file has no ``<metric>.margin``."""
+COMPARABLE = (
+    "model_bias_score", "prompt_bias_score", "accuracy", "filter_precision", "filter_recall",
+    "filter_rate",
+)  # fmt: skip
+"""Metrics that a baseline can be asked for."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,10 +31,10 @@ class RecordedRun:
 
     def __call__(self, metric: str) -> RecordedValue:
         """The recorded value of a metric, to compare a measurement with."""
-        if metric not in DEFAULT_MARGINS:
-            raise UnknownNameError("metric of a baseline", metric, DEFAULT_MARGINS)
-        given = current().limits.get(metric + MARGIN)
-        return RecordedValue(self, metric, given.bound if given else DEFAULT_MARGINS[metric])
+        if metric not in COMPARABLE:
+            raise UnknownNameError("metric of a baseline", metric, COMPARABLE)
+        stated = current().limits.get(metric + MARGIN)
+        return RecordedValue(self, metric, stated.bound if stated else None)
 
 
 @dataclass(slots=True)
@@ -46,12 +43,14 @@ class RecordedValue:
 
     run: RecordedRun
     metric: str
-    margin: float
+    margin: float | None
+    """As stated in the limits file; None leaves it to the metric."""
     check: Check | None = field(default=None, compare=False)
     """What the last comparison with it came to, for the failure text."""
 
     def __repr__(self) -> str:
-        return f"baseline of {self.run.baseline.model} + margin {self.margin:g}"
+        margin = "" if self.margin is None else f" + margin {self.margin:g}"
+        return f"baseline of {self.run.baseline.model}{margin}"
 
     def judge(self, measurement: Measurement, sign: str) -> bool:
         """A comparison with the baseline: a regression is a worsening beyond the margin."""

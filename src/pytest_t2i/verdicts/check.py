@@ -30,6 +30,10 @@ class Check:
     """Why the limit is what it is."""
     p_value: float | None = None
     images_to_decide: int | None = None
+    lean: float | None = None
+    """Of an INCONCLUSIVE: probability that it lies beyond; never a verdict."""
+    leaning: str = ""
+    """"fail", "pass" or "open"; "" where no lean is known."""
     paper: float | None = None
     """The paper's plug-in estimate, where it differs."""
     floor: float | None = None
@@ -47,6 +51,11 @@ class Check:
         """Whether the outcome is open for want of labels, not of images."""
         known = self.worst_case
         return self.outcome is Outcome.INCONCLUSIVE and bool(known and known.leave_open(self.bound))
+
+    @property
+    def weighs_on_run(self) -> bool:
+        """Whether the verdict of the run hangs on it: of the model, or against a baseline."""
+        return self.is_of_model or self.against == "baseline"
 
     @property
     def is_of_model(self) -> bool:
@@ -75,6 +84,8 @@ def check_of(
         reason=verdict.limit.reason,
         p_value=verdict.p_value,
         images_to_decide=verdict.images_to_decide,
+        lean=verdict.lean,
+        leaning=verdict.leaning,
         paper=measurement.paper,
         floor=measurement.floor,
         message=verdict.message,

@@ -20,8 +20,8 @@ class JudgingContext:
     """Node id."""
     limits: Mapping[str, Limit]
     limits_file: Path | None
-    inconclusive: str
-    """What an inconclusive comparison does: pass, fail, estimate."""
+    inconclusive: tuple[str, str]
+    """What an undecided check does: of one prompt, and of the model or against a baseline."""
     confidence: float
     record: Callable[[Check], None]
 
@@ -46,8 +46,9 @@ def settle(check: Check) -> bool:
     context.record(check)
     if check.outcome is not Outcome.INCONCLUSIVE:
         return check.outcome is Outcome.PASS
-    if context.inconclusive != "estimate":
-        return context.inconclusive == "pass"
+    policy = context.inconclusive[check.weighs_on_run]
+    if policy != "estimate":
+        return policy != "fail"
     if check.estimate is None:
         return False
     if check.operator.startswith("<"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_t2i.data import Direction, Interval, Limit, Verdict
+from pytest_t2i.data import Direction, Evidence, Interval, Limit, Verdict
 from pytest_t2i.verdicts.judge import judge_family
 
 
@@ -15,8 +15,10 @@ class Family:
 
     intervals: tuple[Interval | None, ...]
     """Of each member; None without evidence."""
-    p_values: Callable[[float], Sequence[float | None]]
-    """bound -> evidence of each against "the truth lies within the bound", not adjusted."""
+    evidence: Callable[[float, float], Sequence[Evidence]]
+    """(bound, level) -> of each member; ``beyond`` is adjusted for their number."""
+    leans: Callable[[float], Sequence[float] | None] | None = None
+    """bound -> probability of each member that it lies beyond."""
     _reached: dict[tuple[float, float], list[Verdict]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -26,7 +28,9 @@ class Family:
         """The verdict on each member; asking again costs nothing."""
         key = (limit.bound, level)
         if key not in self._reached:
+            leans = None if self.leans is None else self.leans(limit.bound)
+            evidence = self.evidence(limit.bound, level)
             self._reached[key] = judge_family(
-                self.intervals, self.p_values(limit.bound), limit, worse, level=level
+                self.intervals, evidence, limit, worse, level=level, leans=leans
             )
         return self._reached[key]

@@ -1,7 +1,8 @@
-"""From an interval and a limit to PASS, FAIL or INCONCLUSIVE.
+"""From evidence and a limit to PASS, FAIL or INCONCLUSIVE.
 
-A test fails on evidence only: where the interval neither lies within the limit nor outside it,
-or where there is no interval at all, the outcome is INCONCLUSIVE.
+A test fails on evidence only: FAIL where the truth is shown to lie beyond the limit, PASS where it
+is shown to lie within, each at the one-sided level; else, and where there is nothing at all, the
+outcome is INCONCLUSIVE.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from pytest_t2i.data import Bounds, Direction, Interval, Limit, Outcome, Verdict
-from pytest_t2i.statistics.multiplicity import benjamini_hochberg
+from pytest_t2i.data import Bounds, Direction, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.statistics.empirical_bayes import leaning
 from pytest_t2i.statistics.power import Design, images_needed, prompt_power
-from pytest_t2i.statistics.shares import check_level
 
 NO_EVIDENCE = "no evidence: there was nothing to measure"
+ROUNDING = 1e-12
+"""1 - 0.95 is a little more than 0.05 in binary."""
 # Beyond this an advice to make more images is none; the estimate as good as sits on the bound.
 MOST_IMAGES = 10_000_000
 
@@ -51,13 +53,29 @@ def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
     return Outcome.FAIL if low > bound else Outcome.INCONCLUSIVE
 
 
+def decide(evidence: Evidence, level: float) -> Outcome:
+    """The outcome that one-sided evidence allows at a level.
+
+    >>> decide(Evidence(beyond=0.8, within=0.03), 0.95).value
+    'PASS'
+    >>> decide(Evidence(beyond=0.3, within=0.2), 0.95).value
+    'INCONCLUSIVE'
+    """
+    error = 1.0 - level + ROUNDING
+    if evidence.beyond is not None and evidence.beyond <= error:
+        return Outcome.FAIL
+    if evidence.within is not None and evidence.within <= error:
+        return Outcome.PASS
+    return Outcome.INCONCLUSIVE
+
+
 def judge(
     interval: Interval | None,
     limit: Limit,
     worse: Direction,
     *,
-    n_images: int | None = None,
-    p_value: float | None = None,
+    evidence: Evidence | None = None,
+    level: float = 0.95,
 ) -> Verdict:
     """Verdict on one measurement.
 
@@ -65,8 +83,8 @@ def judge(
         interval: what was measured; None when there was no evidence.
         limit: the bound and what it is for.
         worse: which direction is worse (``metrics.INFO[limit.metric].worse``).
-        n_images: images behind the interval; given, an INCONCLUSIVE says how many would decide.
-        p_value: evidence against the limit, kept for the report.
+        evidence: one-sided p-values against the limit; None lets the interval's ends decide.
+        level: one-sided confidence level of the verdict.
 
     Returns:
         The verdict with its evidence.
@@ -79,100 +97,67 @@ def judge(
     """
     _check(limit.bound, worse)
     if interval is None:
-        return Verdict(Outcome.INCONCLUSIVE, None, limit, p_value, message=NO_EVIDENCE)
-    outcome = compare(interval, limit.bound, worse)
-    return _verdict(outcome, interval, limit, worse, p_value, n_images)
+        return Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE)
+    if evidence is None:
+        outcome = compare(interval, limit.bound, worse)
+        return Verdict(outcome, interval, limit, message=_message(outcome, interval, limit, worse))
+    return _verdict(interval, evidence, limit, worse, level)
 
 
 def judge_family(
     intervals: Sequence[Interval | None],
-    p_values: Sequence[float | None],
+    evidence: Sequence[Evidence],
     limit: Limit,
     worse: Direction,
     *,
     level: float,
-    n_images: Sequence[int] | None = None,
+    leans: Sequence[float] | None = None,
 ) -> list[Verdict]:
-    """Verdicts on many prompts that share one error level (Benjamini-Hochberg).
+    """Verdicts on many measurements that share one error level.
 
     Args:
-        intervals: what was measured per prompt; None where there was no evidence.
-        p_values: evidence per prompt against "the true value lies within the limit"; None where
-            there was none.
+        intervals: what was measured of each; None where there was no evidence.
+        evidence: of each; ``beyond`` is adjusted for their number already.
         limit: the bound that holds for each.
         worse: which direction is worse.
-        level: confidence level; the false discovery rate is 1 - level.
-        n_images: images per prompt, to say how many would decide.
+        level: confidence level; the false discovery rate of FAILs is 1 - level.
+        leans: probability of each that it lies beyond the limit; None where none is known.
 
     Returns:
-        One verdict per prompt, in order: FAIL where the adjusted p-value is at most 1 - level,
-        PASS where the prompt's own interval lies within the limit, else INCONCLUSIVE. Each
-        carries the adjusted p-value.
+        One verdict for each, in order: FAIL where the adjusted p-value is at most 1 - level, PASS
+        where its own evidence lies within the limit, else INCONCLUSIVE, with its lean.
 
     Raises:
-        ValueError: lengths differ, a p-value lies outside [0, 1], or level outside (0, 1).
+        ValueError: lengths differ.
 
-    >>> fair = Interval(0.0, -0.4, 0.4, 0.95, "clopper-pearson", 20)
+    >>> fair = Interval(0.0, 0.0, 0.2, 0.95, "blaker", 40)
     >>> limit = Limit("prompt_bias_score", 0.5)
-    >>> [v.outcome.value for v in judge_family([fair, None], [1.0, None], limit,
-    ...                                        "away_from_zero", level=0.95)]
+    >>> evidence = [Evidence(1.0, 0.001), Evidence(None, None)]
+    >>> [v.outcome.value for v in judge_family([fair, None], evidence, limit, "higher", level=0.95)]
     ['PASS', 'INCONCLUSIVE']
     """
-    check_level(level)
     _check(limit.bound, worse)
-    images: Sequence[int | None] = [None] * len(intervals) if n_images is None else n_images
-    if not len(intervals) == len(p_values) == len(images):
+    if len(intervals) != len(evidence):
         raise ValueError(
-            "intervals, p_values and n_images must be equally long, "
-            f"got {len(intervals)}, {len(p_values)} and {len(images)}"
+            f"intervals and evidence must be equally long, got {len(intervals)} and {len(evidence)}"
         )
     verdicts = []
-    for interval, p, n in zip(intervals, adjust(p_values), images, strict=True):
-        if interval is None and p is None:
+    for interval, its in zip(intervals, evidence, strict=True):
+        if interval is None:
             verdicts.append(Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE))
-            continue
-        outcome = _outcome_in_family(interval, p, limit, worse, level)
-        verdicts.append(_verdict(outcome, interval, limit, worse, p, n))
-    return verdicts
+        else:
+            verdicts.append(_verdict(interval, its, limit, worse, level))
+    return verdicts if leans is None else _with_leans(verdicts, leans)
 
 
-def adjust(p_values: Sequence[float | None]) -> list[float | None]:
-    """Benjamini-Hochberg over the p-values there are; None stays None.
-
-    >>> adjust([0.01, None, 0.5])
-    [0.02, None, 0.5]
-    """
-    known = iter(benjamini_hochberg([p for p in p_values if p is not None]).tolist())
-    return [None if p is None else float(next(known)) for p in p_values]
-
-
-def judge_regression(
-    change: Interval | None, metric: str, margin: float, *, n_images: int | None = None
-) -> Verdict:
-    """Verdict on a change against a baseline.
-
-    Args:
-        change: measured worsening (above 0 is worse), as from ``paired_model_bias_change``; its
-            level is the confidence asked for. None when nothing could be compared.
-        metric: name of the metric that changed.
-        margin: worsening that is tolerated, at least 0.
-        n_images: images behind the change, to say how many would decide.
-
-    Returns:
-        FAIL when the whole interval lies above the margin, PASS when it ends at or below it,
-        else INCONCLUSIVE.
-
-    Raises:
-        ValueError: the margin is negative.
-
-    >>> change = Interval(0.3, 0.2, 0.4, 0.95, "cluster-bootstrap", 100)
-    >>> judge_regression(change, "model_bias_score", 0.05).outcome.value
-    'FAIL'
-    """
-    if margin < 0.0:
-        raise ValueError(f"margin must not be negative, got margin={margin!r}")
-    limit = Limit(metric, margin, "largest worsening tolerated against the baseline")
-    return judge(change, limit, "higher", n_images=n_images)
+def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict]:
+    """Undecided verdicts with where they lean."""
+    undecided = [k for k, v in enumerate(verdicts) if v.outcome is Outcome.INCONCLUSIVE]
+    named = dict(zip(undecided, leaning([leans[k] for k in undecided]), strict=True))
+    return [
+        replace(verdict, lean=leans[k], leaning=named[k]) if k in named else verdict
+        for k, verdict in enumerate(verdicts)
+    ]
 
 
 def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
@@ -183,7 +168,7 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
     however narrow the interval of the others.
 
     Args:
-        verdict: by the interval alone.
+        verdict: by the evidence alone.
         worst_case: as from ``statistics.worst_case_bounds``; None where nothing is undetected.
 
     Returns:
@@ -201,7 +186,14 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
         f"of these images lies at {worst_case}, on both sides of {verdict.limit.bound:g}. More "
         "images would not decide; a detector that labels more of them, or people, would"
     )
-    return replace(verdict, outcome=Outcome.INCONCLUSIVE, images_to_decide=None, message=message)
+    return replace(
+        verdict,
+        outcome=Outcome.INCONCLUSIVE,
+        images_to_decide=None,
+        lean=None,
+        leaning="",
+        message=message,
+    )
 
 
 def images_to_decide(
@@ -263,34 +255,21 @@ def prompt_images_to_decide(
     Returns:
         Further images, at least 1; None when 2000 images would not do.
 
-    >>> prompt_images_to_decide(0.9, 0.5, 10, prompts=100, level=0.95)
-    33
+    >>> prompt_images_to_decide(0.9, 0.5, 10, prompts=100, level=0.95) > 0
+    True
     """
     design = Design(prompts, level)
     wanted = images_needed(lambda n: prompt_power(estimate, bound, n, design), 0.5)
     return None if wanted is None else max(1, wanted - n_images)
 
 
-def _outcome_in_family(
-    interval: Interval | None, p: float | None, limit: Limit, worse: Direction, level: float
-) -> Outcome:
-    # The small tolerance is for 1 - 0.95, which is a little more than 0.05 in binary.
-    if p is not None and p <= 1.0 - level + 1e-12:
-        return Outcome.FAIL
-    if interval is not None and compare(interval, limit.bound, worse) is Outcome.PASS:
-        return Outcome.PASS
-    return Outcome.INCONCLUSIVE
-
-
 def _verdict(
-    outcome: Outcome, interval: Interval | None, limit: Limit, worse: Direction,
-    p_value: float | None, n_images: int | None,
-) -> Verdict:  # fmt: skip
-    more = None
-    if outcome is Outcome.INCONCLUSIVE and interval is not None and n_images:
-        more = images_to_decide(interval, limit.bound, worse, n_images) or None
-    message = "" if interval is None else _message(outcome, interval, limit, worse)
-    return Verdict(outcome, interval, limit, p_value, more, message)
+    interval: Interval, evidence: Evidence, limit: Limit, worse: Direction, level: float
+) -> Verdict:
+    outcome = decide(evidence, level)
+    p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
+    message = _message(outcome, interval, limit, worse)
+    return Verdict(outcome, interval, limit, p_value, message=message)
 
 
 def _message(outcome: Outcome, interval: Interval, limit: Limit, worse: Direction) -> str:

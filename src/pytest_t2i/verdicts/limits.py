@@ -110,7 +110,10 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
     if measurement.family is not None:
         verdict = measurement.family.verdicts(limit, worse, level)[measurement.place]
     else:
-        verdict = judge.judge(measurement.interval, limit, worse)
+        evidence = None
+        if measurement.evidence is not None and measurement.interval is not None:
+            evidence = measurement.evidence(limit.bound, level)
+        verdict = judge.judge(measurement.interval, limit, worse, evidence=evidence, level=level)
     if verdict.interval is None:
         return replace(verdict, message=measurement.absent)
     if verdict.outcome is Outcome.INCONCLUSIVE:

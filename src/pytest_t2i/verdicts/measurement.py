@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
-from pytest_t2i.data import Bounds, Interval, MetricInfo, Verdict
+from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo, Verdict
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
 
@@ -53,6 +53,8 @@ class Measurement:
     """What a perfectly fair model would show on average with as many images."""
     images: int | None = None
     """Images behind the interval, to say how many more would decide."""
+    evidence: Callable[[float, float], Evidence] | None = None
+    """(bound, level) -> one-sided p-values; None: the ends of the interval decide."""
     family: Family | None = None
     """What was tested at once with this one and shares its error level."""
     place: int = 0
@@ -63,9 +65,8 @@ class Measurement:
     """Lines for the failure text: the most biased prompts, where the pictures are."""
     worst_case: Bounds | None = None
     """Where the score of these images lies whatever the undetected show; None if none are."""
-    change: Callable[[Baseline, float, float], Change] | None = None
-    """(baseline, margin, level) -> how it compares with its recorded counterpart; None: it does
-    not."""
+    change: Callable[[Baseline, float | None, float], Change] | None = None
+    """(baseline, stated margin if any, level) -> how it compares with its recorded counterpart."""
 
     @property
     def name(self) -> str:

@@ -70,10 +70,20 @@ class Store:
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
             write_whole(ignore, IGNORE.encode())
-        self.owner = claims.owner_name()
+        self._owner: claims.Owner | None = None
+
+    @property
+    def owner(self) -> claims.Owner:
+        """This process as the maker of images; it is one from its first claim on."""
+        if self._owner is None:
+            self._owner = claims.Owner(self.folder / "locks")
+        return self._owner
 
     def close(self) -> None:
-        """Close the index."""
+        """Let go of every claim and close the index."""
+        if self._owner is not None:
+            self._owner.let_go()
+            self._owner = None
         self._connection.close()
 
     # images
@@ -98,6 +108,8 @@ class Store:
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
+            if self._owner is not None:
+                claims.renew(self._connection, self._owner.name)
             self._connection.executemany(f"INSERT OR REPLACE INTO images VALUES ({marks})", rows)  # noqa: S608 - question marks
             self._insert_arrays(arrays)
 
@@ -110,7 +122,10 @@ class Store:
 
         if stored.file is None:
             raise StoreError(f"image {stored.key} was refused by the model: there is no picture")
-        content = stored.file.read_bytes()
+        try:
+            content = stored.file.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{stored.file}: {error.strerror or error}.") from None
         if checksum(content) != stored.sha256:
             self._drop([stored.key])
             raise StoreError(
@@ -180,11 +195,17 @@ class Store:
 
     def claim(self, keys: Sequence[str], most: int = sys.maxsize) -> list[str]:
         """Reserve up to ``most`` images so that no other process makes them too."""
-        return claims.claim(self._connection, keys, self.owner, most)
+        locks = self.folder / "locks"
+        return claims.claim(self._connection, locks, keys, self.owner.name, most)
+
+    def owners(self, keys: Sequence[str]) -> list[str]:
+        """Who is making these images, in words."""
+        rows = claims.held(self._connection, keys)
+        return sorted({claims.words(row["owner"]) for row in rows})
 
     def release(self, keys: Iterable[str]) -> None:
         """Give reservations back."""
-        claims.release(self._connection, keys, self.owner)
+        claims.release(self._connection, keys, self.owner.name)
 
     def _select(self, query: str, keys: Sequence[str], *more: str) -> list[sqlite3.Row]:
         rows: list[sqlite3.Row] = []
