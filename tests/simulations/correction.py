@@ -9,14 +9,10 @@ are labelled at random:
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i.statistics import (

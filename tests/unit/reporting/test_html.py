@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Detection, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.runs.record import RunRecord
 
@@ -114,7 +114,7 @@ def test_text_from_outside_is_escaped(record, tmp_path):
     nurse = record.prompts[0]
     file = tmp_path / f"{ATTACK.replace('/', '_')}.png"
     Image.new("RGB", (8, 8)).save(file)
-    image = replace(nurse.images[0], file=str(file), detections={ATTACK: ATTACK})
+    image = replace(nurse.images[0], file=str(file), detections={ATTACK: Detection(ATTACK, detail=ATTACK)})
     hostile = replace(
         record,
         model=ATTACK,
