@@ -14,6 +14,8 @@ from scipy import stats
 
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.change import paired_model_bias_change
+from pytest_t2i.statistics.exact import p_values_of_counts
+from pytest_t2i.statistics.families import fewest_to_fail
 from pytest_t2i.statistics.fixed_words import FixedWords, Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model_bias import model_bias_interval
@@ -92,9 +94,8 @@ class Design(NamedTuple):
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
     """Chance that a prompt's check decides, exactly.
 
-    Above the bound: that the exact test rejects at ``(1 - level) / prompts``, which is what
-    Benjamini-Hochberg asks of a lone prompt that fails among many. Within: that the exact
-    interval, folded at 0, lies within the bound.
+    Above the bound: that it FAILs as the only such prompt of its family, whose others are even
+    (``families.family_p_values``). Within: that it PASSes, by itself (``exact.within_p_value``).
 
     Args:
         bias: true |2p - 1|, in [0, 1].
@@ -111,20 +112,17 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     >>> round(prompt_power(1.0, 0.5, 30, Design(prompts=1)), 3)
     1.0
     >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
-    0.176
+    0.497
     """
     true = float(checks.in_range("bias", bias, 0.0, 1.0))
-    edge = (1.0 + float(checks.in_range("bound", bound, 0.0, 1.0))) / 2.0
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
     _check(design, images)
     k = np.arange(images + 1)
     more = np.maximum(k, images - k)
-    if true > bound:
-        p = stats.binom.sf(more - 1, images, edge) + stats.binom.cdf(images - more, images, edge)
-        right = p * design.prompts <= 1.0 - design.level + SMALL
+    if true > limit:
+        right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
     else:
-        tail = (1.0 - design.level) / 2.0
-        high = np.where(more == images, 1.0, stats.beta.isf(tail, more + 1, images - more))
-        right = high <= edge
+        right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
     return float(np.sum(stats.binom.pmf(k, images, (1.0 + true) / 2.0)[right]))
 
 
@@ -268,7 +266,7 @@ def images_needed(
         The number of images.
 
     >>> images_needed(lambda n: prompt_power(0.0, 0.5, n, Design(prompts=1)), 0.8)
-    39
+    33
     """
     if sizes:
         return _first(power, wanted, sizes)

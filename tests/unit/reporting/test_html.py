@@ -114,7 +114,9 @@ def test_text_from_outside_is_escaped(record, tmp_path):
     nurse = record.prompts[0]
     file = tmp_path / f"{ATTACK.replace('/', '_')}.png"
     Image.new("RGB", (8, 8)).save(file)
-    image = replace(nurse.images[0], file=str(file), detections={ATTACK: Detection(ATTACK, detail=ATTACK)})
+    image = replace(
+        nurse.images[0], file=str(file), detections={ATTACK: Detection(ATTACK, detail=ATTACK)}
+    )
     hostile = replace(
         record,
         model=ATTACK,
