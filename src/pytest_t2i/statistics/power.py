@@ -163,11 +163,11 @@ def model_power(
     right = 0
     for repeat in range(design.repeats):
         male = rng.binomial(images, (1.0 + _biases(bias, design.prompts, rng)) / 2.0)
-        found = model_bias_interval(
+        result = model_bias_interval(
             male, images - male, level=one_sided(design.level), seed=repeat, words=words,
             resamples=RESAMPLES,
         )  # fmt: skip
-        right += found.low > bound if bias > bound else found.high <= bound
+        right += result.low > bound if bias > bound else result.high <= bound
     return right / design.repeats
 
 
@@ -236,7 +236,7 @@ def model_change_power(
     checks.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
-    found = 0
+    result = 0
     for repeat in range(design.repeats):
         old = _biases(before, design.prompts, rng)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
@@ -245,8 +245,8 @@ def model_change_power(
             men, images - men, now, images - now,
             level=design.level, seed=repeat, resamples=RESAMPLES,
         )  # fmt: skip
-        found += change.low > margin
-    return found / design.repeats
+        result += change.low > margin
+    return result / design.repeats
 
 
 def images_needed(
@@ -291,8 +291,8 @@ def smallest_found(power: Callable[[float], float], wanted: float, low: float) -
     0.92
     """
     steps = tuple(range(round(100 * low) + 1, 101))
-    found = _first(lambda step: power(step / 100), wanted, steps)
-    return None if found is None else found / 100
+    result = _first(lambda step: power(step / 100), wanted, steps)
+    return None if result is None else result / 100
 
 
 def _first(power: Callable[[int], float], wanted: float, values: tuple[int, ...]) -> int | None:
