@@ -122,9 +122,7 @@ def paired_change_p_value(
         raise ValueError(
             f"before and after must be equally long, got {len(before)} and {len(after)}"
         )
-    pairs = [
-        _pairs(old, new, k) for k, (old, new) in enumerate(zip(before, after, strict=True))
-    ]
+    pairs = [_pairs(old, new, k) for k, (old, new) in enumerate(zip(before, after, strict=True))]
     kept = [p for p in pairs if (p[:2, :].sum() > 0) and (p[:, :2].sum() > 0)]
     if not kept:
         return 1.0
