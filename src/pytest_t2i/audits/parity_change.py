@@ -16,10 +16,11 @@ from pytest_t2i.statistics.change import FEWEST_IMAGES
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Change
+from pytest_t2i.verdicts.measurement import Change, unchanged
 
 ABSENT = "no prompt has two clear images both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
+SAME = "identical: the same model and the same images as recorded"
 PROMPT_MARGIN = 0.2
 """Growth of a prompt's absolute score that is tolerated unless the limits file says otherwise."""
 COARSE = 0.2
@@ -46,7 +47,7 @@ def prompt_change(
     tolerated = PROMPT_MARGIN if margin is None else margin
     limit = Limit("prompt_bias_score", tolerated, REASON)
     if is_identical([sample], baseline):
-        return _identical(limit, 1)
+        return unchanged(limit, 1, SAME)
     family = siblings.family(("change", tolerated), partial(_family, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
     return Change(verdict, verdict.interval, ABSENT, _moved([sample], baseline, tolerated))
@@ -113,7 +114,7 @@ def model_change(
     """
     limit = Limit("model_bias_score", margin or 0.0, REASON)
     if is_identical(samples.members, baseline):
-        return _identical(limit, samples.images)
+        return unchanged(limit, samples.images, SAME)
     remarks = _model_remarks(samples, baseline)
     change = _model_interval(samples, estimator, baseline, level)
     if change is None:
@@ -196,12 +197,6 @@ def is_identical(samples: Sequence[DetectedPrompt], baseline: Baseline) -> bool:
         r.seeds == s.seeds and list(r.signs) == s.signs.tolist()
         for r, s in zip(recorded, samples, strict=True)
     )
-
-
-def _identical(limit: Limit, images: int) -> Change:
-    same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
-    message = "identical: the same model and the same images as recorded"
-    return Change(Verdict(Outcome.PASS, same, limit, message=message), same, "", (message,))
 
 
 # what moved

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
-from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo, Verdict
+from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
 
@@ -25,6 +25,12 @@ class Change(NamedTuple):
     absent: str
     """Why there is no interval."""
     remarks: tuple[str, ...] = ()
+
+
+def unchanged(limit: Limit, images: int, message: str) -> Change:
+    """No change at all, of which nothing need be estimated."""
+    same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
+    return Change(Verdict(Outcome.PASS, same, limit, message=message), same, "", (message,))
 
 
 class Comparand(Protocol):
