@@ -169,7 +169,7 @@ def yes_or_no(name: str, value: str) -> bool:
 def budget(name: str, value: str) -> tuple[float, str]:
     """``2000`` images, or ``90min`` or ``2h`` of the device: (number, "images" or "minutes")."""
     for ending, unit, factor in (("min", "minutes", 1.0), ("h", "minutes", 60.0)):
-        if value.endswith(ending):
+        if value.removesuffix(ending)[-1:].isdigit() and value.endswith(ending):
             return factor * above_zero(name, value.removesuffix(ending)), unit
     return above_zero(name, value), "images"
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.metrics.references import SUM_TOLERANCE
+from pytest_t2i.metrics.total_variation import SUM_TOLERANCE
 from pytest_t2i.statistics.deconvolution import Whole, mean_departure
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.references import total_variation_interval

@@ -53,13 +53,13 @@ class transaction:  # noqa: N801 - reads as a statement
 
 
 def _held(connection: sqlite3.Connection, keys: Sequence[str]) -> list[sqlite3.Row]:
-    found: list[sqlite3.Row] = []
+    rows: list[sqlite3.Row] = []
     for start in range(0, len(keys), 500):
         part = keys[start : start + 500]
         marks = ",".join("?" * len(part))
         query = f"SELECT key, owner, until FROM claims WHERE key IN ({marks})"  # noqa: S608
-        found += connection.execute(query, part).fetchall()
-    return found
+        rows += connection.execute(query, part).fetchall()
+    return rows
 
 
 def _is_void(row: sqlite3.Row, owner: str, now: float) -> bool:
