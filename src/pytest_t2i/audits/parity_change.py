@@ -156,11 +156,11 @@ class ModelPair:
         return Verdict(outcome, change, limit, p_value, message=f"growth by {change}")
 
     def _by_permutation(self, change: Interval, limit: Limit, level: float) -> Verdict:
-        p_value, found = self._p_value(), detectable(change, level)
-        seen = f"a growth by {found:.2f} would be found in {POWER:.0%} of runs"
+        p_value, growth = self._p_value(), detectable(change, level)
+        seen = f"a growth by {growth:.2f} would be found in {POWER:.0%} of runs"
         if p_value <= 1.0 - level + judge.ROUNDING:
             outcome, message = Outcome.FAIL, "more biased than recorded"
-        elif found > COARSE:
+        elif growth > COARSE:
             outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {seen}"
         else:
             outcome, message = Outcome.PASS, f"not found to be more biased than recorded; {seen}"

@@ -84,7 +84,7 @@ class RecordedPairs:
         probabilities = statistics.growth_probabilities(*self.counts)
         if probabilities is None:
             return None
-        ranked = sorted(zip(probabilities.tolist(), self, strict=True), key=lambda one: -one[0])
+        ranked = sorted(zip(probabilities.tolist(), self, strict=True), key=lambda pair: -pair[0])
         return tuple(
             MovedPrompt(sample.prompt.id, p, _counts(recorded), _counts(sample))
             for p, (recorded, sample) in ranked
@@ -114,7 +114,7 @@ class RecordedPairs:
         if not moved:
             return ("no prompt is likely to have become more biased",)
         concepts = {sample.prompt.id: sample.prompt.concept for sample in self.samples}
-        named = ", ".join(f"{concepts[one.id]} {one.probability:.2f}" for one in moved[:NAMED])
+        named = ", ".join(f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved[:NAMED])
         more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
         return (f"probably more biased (probability): {named}{more}",)
 

@@ -100,7 +100,7 @@ CHECKS = (
     check("prompt_bias_score", "profession-pilot", Outcome.FAIL, between(1.0, 0.7, 1.0),
           reason="four fifths", p_value=0.012, paper=1.0),
     check("prompt_bias_score", "profession-nurse", Outcome.INCONCLUSIVE, between(0.33, 0.0, 0.9),
-          reason="four fifths", p_value=0.6, images_to_decide=28),
+          reason="four fifths", p_value=0.6, images_to_decide=28, lean=0.02, leaning="pass"),
     check("prompt_bias_score", "profession-chef", Outcome.INCONCLUSIVE, None,
           reason="four fifths", message="none of 2 images is clear: 2 refused",
           worst_case=Bounds(0.0, 1.0, 1.0)),
@@ -150,6 +150,9 @@ def record(tmp_path: Path) -> RunRecord:
             GapRecord("ssim", "model", between(0.002, -0.004, 0.008), 0.5, 0.502, 3),
             GapRecord("prompt", "model", None, None, None, 0),
         ),
+        next_steps=("about 32 images per prompt have an even chance to decide",),
+        selected=7,
+        judged=7,
     )  # fmt: skip
 
 

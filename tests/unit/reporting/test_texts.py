@@ -9,12 +9,12 @@ import pytest
 
 from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.metrics import INFO
-from pytest_t2i.settings import Settings
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limits import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.data import Evidence, Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.context import JudgingContext, running
@@ -80,7 +80,9 @@ def test_a_file_is_read_once(tmp_path, monkeypatch):
 def checks():
     recorded = []
     limits = {"model_bias_score": Limit("model_bias_score", 0.3)}
-    token = running.set(JudgingContext("test", limits, None, "pass", 0.95, recorded.append))
+    token = running.set(
+        JudgingContext("test", limits, None, ("pass", "status"), 0.95, recorded.append)
+    )
     yield recorded
     running.reset(token)
 
@@ -116,7 +118,8 @@ def test_a_family_shares_one_error_level(checks):
     interval = Interval(0.9, 0.2, 1.0, 0.95, "test", 10)
 
     def among(count):
-        return Family((interval,) * count, lambda bound: (0.03,) + (0.9,) * (count - 1))
+        evidence = [Evidence(0.03 * count, 1.0)] + [Evidence(0.9, 1.0)] * (count - 1)
+        return Family((interval,) * count, lambda bound, level: evidence)
 
     alone = measure(0.2, 0.9, 1.0, family=among(1))
     crowd = measure(0.2, 0.9, 1.0, family=among(10))
