@@ -12,7 +12,15 @@ from difflib import get_close_matches
 
 
 class T2IError(Exception):
-    """Base of every error of pytest-t2i; reaches the user as one clear message."""
+    """Base of every error of pytest-t2i; reaches the user as one clear message.
+
+    >>> from pytest_t2i import axes
+    >>> try:
+    ...     axes.profesion
+    ... except T2IError as error:
+    ...     print(str(error)[:54])
+    unknown axis 'profesion'. Did you mean 'profession'? K
+    """
 
 
 class ConfigurationError(T2IError):
