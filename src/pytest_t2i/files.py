@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
 import tempfile
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from pytest_t2i.errors import FileFormatError, StoreError
+from pytest_t2i.errors import FileFormatError, StoreError, mismatch, shown
 
 Kind = TypeVar("Kind")
 MOST_BYTES = 1 << 30
 """Size of a file of ours beyond which it is taken for something else."""
+MOST_DEPTH = 64
+"""Levels of tables and lists within one another; ours have ten."""
+MOST_BITS = 64
+"""Of a whole number: the index of a store and the generators of seeds take no more."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -70,39 +77,13 @@ def stamp(path: Path) -> str | None:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict; FileFormatError with file and line."""
-    content = read_text(path)
-    try:
-        return tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(path, f"is not valid TOML: {error}.") from None
-    except (RecursionError, ValueError) as error:
-        raise FileFormatError(path, f"is not valid TOML: {_too_much(error)}.") from None
+class CsvRow(NamedTuple):
+    """One row of a CSV file."""
 
-
-def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
-    """A JSON file of ours as a dict; FileFormatError says what is wrong and where."""
-    plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
-    given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-    if given != schema:
-        raise FileFormatError(path, f"expected schema {schema!r}, got {given!r}.")
-    return plain  # type: ignore[no-any-return]
-
-
-def parse_json(path: Path, content: str) -> Any:
-    """The JSON value of a file's content; FileFormatError with line and column."""
-    try:
-        return json.loads(content)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
-    except (RecursionError, ValueError) as error:
-        raise FileFormatError(path, f"is not valid JSON: {_too_much(error)}.") from None
-
-
-def _too_much(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    where: str
+    """ "line 3"."""
+    values: dict[str, str]
+    """By column, without surrounding blanks; "" where the row ends early."""
 
 
 def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
@@ -113,22 +94,127 @@ def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path."
             raise FileFormatError(path, f"expected a {kind}, this is no ordinary file.")
         if status.st_size > MOST_BYTES:
             raise FileFormatError(path, f"expected a {kind} of at most {MOST_BYTES >> 20} MiB.")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise FileFormatError(path, f"cannot be read: {error}.") from None
 
 
-def convert(path: Path, plain: Any, kind: type[Kind], *, where: str = "") -> Kind:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dict; FileFormatError with file and line."""
+    content = read_text(path)
+    try:
+        plain = tomllib.loads(content)
+    except (RecursionError, ValueError) as error:
+        raise FileFormatError(path, f"is not valid TOML: {_too_much(error)}.") from None
+    _check_plain(path, plain)
+    return plain
+
+
+def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
+    """A JSON file of ours as a dict; FileFormatError says what is wrong and where."""
+    plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
+    given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
+    if given != schema:
+        raise FileFormatError(path, f"expected schema {schema!r}, got {shown(given)}.")
+    return plain  # type: ignore[no-any-return]
+
+
+def parse_json(path: Path, content: str) -> Any:
+    """The JSON value of a file's content; FileFormatError with line and column.
+
+    What JSON does not have (NaN, half a surrogate pair) is refused.
+    """
+    try:
+        plain = json.loads(content, parse_constant=_no_constant)
+        if "\\ud" in content.lower():
+            json.dumps(plain, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
+    except (RecursionError, ValueError) as error:
+        raise FileFormatError(path, f"is not valid JSON: {_too_much(error)}.") from None
+    _check_plain(path, plain)
+    return plain
+
+
+def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator[CsvRow]:
+    """The rows of a CSV file with a header that has at least these columns.
+
+    Raises FileFormatError that names the line.
+    """
+    content = read_text(path, remedy=remedy)
+    reader = csv.DictReader(io.StringIO(content, newline=""), restval="", strict=True)
+    try:
+        _check_columns(path, reader.fieldnames or [], needed, remedy)
+        for row in reader:
+            where = f"line {reader.line_num}"
+            if None in row:
+                problem = "more values than columns. Quote texts with commas."
+                raise FileFormatError(path, problem, where=where)
+            yield CsvRow(where, {name: value.strip() for name, value in row.items()})
+    except csv.Error as error:
+        # The reader below counts lines that gave no row, too.
+        where = f"line {reader.reader.line_num}"
+        raise FileFormatError(path, f"{error}.", where=where) from None
+
+
+def convert(
+    path: Path, plain: Any, kind: type[Kind], *, where: str = "", number: str = "a number"
+) -> Kind:
     """A plain value as a record of this type, every field checked.
 
-    Raises FileFormatError that names the key and what stands there.
+    Args:
+        path: The file it comes from, for messages.
+        plain: What TOML or JSON gave.
+        kind: A msgspec Struct, a dataclass or a built-in type such as ``dict[str, float]``.
+        where: The place of the value in the file, such as ``[hobby]``.
+        number: What a number is there, for messages.
+
+    Raises:
+        FileFormatError: names the key, what is expected there and what stands there.
     """
     try:
         return msgspec.convert(plain, kind)
-    except (msgspec.ValidationError, ValueError, TypeError) as error:
-        problem, _, place = str(error).partition(" - at ")
-        key = place.strip("`").removeprefix("$").removeprefix(".")
-        place = ", ".join(part for part in (where, f"key {key!r}" if key else "") if part)
-        raise FileFormatError(path, f"{problem}.", where=place) from None
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        problem, key = mismatch(str(error), plain, kind)
+        place = " ".join(part for part in (where, key) if part)
+        problem = problem.replace("expected a number", f"expected {number}")
+        raise FileFormatError(path, problem, where=place) from None
+
+
+def _check_columns(path: Path, columns: Sequence[str], needed: Sequence[str], remedy: str) -> None:
+    listed = ", ".join(columns) or "none"
+    for name in needed:
+        if name not in columns:
+            problem = f"no column {name!r}; there are: {listed}."
+            raise FileFormatError(path, problem, where="line 1", remedy=remedy)
+    if len(set(columns)) < len(columns):
+        problem = f"every column has a name of its own, got: {listed}."
+        raise FileFormatError(path, problem, where="line 1")
+
+
+def _check_plain(path: Path, plain: Any) -> None:
+    """Refuse what no file of ours holds, and what falls over only when it is used."""
+    level = [plain]
+    for _ in range(MOST_DEPTH):
+        if any(type(value) is int and value.bit_length() > MOST_BITS for value in level):
+            raise FileFormatError(path, f"holds a whole number of more than {MOST_BITS} bits.")
+        within = (
+            value.values() if isinstance(value, dict) else value
+            for value in level
+            if isinstance(value, dict | list)
+        )
+        level = [value for values in within for value in values]
+        if not level:
+            return
+    raise FileFormatError(path, f"is nested deeper than {MOST_DEPTH} levels.")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"it holds {name}")
+
+
+def _too_much(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

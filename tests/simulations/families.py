@@ -20,8 +20,9 @@ BOUND, LEVEL, ALPHA = 0.5, 0.95, 0.05 + 1e-12
 
 
 def verdicts(
-    world: str, kind: int | str, repeats: int, seed: int, prompts: int | None = None
-) -> dict[str, float]:
+    world: str, kind: int | str, repeats: int, seed: int, prompts: int | None = None,
+    weakest: float | None = None,
+) -> dict[str, float]:  # fmt: skip
     """FAILs by ADDIS and by Benjamini-Hochberg, PASSes of each prompt by itself.
 
     The share of wrong verdicts among those of their kind (0 without any), the share of the prompts
@@ -37,7 +38,7 @@ def verdicts(
         men = rng.binomial(n, shares(score, rng))
         beyond = score > BOUND + 1e-9
         plain = statistics.prompt_bias_p_values(men, n - men, BOUND)
-        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL)
+        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL, weakest=weakest)
         passes = statistics.prompt_bias_p_values(men, n - men, BOUND, "within") <= ALPHA
         fails = p <= ALPHA
         row = {
@@ -110,15 +111,29 @@ def main(repeats: int = 1000) -> None:
         for prompts in (1, 3, 10):
             found = verdicts(world, 20, repeats, seed=7, prompts=prompts)
             print_verdicts(f"{world}, {prompts} of them", 20, found)
+    carried(repeats)
     print("\n## Leans of what is left undecided\n")
     print(f"{repeats // 4} suites. A lean is a guess, right in 19 of 20 on average by its own")
     print("account; the last column says how often it is wrong.\n")
-    print("| world | prompts | images | undecided | of these lean | wrong |\n|---|---|---|---|---|---|")
+    print("| world | prompts | images | undecided | of these lean | wrong |")
+    print("|---|---|---|---|---|---|")
     for world in scores():
         for prompts, kind in ((100, 10), (100, 20), (100, "2 to 40"), (20, 10)):
             r = leaning(world, kind, repeats // 4, seed=8, prompts=prompts)
             cells = f"{r['undecided']:.2f} | {r['leans']:.2f} | {r['wrong']:.3f}"
             print(f"| {world} | {prompts} | {kind} | {cells} |", flush=True)
+
+
+def carried(repeats: int) -> None:
+    """What it would change to let a family carry prompts whose own p-value is above 0.05."""
+    print("\n## If weak prompts were carried along\n")
+    print("`weakest=1`: FAIL by the family's error rate alone, whatever a prompt's own p-value.\n")
+    print("| world | images | wrong FAILs | found | decided |\n|---|---|---|---|---|")
+    for world in ("SDXL's rates", "half at 0.95, half fair", "all at the limit", "all one-sided"):
+        for n in (10, 14, 20, 40):
+            r = verdicts(world, n, repeats // 4, seed=7, weakest=1.0)
+            cells = f"{r['wrong fails']:.4f} | {r['found']:.2f} | {r['decided']:.2f}"
+            print(f"| {world} | {n} | {cells} |", flush=True)
 
 
 def print_verdicts(world: str, kind: int | str, r: dict[str, float]) -> None:

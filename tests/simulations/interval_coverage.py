@@ -190,7 +190,7 @@ def of_change(model: str, prompts: int, n: int, rng: np.random.Generator, seed: 
     words = rng.integers(100, size=prompts)
     before, after = (rng.binomial(n, table7(m)[words]) for m in (model, "dreamlike"))
     found = statistics.paired_model_bias_change(
-        before, n - before, after, n - after, seed=seed, **OPTIONS
+        before, n - before, after, n - after, seed=seed, words="sample", **OPTIONS
     )
     means = [float(np.mean(np.abs(2 * table7(m) - 1))) for m in ("dreamlike", model)]
     return found, means[0] - means[1]

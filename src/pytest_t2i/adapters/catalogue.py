@@ -21,31 +21,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.data import GenerationSettings
-from pytest_t2i.errors import FileFormatError
-from pytest_t2i.files import read_toml
+from pytest_t2i.errors import FileFormatError, shown
+from pytest_t2i.files import convert, read_toml
 from pytest_t2i.protocols import LoadOptions
-
-MODEL_KEYS = {"path", "steps", "guidance", "size", "width", "height", "negative_prompt", "dtype"}
-MODEL_KEYS |= {
-    "revision",
-    "variant",
-    "scheduler",
-    "source",
-    "adapter",
-    "batch",
-    "detector",
-    "encoder",
-    "labels",
-}
 
 FACES = "faces"
 """Family of weights whose entries name a face part."""
 CROP = "crop"
 """Family whose entries name a way to crop."""
+Count = Annotated[int, msgspec.Meta(ge=1)]
+"""A whole number of at least 1."""
 
 
 def papers() -> Path:
@@ -91,61 +82,85 @@ def read_catalogues(registry: Registry) -> Catalogue:
     weights: dict[str, dict[str, str]] = {}
     for name in sorted(registry.names(), key=lambda name: (name != "papers", name)):
         path = Path(registry.get(name)())
-        table = read_toml(path)
-        for alias, entry in table.get("models", {}).items():
-            models[alias] = _model_entry(path, alias, entry)
-        for family, aliases in table.get("weights", {}).items():
+        catalogue = convert(path, read_toml(path), _File)
+        for alias, plain in catalogue.models.items():
+            models[alias] = _model_entry(path, alias, plain)
+        for family, aliases in catalogue.weights.items():
             weights.setdefault(family, {}).update(_weights(path, family, aliases))
     return Catalogue(models, weights)
 
 
-def _model_entry(path: Path, alias: str, entry: Any) -> ModelEntry:
+class _File(msgspec.Struct):
+    """A catalogue; further tables are left to others."""
+
+    models: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
+
+
+class _Model(msgspec.Struct, forbid_unknown_fields=True):
+    """A table ``[models.ALIAS]``."""
+
+    path: str
+    steps: Count | None = None
+    guidance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    size: Count | None = None
+    width: Count | None = None
+    height: Count | None = None
+    negative_prompt: str | None = None
+    dtype: str = "auto"
+    revision: str | None = None
+    variant: str | None = None
+    scheduler: str | None = None
+    source: str = ""
+    adapter: str = "diffusers"
+    batch: Count | None = None
+    detector: str | None = None
+    encoder: str | None = None
+    labels: str | None = None
+
+
+class _Weights(msgspec.Struct):
+    """Weights with more than their path: where they come from."""
+
+    path: str
+
+
+def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
     where = f"[models.{alias}]"
-    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+    if not isinstance(plain, dict) or "path" not in plain:
         raise FileFormatError(path, "expected a table with a path.", where=where)
-    unknown = sorted(set(entry) - MODEL_KEYS)
-    if unknown:
-        known = ", ".join(sorted(MODEL_KEYS))
-        raise FileFormatError(
-            path, f"unknown key; known are {known}.", where=f"{where} {unknown[0]}"
-        )
-    size = entry.get("size")
+    model = convert(path, plain, _Model, where=where)
     defaults = GenerationSettings(
-        steps=entry.get("steps"),
-        guidance=entry.get("guidance"),
-        width=entry.get("width", size),
-        height=entry.get("height", size),
-        negative_prompt=entry.get("negative_prompt"),
+        steps=model.steps,
+        guidance=model.guidance,
+        width=model.width or model.size,
+        height=model.height or model.size,
+        negative_prompt=model.negative_prompt,
     )
+    further = {"variant": model.variant, "scheduler": model.scheduler}
     options = LoadOptions(
-        source=_located(path, entry["path"]),
-        dtype=entry.get("dtype", "auto"),
-        revision=entry.get("revision"),
+        source=_located(path, model.path),
+        dtype=model.dtype,
+        revision=model.revision,
         defaults=defaults,
-        extra={key: entry[key] for key in ("variant", "scheduler") if key in entry},
+        extra={key: value for key, value in further.items() if value is not None},
     )
     return ModelEntry(
-        alias,
-        entry.get("adapter", "diffusers"),
-        options,
-        entry.get("batch"),
-        entry.get("detector"),
-        entry.get("encoder"),
-        entry.get("labels"),
+        alias, model.adapter, options, model.batch, model.detector, model.encoder, model.labels
     )
 
 
 def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
+    where = f"[weights.{family}]"
     if not isinstance(aliases, dict):
-        raise FileFormatError(
-            path, "expected a table of alias = path.", where=f"[weights.{family}]"
-        )
+        raise FileFormatError(path, "expected a table of alias = path.", where=where)
     located = {}
-    for alias, entry in aliases.items():
-        source = entry.get("path") if isinstance(entry, dict) else entry
-        if not isinstance(source, str):
-            raise FileFormatError(path, "expected a path.", where=f"[weights.{family}] {alias}")
-        located[alias] = _weights_of(family, path, source)
+    for alias, plain in aliases.items():
+        if not isinstance(plain, str | dict):
+            problem = f"expected a path, got {shown(plain)}."
+            raise FileFormatError(path, problem, where=f"{where} {alias}")
+        entry = convert(path, plain, str | _Weights, where=f"{where} {alias}")  # type: ignore[arg-type]
+        located[alias] = _weights_of(family, path, entry if isinstance(entry, str) else entry.path)
     return located
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -37,6 +38,7 @@ EXTRAS = {
     "open_clip": "open-clip",
     "timm": "fairface",
     "httpx": "facepp",
+    "tenacity": "facepp",
     "starlette": "label",
     "uvicorn": "label",
     "dlib": "faces",
@@ -89,7 +91,13 @@ class Registry:
             self.local[name] = factory
 
     def _entry_points(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=GROUPS[self.kind])}
+        return _points(GROUPS[self.kind])
+
+
+@cache
+def _points(group: str) -> dict[str, EntryPoint]:
+    """What is installed; looking through every distribution takes a while."""
+    return {point.name: point for point in entry_points(group=group)}
 
 
 def _load(feature: str, point: EntryPoint) -> Any:

@@ -27,6 +27,7 @@ class Observations:
     settings: GenerationSettings
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """What audits computed from images and need again."""
+    _images: dict[tuple[Any, ...], list[StoredImage]] = field(default_factory=dict)
     _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
 
     @property
@@ -41,10 +42,13 @@ class Observations:
 
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
         """The prompt's images, in the order of the seeds."""
-        keys = self.keys(prompt, seeds)
-        found = self.store.images(keys)
-        _complete(prompt, len(found), len(keys))
-        return [found[key] for key in keys]
+        name = (prompt.text, tuple(seeds))
+        if name not in self._images:
+            keys = self.keys(prompt, seeds)
+            stored = self.store.images(keys)
+            _complete(prompt, len(stored), len(keys))
+            self._images[name] = [stored[key] for key in keys]
+        return self._images[name]
 
     def detections(
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef

@@ -74,6 +74,7 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
                     estimator=samples.estimator,
                     level=samples.level,
                     seed=samples.seed,
+                    words=samples.words,
                 ),
             )
 

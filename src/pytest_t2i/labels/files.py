@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 
 from filelock import FileLock
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import write_whole
+from pytest_t2i.files import CsvRow, read_csv, write_whole
 from pytest_t2i.labels.records import LABELS, Label
 
 FILE_NAME = "labels.csv"
@@ -33,31 +33,20 @@ def read_labels(folder: Path) -> list[Label]:
     """
     _check_folder(folder)
     path = folder / FILE_NAME
-    if not path.is_file():
+    if not path.exists():
         return []
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    absent = [name for name in NEEDED if name not in (reader.fieldnames or [])]
-    if absent:
-        raise FileFormatError(path, f"no column {absent[0]!r}.", where="line 1", remedy=EXPECTED)
-    found: dict[tuple[str, str], Label] = {}
-    try:
-        for row in reader:
-            label = _label(path, reader.line_num, row)
-            first = found.setdefault((label.file, label.annotator), label)
-            if first.label != label.label:
-                raise FileFormatError(
-                    path,
-                    f"{label.annotator} says both {first.label} and {label.label} "
-                    f"of {label.file}. Keep one of the two rows.",
-                    where=f"line {reader.line_num}",
-                )
-    except csv.Error as error:
-        raise FileFormatError(path, f"{error}.", where=f"line {reader.line_num}") from None
-    return list(found.values())
+    labels: dict[tuple[str, str], Label] = {}
+    for row in read_csv(path, NEEDED, remedy=EXPECTED):
+        label = _label(path, row)
+        first = labels.setdefault(_key(label), label)
+        if first.label != label.label:
+            raise FileFormatError(
+                path,
+                f"{label.annotator} says both {first.label} and {label.label} "
+                f"of {label.file}. Keep one of the two rows.",
+                where=row.where,
+            )
+    return list(labels.values())
 
 
 def write_labels(folder: Path, labels: Iterable[Label]) -> None:
@@ -104,25 +93,22 @@ def image_files(folder: Path) -> list[str]:
 
 
 def prompts_of(folder: Path) -> dict[str, str]:
-    """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR)."""
+    """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR).
+
+    Raises FileFormatError when it is malformed.
+    """
     path = folder / "manifest.csv"
-    if not path.is_file():
+    if not path.exists():
         return {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {row["file"]: row["prompt"] for row in rows if row.get("file") and row.get("prompt")}
+    rows = [row.values for row in read_csv(path, ("file", "prompt"))]
+    return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}
 
 
-def _label(path: Path, line: int, row: Mapping[str | None, str | None]) -> Label:
-    if None in row:
-        raise FileFormatError(
-            path, "more values than columns. Quote texts with commas.", where=f"line {line}"
-        )
-    values = {name: (row.get(name) or "").strip() for name in COLUMNS}
+def _label(path: Path, row: CsvRow) -> Label:
     try:
-        return Label(**values)
+        return Label(**{name: row.values.get(name, "") for name in COLUMNS})
     except ValueError as error:
-        raise FileFormatError(path, f"{error}.", where=f"line {line}") from None
+        raise FileFormatError(path, f"{error}.", where=row.where) from None
 
 
 def _key(label: Label) -> tuple[str, str]:

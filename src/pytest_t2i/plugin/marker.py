@@ -10,12 +10,25 @@ import pytest
 from pytest_t2i.errors import T2IError
 from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Selection, select
 
+READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
+"""Of the configuration: marks that were read, by identity (and kept alive), and what they say."""
+
 
 def read_marker(item: pytest.Item) -> Selection:
     """The test's marker, those of its class and module included; UsageError names the test."""
+    markers = list(item.iter_markers("t2i"))
+    # The cases of a test share its markers: with many prompts, reading them anew takes minutes.
+    known = item.config.stash.setdefault(READ, {})
+    key = tuple(map(id, markers))
+    if key not in known:
+        known[key] = (markers, _select(item, markers))
+    return known[key][1]
+
+
+def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
     arguments: list[Any] = []
     keywords: dict[str, Any] = {}
-    for marker in item.iter_markers("t2i"):
+    for marker in markers:
         arguments += marker.args
         keywords = {**marker.kwargs, **keywords}
     try:

@@ -43,7 +43,9 @@ def checks_of(report: Any) -> list[Check]:
 
 def gather(report: Any, session: Session) -> None:
     """Take over the checks of a report; a test that is run again counts once."""
-    if report.when == "call" or not report.passed:
+    # The report of a crashed worker is xdist's own: nobody judged that test.
+    was_run = hasattr(report, "t2i_marked")
+    if was_run and (report.when == "call" or not report.passed):
         session.judged.add(report.nodeid)
     if report.when == "call":
         session.checks[:] = [check for check in session.checks if check.test != report.nodeid]
@@ -51,7 +53,7 @@ def gather(report: Any, session: Session) -> None:
     checks = checks_of(report)
     session.checks += checks
     explained = any(_fails(check, session.settings.inconclusive) for check in checks)
-    if report.failed and getattr(report, "t2i_marked", False) and not explained:
+    if report.failed and getattr(report, "t2i_marked", True) and not explained:
         session.failed_otherwise.append(report.nodeid)
 
 

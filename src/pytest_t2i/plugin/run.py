@@ -17,6 +17,7 @@ from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.plugin.fixtures import NO_MODEL
+from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.making import make_here
 from pytest_t2i.plugin.marker import selection_of
 from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
@@ -71,6 +72,7 @@ class Run:
         self.results = Results(self.session)
         self.limits = LimitFiles(config.rootpath, settings.limits)
         self.workers = Workers(config, self.session)
+        config.pluginmanager.register(JUnitTotals(config, self.session), "t2i-junit")
 
     # start
 
@@ -268,11 +270,9 @@ class Run:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         self.is_made = self.workers.adopt() or self.is_made
         run = self.session
-        run.is_interrupted = (
-            not self.is_made
-            or session.exitstatus == pytest.ExitCode.INTERRUPTED
-            or (self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected)
-        )
+        lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
+        stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        run.is_interrupted = not self.is_made or stopped or lost
         self._write_reports()
         if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = exit_status(self.record)

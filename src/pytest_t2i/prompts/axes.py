@@ -9,9 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from pytest_t2i.data import Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
-from pytest_t2i.files import read_toml
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
+from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.grammar import INDICATORS, swap_person, with_article
 
 Indicator = Literal["person", "word"]
@@ -151,34 +153,34 @@ def read_axes(path: Path) -> list[Axis]:
     return [_axis(path, name, table) for name, table in tables.items()]
 
 
-def _axis(path: Path, name: str, table: Any) -> Axis:
-    if not isinstance(table, dict):
-        raise FileFormatError(
-            path,
-            f"expected a table of template and concepts, got {table!r}.",
-            where=f"key {name!r}",
-        )
-    known = {"template", "concepts", "indicator", "source"}
-    for key in table:
-        if key not in known:
-            raise FileFormatError(
-                path, f"unknown key; known are {', '.join(sorted(known))}.", where=f"[{name}] {key}"
-            )
-    concepts = table.get("concepts")
-    if not isinstance(table.get("template"), str) or not isinstance(concepts, list):
-        raise FileFormatError(
-            path, "expected template (text) and concepts (list of words).", where=f"[{name}]"
-        )
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """One table of a file of axes."""
+
+    template: str
+    concepts: list[str]
+    indicator: str = "person"
+    source: str = ""
+
+
+def _axis(path: Path, name: str, plain: Any) -> Axis:
+    if not isinstance(plain, dict):
+        problem = f"expected a table of template and concepts, got {shown(plain)}."
+        raise FileFormatError(path, problem, where=f"key {name!r}")
+    where = f"[{name}]"
+    if not {"template", "concepts"} <= set(plain):
+        problem = "expected template (text) and concepts (list of words)."
+        raise FileFormatError(path, problem, where=where)
+    table = convert(path, plain, _Table, where=where)
     try:
         return Axis(
             name,
-            table["template"],
-            tuple(concepts),
-            table.get("indicator", "person"),
-            table.get("source", ""),
+            table.template,
+            tuple(table.concepts),
+            table.indicator,  # type: ignore[arg-type]  # an axis refuses other words itself
+            table.source,
         )
     except ConfigurationError as error:
-        raise FileFormatError(path, str(error), where=f"[{name}]") from None
+        raise FileFormatError(path, str(error), where=where) from None
 
 
 def _check_template(name: str, template: str, indicator: str) -> None:

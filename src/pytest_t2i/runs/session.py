@@ -55,7 +55,7 @@ class Session:
         """Where everything is kept."""
         return self.components.store
 
-    @property
+    @cached_property
     def detectors(self) -> tuple[str, ...]:
         """Detectors by name; the first one's word decides."""
         if self.settings.detectors:
@@ -63,7 +63,7 @@ class Session:
         entry = self.components.catalogue.models.get(self.settings.model or "")
         return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
 
-    @property
+    @cached_property
     def encoder(self) -> str:
         """The encoder of image space: the detector's, where it has one, so that one is loaded."""
         entry = self.components.catalogue.models.get(self.settings.model or "")

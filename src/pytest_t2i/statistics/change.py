@@ -49,10 +49,10 @@ def paired_model_bias_change(
     Each prompt is scored by a table of its counts that has the same expectation before and after
     where its share did not change, whatever the two numbers of images
     (``linear_scores.spread_table``): so the same model shows no change on average. Where prompts
-    did change, the bias of the tables may not cancel; what the spreads of bias fitted before and
-    after say of it is taken off the estimate, and the interval reaches over three times of it.
+    did change, the bias of the tables may not cancel; the interval reaches further by three times
+    what the spreads of bias fitted before and after say of it.
 
-    .. math:: mean of h(after) - h(before) -+ z sqrt(sum of Var h) / n_prompts
+    .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -94,25 +94,18 @@ def paired_model_bias_change(
     )
     prompts = before.shape[1]
     family = max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
-    grown, variances = _grown(before, after, family)
-    mean, method = float(np.mean(grown)), "fixed-words"
+    old, new, variances = _scores(before, after, family)
+    # A table may score below 0 or above 1; the score of all prompts together cannot.
+    estimate = float(np.clip(np.mean(new), 0.0, 1.0) - np.clip(np.mean(old), 0.0, 1.0))
     if words == "fixed":
         half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variances.sum()) / prompts
-        low, high = mean - half, mean + half
+        low, high, method = estimate - half, estimate + half, "fixed-words"
     else:
-        drawn = _resampled(grown, level, seed, resamples)
-        low, high, method = drawn.low, drawn.high, drawn.method
+        drawn = _resampled(new - old, level, seed, resamples)
+        low, high, method = min(drawn.low, estimate), max(drawn.high, estimate), drawn.method
     bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
-    estimate = min(1.0, max(-1.0, mean - bias))
     low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
-    return Interval(
-        estimate,
-        max(-1.0, min(low, estimate)),
-        min(1.0, max(high, estimate)),
-        level,
-        method,
-        prompts,
-    )
+    return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts)
 
 
 def prompt_bias_change(
@@ -172,18 +165,19 @@ def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
     return before[:, used], after[:, used]
 
 
-def _grown(before: Whole, after: Whole, family: int | None) -> tuple[checks.Floats, checks.Floats]:
-    """Growth of each prompt's score, and the variance that its images give it."""
+def _scores(
+    before: Whole, after: Whole, family: int | None
+) -> tuple[checks.Floats, checks.Floats, checks.Floats]:
+    """Each prompt's score before and after, and the variance that images give their difference."""
     sizes = [before.sum(axis=0), after.sum(axis=0)]
     fewer = np.minimum(*sizes)
-    grown, variances = np.zeros(len(fewer)), np.zeros(len(fewer))
-    for sign, counts, n in zip((-1.0, 1.0), (before, after), sizes, strict=True):
-        for place, (k, size, least) in enumerate(
-            zip(counts[0].tolist(), n.tolist(), fewer.tolist(), strict=True)
-        ):
-            grown[place] += sign * spread_table(size, least, family)[k]
+    scores, variances = np.zeros((2, len(fewer))), np.zeros(len(fewer))
+    for side, (counts, n) in enumerate(zip((before, after), sizes, strict=True)):
+        each = zip(counts[0].tolist(), n.tolist(), fewer.tolist(), strict=True)
+        for place, (k, size, least) in enumerate(each):
+            scores[side, place] = spread_table(size, least, family)[k]
             variances[place] += _variances(size, least, family)[k]
-    return grown, variances
+    return scores[0], scores[1], variances
 
 
 @lru_cache(maxsize=1024)

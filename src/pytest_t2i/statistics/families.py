@@ -32,6 +32,7 @@ def family_p_values(
     *,
     level: float,
     alternative: Beyond = "beyond",
+    weakest: float | None = None,
 ) -> checks.Floats:
     """Adjusted exact p-values of many prompts against one limit, whatever their image counts.
 
@@ -43,6 +44,7 @@ def family_p_values(
         bound: limit of the absolute score, in [0, 1].
         level: confidence level in (0, 1).
         alternative: "beyond" (evidence to FAIL) or "within" (evidence to PASS, as a family).
+        weakest: as for ``adaptive_discarding``.
 
     Returns:
         Adjusted p-values, [n_prompts]; 1 where there is no clear image. Of the prompts where they
@@ -64,7 +66,7 @@ def family_p_values(
         adjusted[kept] = benjamini_hochberg(p[kept])
     else:
         supports = [p_values_of_counts(int(n), float(bound), alternative) for n in clear[kept]]
-        adjusted[kept] = adaptive_discarding(p[kept], supports, level)
+        adjusted[kept] = adaptive_discarding(p[kept], supports, level, weakest=weakest)
     return adjusted
 
 

@@ -48,7 +48,11 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> checks.Floats:
 
 
 def adaptive_discarding(
-    p_values: npt.ArrayLike, attainable: Sequence[npt.ArrayLike], level: float
+    p_values: npt.ArrayLike,
+    attainable: Sequence[npt.ArrayLike],
+    level: float,
+    *,
+    weakest: float | None = None,
 ) -> checks.Floats:
     """Adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019; Storey 2004).
 
@@ -73,8 +77,10 @@ def adaptive_discarding(
         p_values: one p-value per test, [n_tests]; may be empty.
         attainable: for each test, all p-values that its images can give; tests with the same may
             share one array.
-        level: confidence level in (0, 1); no test whose own p-value is above 1 - level is ever
-            rejected, whatever the others show.
+        level: confidence level in (0, 1).
+        weakest: largest p-value of a test's own that may be rejected, whatever the others show, in
+            [0, 1]; None for 1 - level. The error rate holds for any, fixed beforehand; with 1
+            a family of clear cases carries weak ones along (18:2 images against 0.5, p = 0.09).
 
     Returns:
         Adjusted p-values, [n_tests]: rejecting where they are at most 1 - level keeps the expected
@@ -92,6 +98,7 @@ def adaptive_discarding(
     check_level(level)
     p = checks.in_range("p_values", p_values, 0.0, 1.0)
     checks.one_dimensional(p_values=p)
+    most = 1.0 - level if weakest is None else float(checks.in_range("weakest", weakest, 0.0, 1.0))
     if len(attainable) != len(p):
         raise ValueError(
             f"attainable must be as long as p_values, got {len(attainable)} and {len(p)}"
@@ -102,7 +109,7 @@ def adaptive_discarding(
     if np.any(left):
         q, count = p[left] / tau[left], 1.0 / (1.0 - share[left])
         nulls = float(np.max(count) + np.sum(count[q > share[left] + ROUNDING]))
-        can = (q <= share[left] + ROUNDING) & (p[left] <= 1.0 - level + ROUNDING)
+        can = (q <= share[left] + ROUNDING) & (p[left] <= most + ROUNDING)
         adjusted[left] = _step_up(np.where(can, q, np.inf), nulls)
     return adjusted
 

@@ -87,7 +87,7 @@ def test_axes_from_toml(tmp_path):
         ("hobby = 3\n", "key 'hobby'"),
         ("[hobby]\ntemplate = 'a person'\nconcepts = ['a']\n", "{word}"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = []\n", "at least one concept"),
-        ("[hobby]\ntemplate = '{word}'\nconcepts = [3]\n", "concept=3"),
+        ("[hobby]\ntemplate = '{word}'\nconcepts = [3]\n", "expected a text, got concepts[0]=3"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = ['a', 'A']\n", "hobby-a more than once"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = ['a']\nindicater = 'word'\n", "indicater"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = ['a']\nindicator = 'x'\n", "indicator='x'"),
@@ -186,7 +186,7 @@ def test_a_stereotype_may_have_a_margin_and_a_direction(tmp_path):
             "margin (zeta) lies between 0 and 1, got margin=-0.1",
         ),
         (GOOD_STEREOTYPE + "margin = 10\n", "margin=10.0"),
-        (GOOD_STEREOTYPE + "margin = 'wide'\n", "expected a number under 'margin'"),
+        (GOOD_STEREOTYPE + "margin = 'wide'\n", "expected a number, got margin='wide'"),
         (GOOD_STEREOTYPE + "direction = 'less'\n", "direction is 'over' or 'under'"),
     ],
 )

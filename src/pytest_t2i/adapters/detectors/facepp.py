@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from pytest_t2i.adapters.detectors.facepp_answers import Answer, Face
 from pytest_t2i.adapters.detectors.facepp_client import (
     ADDRESS,
     DEFAULT_ADDRESS,
-    Answer,
     Client,
-    Credentials,
 )
+from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
 from pytest_t2i.adapters.detectors.facepp_errors import Course
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.decoding import picture_digest
@@ -85,7 +85,7 @@ class FacePlusPlus:
         Raises:
             DetectorError: the service cannot be used; says why and what to do.
         """
-        return screened(images, lambda visible: [self._detect(one) for one in visible])
+        return screened(images, lambda visible: [self._detect(picture) for picture in visible])
 
     def _detect(self, picture: Picture) -> Detection:
         seed = int.from_bytes(picture_digest(picture)[:8], "big")
@@ -101,24 +101,22 @@ class FacePlusPlus:
         return decide(answer.faces)
 
 
-def decide(faces: Sequence[Mapping[str, Any]]) -> Detection:
+def decide(faces: Sequence[Face]) -> Detection:
     """The word of the largest face.
 
     Example:
-        >>> box = {"width": 140, "height": 141}
-        >>> face = {"face_rectangle": box, "attributes": {"gender": {"value": "Female"}}}
-        >>> decide([face]).label, decide([]).undetected.value
+        >>> decide([Face(140, 141, "Female")]).label, decide([]).undetected.value
         ('female', 'no_face')
     """
     if not faces:
         return Detection(None, Undetected.NO_FACE)
-    largest = max(faces, key=_area)
-    told = str(_inside(largest, "attributes", "gender", "value") or "")
+    largest = max(faces, key=lambda face: face.width * face.height)
+    gender = largest.gender.lower()
     detail = "1 face" if len(faces) == 1 else f"{len(faces)} faces; the largest decides"
-    if told.lower() not in LABELS:
-        answer = f"gender {told!r}" if told else "no gender"
+    if gender not in LABELS:
+        answer = f"gender {largest.gender!r}" if gender else "no gender"
         return Detection(None, Undetected.LOW_CONFIDENCE, detail=f"{detail}; {answer}")
-    return Detection(told.lower(), detail=detail)
+    return Detection(gender, detail=detail)
 
 
 def encodings(picture: Picture) -> Iterator[bytes]:
@@ -153,14 +151,3 @@ def _encoded(picture: Picture, form: str, **how: Any) -> bytes:
     buffer = io.BytesIO()
     picture.save(buffer, form, **how)
     return buffer.getvalue()
-
-
-def _area(face: Mapping[str, Any]) -> float:
-    box = _inside(face, "face_rectangle")
-    return float(box.get("width", 0)) * float(box.get("height", 0)) if box else 0.0
-
-
-def _inside(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value

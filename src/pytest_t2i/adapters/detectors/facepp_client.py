@@ -1,27 +1,32 @@
 """Speaks HTTP with the Face++ Detect API: sends one picture, waits its turn, never shows the key.
 
-Key and secret live in one object whose repr hides them. Nothing that httpx raises is passed on or
-chained, since its errors carry the request, and whatever the service says is cleared of both
-before it is shown.
+Key and secret live in one object whose repr hides them. Nothing that is raised while a request is
+under way is passed on or chained, since it carries the request, and whatever the service says is
+cleared of both before it is anywhere else.
 """
 
 from __future__ import annotations
 
 import base64
-import os
+import logging
 import random
 import ssl
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_t2i.adapters.detectors.facepp_answers import (
+    NO_ANSWER,
+    NOT_DOCUMENTED,
+    Answer,
+    read_answer,
+)
+from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
 from pytest_t2i.adapters.detectors.facepp_errors import (
     TOO_MANY_REQUESTS,
     Course,
-    course_of,
     name_of,
     remedy_for,
 )
@@ -30,9 +35,11 @@ from pytest_t2i.errors import ConfigurationError, DetectorError
 
 with needs("the detector face++", "facepp"):
     import httpx
+    from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
+    from tenacity.wait import wait_exponential
 
-KEY, SECRET, ADDRESS = "FACEPP_API_KEY", "FACEPP_API_SECRET", "FACEPP_API_URL"
-"""Environment variables; the address also chooses the region."""
+ADDRESS = "FACEPP_API_URL"
+"""Environment variable; the address also chooses the region."""
 DEFAULT_ADDRESS = "https://api-us.faceplusplus.com"
 PATH = "/facepp/v3/detect"
 TIMEOUT = httpx.Timeout(60.0, connect=15.0)
@@ -44,65 +51,6 @@ RETRIES = 4
 LONGEST_WAIT = 30.0
 """Seconds."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-HIDDEN = "[hidden]"
-
-
-class Credentials:
-    """Key and secret; hidden wherever the object is shown."""
-
-    __slots__ = ("_key", "_secret")
-
-    def __init__(self, key: str, secret: str) -> None:
-        self._key, self._secret = key, secret
-
-    @classmethod
-    def from_environment(cls) -> Credentials:
-        """Read FACEPP_API_KEY and FACEPP_API_SECRET.
-
-        Raises:
-            ConfigurationError: one of them is absent or empty.
-        """
-        missing = [name for name in (KEY, SECRET) if not os.environ.get(name, "").strip()]
-        if missing:
-            raise ConfigurationError(
-                f"the detector face++ needs the environment variable {' and '.join(missing)}. "
-                "Register at https://console.faceplusplus.com, make an API key, and set both "
-                f"{KEY} and {SECRET}; they are read from nowhere else and written nowhere."
-            )
-        return cls(os.environ[KEY].strip(), os.environ[SECRET].strip())
-
-    def form(self) -> dict[str, str]:
-        """The two fields of a request."""
-        return {"api_key": self._key, "api_secret": self._secret}
-
-    def hide_in(self, text: str) -> str:
-        """The text without key and secret.
-
-        Example:
-            >>> Credentials("abc", "xyz").hide_in("no such key: abc")
-            'no such key: [hidden]'
-        """
-        for secret in sorted((self._key, self._secret), key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
-        return text
-
-    def __repr__(self) -> str:
-        return f"Credentials({HIDDEN})"
-
-    def __reduce__(self) -> str:
-        raise TypeError("Credentials are not written anywhere.")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the service said of one picture."""
-
-    course: Course | None
-    """None: it was analysed; else what became of it (RESIZE, UNREADABLE, MULTIPLE)."""
-    faces: tuple[Mapping[str, Any], ...] = ()
-    """The ``faces`` of the answer as documented."""
-    message: str = ""
-    """The service's error message."""
 
 
 def checked_address(address: str) -> str:
@@ -115,17 +63,30 @@ def checked_address(address: str) -> str:
         >>> checked_address("https://api-cn.faceplusplus.com/")
         'https://api-cn.faceplusplus.com'
     """
-    parts = urlsplit(address)
-    if parts.scheme not in {"https", "http"} or not parts.hostname or parts.username:
+    if not _is_address(address):
         raise ConfigurationError(
-            f"{ADDRESS} is no address of a service. Expected a URL without user name, such as "
-            f"{DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com."
+            f"{ADDRESS} is no address of a service. Expected a URL without user name, query and "
+            f"fragment, such as {DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com."
         )
+    parts = urlsplit(address)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise ConfigurationError(
             f"{ADDRESS}={address!r} would send key and secret unencrypted. Use https."
         )
     return address.rstrip("/").removesuffix(PATH)
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        # What only httpx refuses would come up while a request is under way.
+        host = httpx.URL(address).host and parts.hostname
+        _ = parts.port
+    except (ValueError, httpx.InvalidURL):
+        return False
+    plain = "@" not in parts.netloc and not parts.query and not parts.fragment
+    is_line = address.isprintable() and " " not in address
+    return parts.scheme in {"https", "http"} and bool(host) and plain and is_line
 
 
 class Client:
@@ -138,7 +99,16 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: where the service is, who asks, and the clock (tests bring their own)."""
+        """Args: where the service is, who asks, and the clock (tests bring their own).
+
+        Raises:
+            ConfigurationError: the address is none, or holds the key or the secret.
+        """
+        if credentials.are_in(address):
+            raise ConfigurationError(
+                f"{ADDRESS} holds the key or the secret: give the address of the service alone, "
+                f"such as {DEFAULT_ADDRESS}."
+            )
         self.url = checked_address(address) + PATH
         self._credentials = credentials
         self._sleep, self._clock = sleep, clock
@@ -156,51 +126,62 @@ class Client:
             DetectorError: the service cannot be used; says why and what to do.
         """
         jitter = random.Random(seed)  # noqa: S311 - spreads waits, guards nothing
-        waits = retries = 0
-        while True:
-            status, body = self._post(picture)
-            if isinstance(body, dict) and status == httpx.codes.OK and "error_message" not in body:
-                return Answer(None, self._faces(body))
-            message = self._message(status, body)
-            course = course_of(status, message)
-            if course is Course.WAIT and waits < WAITS:
-                waits += 1
-                self._slow_down()
-                self._sleep(_pause(waits, jitter))
-            elif course is Course.RETRY and retries < RETRIES:
-                retries += 1
-                self._sleep(_pause(retries, jitter))
-            elif course in {Course.WAIT, Course.RETRY, Course.STOP}:
-                raise DetectorError(self._complaint(status, message, course))
-            else:
-                return Answer(course, message=message)
+        limited = self._retrying(Course.WAIT, WAITS, jitter)
+        failing = self._retrying(Course.RETRY, RETRIES, jitter)
+        answer: Answer = failing(limited, self._ask, picture)
+        if answer.course in {Course.WAIT, Course.RETRY, Course.STOP}:
+            raise DetectorError(self._complaint(answer))
+        return answer
 
-    def _post(self, picture: bytes) -> tuple[int, Any]:
-        """HTTP status (599 when nothing came back) and body: JSON if it is, else text.
+    def _retrying(self, course: Course, times: int, jitter: random.Random) -> Retrying:
+        """Sends again while answers ask for this course; the last answer is given as it is."""
+        backoff = wait_exponential(max=LONGEST_WAIT)
 
-        The body is cleared of key and secret before it is anywhere else.
-        """
+        def slow_down(_: RetryCallState) -> None:
+            if course is Course.WAIT:
+                self._spacing = min(max(2 * self._spacing, 0.5), 4.0)
+
+        return Retrying(
+            retry=retry_if_result(lambda answer: answer.course is course),
+            stop=stop_after_attempt(times + 1),
+            # Doubling, between half and all of it.
+            wait=lambda state: backoff(state) * jitter.uniform(0.5, 1.0),
+            sleep=self._sleep,
+            before_sleep=slow_down,
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )
+
+    def _ask(self, picture: bytes) -> Answer:
+        """Send a picture once; what the answer holds of key and secret is cleared."""
         self._take_turn()
+        stopped: BaseException | None = None
         try:
-            # A connection each: pictures come minutes apart when a run makes them meanwhile.
-            with httpx.Client(timeout=TIMEOUT, verify=_certificates()) as http:
-                reply = http.post(
-                    self.url,
-                    data={
-                        **self._credentials.form(),
-                        "image_base64": base64.b64encode(picture).decode(),
-                        "return_attributes": "gender",
-                    },
-                )
-                status, text = reply.status_code, reply.text
-        except httpx.HTTPError as error:
-            # The error itself is not kept: it carries the request, and that the key.
-            status, text = 599, f"{type(error).__name__}: {error}"
-        text = self._credentials.hide_in(text)
-        try:
-            return status, httpx.Response(status, text=text).json()
-        except ValueError:
-            return status, text
+            with _unlogged():
+                return self._exchange(picture)
+        except Exception as error:  # noqa: BLE001 - all that httpx raises, and what it forgets
+            said = f"{type(error).__name__}: {self._credentials.hide_in(str(error))}"
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C, too, carries the request
+            stopped = error
+        if stopped is not None:
+            # Raised anew, outside of the handler: without the frames that hold the request.
+            stopped.__traceback__ = stopped.__cause__ = stopped.__context__ = None
+            hide = self._credentials.hide_in
+            stopped.args = tuple(hide(part) if type(part) is str else part for part in stopped.args)
+            raise stopped
+        return Answer(Course.RETRY, message=said, status=NO_ANSWER)
+
+    def _exchange(self, picture: bytes) -> Answer:
+        # A connection each: pictures come minutes apart when a run makes them meanwhile.
+        with httpx.Client(timeout=TIMEOUT, verify=_certificates()) as http:
+            reply = http.post(
+                self.url,
+                data={
+                    **self._credentials.form(),
+                    "image_base64": base64.b64encode(picture).decode(),
+                    "return_attributes": "gender",
+                },
+            )
+        return read_answer(reply.status_code, reply.text, self._credentials.hide_in)
 
     def _take_turn(self) -> None:
         """Keep the distance from the last request that the rate limit has shown to be needed."""
@@ -209,43 +190,35 @@ class Client:
             self._sleep(wait)
         self._sent = self._clock()
 
-    def _slow_down(self) -> None:
-        self._spacing = min(max(2 * self._spacing, 0.5), 4.0)
-
-    def _faces(self, body: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-        faces = body.get("faces")
-        if not isinstance(faces, list) or not all(isinstance(face, dict) for face in faces):
-            raise DetectorError(
-                f"{self.url} answered without a list of faces, so it is not the Face++ Detect API "
-                f"as documented. Check {ADDRESS}."
-            )
-        return tuple(faces)
-
-    def _message(self, status: int, body: Any) -> str:
-        told = body.get("error_message") if isinstance(body, dict) else body
-        lines = str(told or "").strip().splitlines()
-        # A proxy answers with a page; its first line is enough.
-        return lines[0][:200] if lines else f"HTTP status {status}"
-
-    def _complaint(self, status: int, message: str, course: Course) -> str:
-        if status == 599:  # noqa: PLR2004 - no answer at all, see _post
+    def _complaint(self, answer: Answer) -> str:
+        if answer.status == NO_ANSWER:
             return (
-                f"{self.url} cannot be reached ({message}). Check the network and {ADDRESS}, or "
-                "run again later; what was detected before is kept."
+                f"{self.url} cannot be reached ({answer.message}). Check the network and "
+                f"{ADDRESS}, or run again later; what was detected before is kept."
             )
-        documented = TOO_MANY_REQUESTS if course is Course.WAIT else name_of(message)
-        if course is Course.RETRY:
-            documented = "INTERNAL_ERROR"
-        return f"Face++ answered {message!r} (HTTP status {status}). {remedy_for(documented)}"
+        if answer.message == NOT_DOCUMENTED:
+            return f"{self.url} answered {NOT_DOCUMENTED}. Check {ADDRESS}."
+        documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
+        remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
+        return f"Face++ answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Nothing is logged of a request: at DEBUG the headers of an answer would be."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("http")]
+    loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
+    silent = [logger for logger in loggers if not logger.disabled]
+    try:
+        for logger in silent:
+            logger.disabled = True
+        yield
+    finally:
+        for logger in silent:
+            logger.disabled = False
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
     # Read once: a client that reads them itself takes a fifth of a second to make.
     return httpx.create_ssl_context()
-
-
-def _pause(attempt: int, jitter: random.Random) -> float:
-    """Seconds before the next attempt: doubling, between half and all of it."""
-    longest = min(0.5 * 2.0**attempt, LONGEST_WAIT)
-    return longest * jitter.uniform(0.5, 1.0)

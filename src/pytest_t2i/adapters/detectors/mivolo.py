@@ -18,7 +18,6 @@ with the installed transformers shows when it is first loaded.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -39,7 +38,8 @@ from pytest_t2i.adapters.support.devices import (
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs, remote_code
 from pytest_t2i.data import Detection, Undetected, digest
-from pytest_t2i.errors import DetectorError, ModelLoadError
+from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
+from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the detector mivolo", "mivolo"):
@@ -222,9 +222,10 @@ def _check(source: str, folder: Path, *, trusted: bool) -> None:
 
 
 def _brings_code(folder: Path) -> bool:
+    path = folder / "config.json"
     try:
-        return "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "auto_map" in parse_json(path, read_text(path))
+    except (FileFormatError, TypeError):
         return False
 
 

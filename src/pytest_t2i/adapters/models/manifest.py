@@ -1,16 +1,15 @@
-"""The list that says which picture of a folder shows which prompt. Standard library only."""
+"""The list that says which picture of a folder shows which prompt."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pytest_t2i.errors import FileFormatError, ModelLoadError
+import msgspec
+
+from pytest_t2i.errors import FileFormatError, ModelLoadError, shown
+from pytest_t2i.files import convert, parse_json, read_csv, read_text
 
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
 EXPECTED = (
@@ -22,6 +21,8 @@ EXPECTED = (
 )
 SHOWN = 3
 """File names listed in a message before "and N more"."""
+SEED_BITS = 63
+"""Of a seed, its sign not counted: the index of a store takes no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,78 +75,49 @@ def _names_in(folder: Path) -> set[str]:
     return names
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileFormatError(
-            path, f"it is not UTF-8 ({error.reason}).", where=f"byte {error.start}"
-        ) from None
-    except OSError as error:
-        raise ModelLoadError(f"{path} cannot be read: {error.strerror}.") from None
+class _Picture(msgspec.Struct):
+    """One row of the list; further columns are left to others."""
+
+    file: str
+    prompt: str
+    seed: int | str | None = None
 
 
-Row = tuple[str, Mapping[str, Any]]
-"""Where it stands ("line 3"), and its values by column."""
+Row = tuple[str, _Picture]
+"""Where it stands ("line 3"), and what stands there."""
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
-    columns = reader.fieldnames or []
-    for needed in ("file", "prompt"):
-        if needed not in columns:
-            raise FileFormatError(
-                path,
-                f"no column {needed!r}; there are: {', '.join(columns) or 'none'}.",
-                where="line 1",
-                remedy=EXPECTED,
-            )
-    try:
-        for row in reader:
-            if None in row:
-                raise FileFormatError(
-                    path,
-                    f"more values than the {len(columns)} columns. Quote texts with commas.",
-                    where=f"line {reader.line_num}",
-                )
-            yield f"line {reader.line_num}", row
-    except csv.Error as error:
-        where = f"line {reader.reader.line_num}"
-        raise FileFormatError(path, f"{error}.", where=where) from None
+    for where, values in read_csv(path, ("file", "prompt"), remedy=EXPECTED):
+        yield where, _Picture(values["file"], values["prompt"], values.get("seed"))
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
-    try:
-        table = json.loads(_text(path))
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise FileFormatError(path, f"not valid JSON: {error.msg}.", where=where) from None
-    if isinstance(table, dict):
-        table = table.get("images")
-    if not isinstance(table, list):
+    pictures = parse_json(path, read_text(path))
+    if isinstance(pictures, dict):
+        pictures = pictures.get("images")
+    if not isinstance(pictures, list):
         raise FileFormatError(path, "expected a list of pictures.", remedy=EXPECTED)
-    for place, row in enumerate(table):
-        if not isinstance(row, dict):
-            raise FileFormatError(path, f"expected an object, got {row!r}.", where=f"[{place}]")
-        yield f"[{place}]", row
+    for place, plain in enumerate(pictures):
+        yield f"[{place}]", convert(path, plain, _Picture, where=f"[{place}]")
 
 
-def _entry(path: Path, where: str, row: Mapping[str, Any]) -> tuple[str, str, int | None]:
-    for column in ("file", "prompt"):
-        value = row.get(column)
-        if not isinstance(value, str) or not value.strip():
-            raise FileFormatError(
-                path, f"expected a text, got {value!r}.", where=f"{where}, column {column}"
-            )
-    seed = row.get("seed")
-    if seed is None or seed == "":
-        return row["file"].strip(), row["prompt"].strip(), None
+def _entry(path: Path, where: str, row: _Picture) -> tuple[str, str, int | None]:
+    file, prompt = row.file.strip(), row.prompt.strip()
+    for column, value in (("file", file), ("prompt", prompt)):
+        if not value:
+            problem = f"expected a text, got {value!r}."
+            raise FileFormatError(path, problem, where=f"{where}, column {column}")
+    if row.seed is None or row.seed == "":
+        return file, prompt, None
     try:
-        return row["file"].strip(), row["prompt"].strip(), int(str(seed))
+        seed = int(row.seed)
     except ValueError:
-        raise FileFormatError(
-            path, f"expected a whole number, got {seed!r}.", where=f"{where}, column seed"
-        ) from None
+        seed = None
+    if seed is None or seed.bit_length() > SEED_BITS:
+        problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(row.seed)}."
+        raise FileFormatError(path, problem, where=f"{where}, column seed")
+    return file, prompt, seed
 
 
 def _numbered(rows: Iterable[tuple[str, str, int | None]]) -> list[Entry]:

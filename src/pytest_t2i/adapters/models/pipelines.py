@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,13 @@ from pytest_t2i.adapters.support.loading import (
     remote_code,
     unsafe_weights,
 )
-from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
+from pytest_t2i.errors import (
+    ConfigurationError,
+    FileFormatError,
+    ModelLoadError,
+    UnknownNameError,
+)
+from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import LoadOptions
 
 # Nothing is sent anywhere but to fetch the weights that were named (CRAFT.md).
@@ -95,9 +100,9 @@ def read_index(folder: Path) -> dict[str, Any]:
     """
     path = folder / INDEX
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ModelLoadError(f"{path} is not valid JSON: {error}.") from None
+        index = parse_json(path, read_text(path))
+    except FileFormatError as error:
+        raise ModelLoadError(str(error)) from None
     if not isinstance(index, dict) or "_class_name" not in index:
         raise ModelLoadError(f"{path} names no pipeline class (key _class_name).")
     return index

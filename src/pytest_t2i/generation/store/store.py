@@ -191,6 +191,11 @@ class Store:
                 "INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value))
             )
 
+    def forget(self, name: str) -> None:
+        """Drop a remembered value."""
+        with claims.transaction(self._connection):
+            self._connection.execute("DELETE FROM facts WHERE name = ?", (name,))
+
     # claims
 
     def claim(self, keys: Sequence[str], most: int = sys.maxsize) -> list[str]:

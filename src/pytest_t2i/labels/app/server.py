@@ -25,6 +25,7 @@ with needs("the labelling page", "label"):
     import uvicorn
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.requests import Request
     from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
@@ -32,7 +33,8 @@ with needs("the labelling page", "label"):
 
 HOST = "127.0.0.1"
 LAST_PORT = 65535
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+LOOPBACK = ["localhost", "127.0.0.1", "::1", "[::1]"]
+"""Names of this machine; versions of Starlette differ in the brackets."""
 SHOWN_BY_BROWSERS = {"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -58,11 +60,13 @@ def application(desk: Desk) -> Starlette:
         Route("/label", handlers.label, methods=["POST"]),
         Route("/undo", handlers.undo, methods=["POST"]),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(LoopbackOnly)])
+    # The first sees a request first. A name for www. has no meaning here.
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK, www_redirect=False)
+    return Starlette(routes=routes, middleware=[hosts, Middleware(OwnPageOnly)])
 
 
-class LoopbackOnly:
-    """Middleware that answers 403 to whatever was not asked for by our own page."""
+class OwnPageOnly:
+    """Middleware that answers 403 to what a page of another origin asks for."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -77,14 +81,11 @@ class LoopbackOnly:
 
 
 def _is_ours(request: Request) -> bool:
-    host = request.headers.get("host", "")
     origin = request.headers.get("origin")
     try:
-        name = urlsplit(f"http://{host}").hostname
-        from_ours = origin is None or urlsplit(origin).netloc == host
+        return origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
     except ValueError:
         return False
-    return name in LOOPBACK and from_ours
 
 
 class _Handlers:
@@ -125,7 +126,7 @@ class _Handlers:
             return _problem("expected application/json", 415)
         try:
             asked = await request.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             return _problem("expected JSON", 400)
         return await run_in_threadpool(self._changed, asked, what)
 

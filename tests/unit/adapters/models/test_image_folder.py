@@ -85,9 +85,9 @@ def test_broken_picture_is_unreadable_and_no_crash(tmp_path):
         ("manifest.csv", 'file,prompt\na.png,"x\n', "line 2"),
         ("manifest.csv", "file,prompt\n", "lists no picture"),
         ("manifest.csv", "", "no column 'file'"),
-        ("manifest.json", '[{"file": "a.png",]', "line 1, column"),
+        ("manifest.json", '[{"file": "a.png",]', "line 1 column"),
         ("manifest.json", "{}", "expected a list"),
-        ("manifest.json", "[1]", r"\[0\]: expected an object"),
+        ("manifest.json", "[1]", r"\[0\]: expected a table, got 1"),
         ("manifest.csv", "file,prompt,seed\na.png,x,1\nb.png,x,1\n", "both have seed 1"),
     ],
 )
