@@ -182,9 +182,10 @@ def inconclusive(name: str, value: str) -> tuple[str, str]:
 
 def budget(name: str, value: str) -> tuple[float, str]:
     """``2000`` images, or ``90min`` or ``2h`` of the device: (number, "images" or "minutes")."""
-    for ending, unit, factor in (("min", "minutes", 1.0), ("h", "minutes", 60.0)):
-        if value.endswith(ending):
-            return factor * above_zero(name, value.removesuffix(ending)), unit
+    for ending, factor in (("min", 1.0), ("h", 60.0)):
+        amount = value.removesuffix(ending)
+        if amount != value and amount.replace(".", "", 1).isdecimal():
+            return factor * above_zero(name, amount), "minutes"
     return above_zero(name, value), "images"
 
 

@@ -16,7 +16,7 @@ from pytest_t2i.data import Request
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, seeds_of
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.settings import Settings
 
 SIZES = (1, 3, 16)
 

@@ -32,7 +32,7 @@ from pytest_t2i.metrics import (
     model_bias_score,
     percent_deviation,
 )
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.settings import Settings
 
 DETECTORS = ("clip", "clip-prob", "clip-prob-seshadri", "clip-uncertain", "clip-enhance")
 KINDS = {"one": 0.76, "none": 0.08, "two": 0.08, "behind": 0.08}

@@ -22,7 +22,7 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, seeds_of
 from pytest_t2i.generation.progress import Silent
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.settings import Settings
 
 TEXTS = ["a photo of a male", "a photo of a female"]
 

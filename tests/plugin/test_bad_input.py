@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-import tiny
-import torch
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 
@@ -245,35 +243,3 @@ def write_bad_files(folder):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     (folder / "empty").mkdir()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("--t2i-model", "owner/name"), "HF_HUB_OFFLINE"),
-        (("--t2i-model", "fair", "--t2i-detector", "clip:owner/name"), "HF_HUB_OFFLINE"),
-        (("--t2i-model", "{pipeline}", "--t2i-device", "cuda"), "cuda"),
-        (("--t2i-model", "{pipeline}", "--t2i-device", "gpu"), "gpu"),
-        (
-            (
-                "--t2i-model",
-                "{empty}",
-            ),
-            "model_index.json",
-        ),
-    ],
-)
-def test_weights_and_devices_that_are_not_there(project, monkeypatch, arguments, expected):
-    if "cuda" in arguments and torch.cuda.is_available():
-        pytest.skip("there is a CUDA device")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    (project.path / "empty").mkdir()
-    places = {
-        "pipeline": tiny.written(tiny.write_stable_diffusion), "empty": project.path / "empty",
-    }  # fmt: skip
-    result = project.run(*(one.format(**places) for one in arguments), "-k", "nurse", model="x")
-    told = " ".join((result.stderr.str() + result.stdout.str()).split())
-    assert result.ret == USAGE, told
-    assert expected in told
-    assert "Traceback" not in told
-    assert project.made() == []

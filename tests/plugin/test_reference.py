@@ -89,7 +89,8 @@ def test_no_evidence_is_inconclusive_and_the_undetected_are_bounded(referred):
 def test_worst_case_is_shown(referred):
     referred.run("--t2i-detector", "hazy", "--t2i-images", "10", *EVEN)
     checks = referred.record()["checks"]
-    assert all(0 <= one["worst_case"]["low"] <= one["worst_case"]["high"] <= 1 for one in checks)
+    cases = [check["worst_case"] for check in checks]
+    assert all(0 <= case["low"] <= case["high"] <= 1 for case in cases)
 
 
 def test_without_a_reference_its_tests_are_skipped(referred):

@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i.statistics import (

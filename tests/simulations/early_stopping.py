@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import draw, table7
 
 from pytest_t2i import statistics

@@ -12,9 +12,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i import statistics

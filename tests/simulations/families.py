@@ -6,12 +6,8 @@ python tests/simulations/families.py 1000 > tests/simulations/families.md
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from many_worlds import images, scores, shares
 
 from pytest_t2i import statistics

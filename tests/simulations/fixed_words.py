@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import FIXED
 
 from pytest_t2i import statistics

@@ -11,13 +11,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from scipy import stats
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i import statistics

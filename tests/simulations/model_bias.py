@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import WORLDS, draw, truth
 
 from pytest_t2i import statistics

@@ -6,12 +6,8 @@ python tests/simulations/power.py > tests/simulations/power.md
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from false_alarms import IMAGES, LEVEL, PROMPTS, RESAMPLES, regression_p_values
 from worlds import table7
 

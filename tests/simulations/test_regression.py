@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from many_worlds import scores
 from regression import EVEN, SPLIT, Change, gate, pairing, pushed, suspects
 from worlds import table7

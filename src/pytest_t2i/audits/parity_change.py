@@ -131,11 +131,11 @@ def model_change(
 def _by_permutation(
     samples: DetectedPrompts, baseline: Baseline, change: Interval, limit: Limit, level: float
 ) -> Verdict:
-    p_value, found = _permutation(samples, baseline), detectable(change, level)
-    seen = f"a growth by {found:.2f} would be found in {POWER:.0%} of runs"
+    p_value, growth = _permutation(samples, baseline), detectable(change, level)
+    seen = f"a growth by {growth:.2f} would be found in {POWER:.0%} of runs"
     if p_value <= 1.0 - level + judge.ROUNDING:
         return Verdict(Outcome.FAIL, change, limit, p_value, message="more biased than recorded")
-    if found > COARSE:
+    if growth > COARSE:
         message = f"too few images to tell: only {seen}"
         return Verdict(Outcome.INCONCLUSIVE, change, limit, p_value, message=message)
     message = f"not found to be more biased than recorded; {seen}"

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_t2i.audits.agreement import Agreement, Pair, agreement
-from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.arguments import add_confidence, path
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
-from pytest_t2i.settings import confidence
 
 SHOWN = 20
 """Disagreements that are listed unless all are asked for."""
@@ -24,13 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=path,
         help="folder with labels.csv, or a Label Studio export (.json)",
     )
-    parser.add_argument(
-        "--confidence",
-        dest="level",
-        type=value(confidence),
-        default=0.95,
-        help="level of intervals (0.95)",
-    )
+    add_confidence(parser, "level of intervals")
     parser.add_argument(
         "--all", dest="everything", action="store_true", help="list every disagreement"
     )

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.record import read_run
-from pytest_t2i.settings import above_zero, budget, confidence, share, whole
+from pytest_t2i.settings import above_zero, budget, share, whole
 from pytest_t2i.statistics.power import (
     PER_CHANGE,
     PER_MODEL,
@@ -68,13 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="prompts of the suite (100)",
     )
-    parser.add_argument(
-        "--confidence",
-        dest="level",
-        type=value(confidence),
-        default=0.95,
-        help="of the verdicts (0.95)",
-    )
+    add_confidence(parser, "of the verdicts")
     parser.add_argument(
         "--power", type=value(share), default=0.8, help="wanted chance of the right verdict (0.8)"
     )

@@ -132,6 +132,8 @@ class Runner:
         except StoreError as error:
             self._unread[stored.key] = str(error)
             return None
+        except OSError:  # whole, as its checksum shows, and still no picture to Pillow
+            return Undetected.UNREADABLE
 
     # prompt space
 

@@ -233,11 +233,11 @@ def _parts(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
 
 
 def _corrected(parts: Parts) -> float:
-    found = sum(
+    result = sum(
         mean_departure(parts.shown[:, k], parts.n, parts.expected[:, k])
         for k in range(parts.shown.shape[1])
     )
-    return float(min(1.0, parts.weight * found))
+    return float(min(1.0, parts.weight * result))
 
 
 def _single(

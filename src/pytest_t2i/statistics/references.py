@@ -175,7 +175,7 @@ def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: fl
 
 
 def _numbers(counts: Mapping[str, int]) -> checks.Floats:
-    whole = [checks.whole_counts(f"counts[{label!r}]", one) for label, one in counts.items()]
+    whole = [checks.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
     return np.array(whole, dtype=np.float64)
 
 

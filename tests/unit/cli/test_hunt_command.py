@@ -164,9 +164,9 @@ def test_without_hypothesis_the_extra_is_named(model, monkeypatch, capsys):
     [
         (("--axes", ","), "expected names separated by commas, got ','"),
         (("--beyond", "1"), "expected a number above 0 and below 1"),
-        (("--images", "many"), "expected a whole number of at least 1"),
+        (("--images", "many"), "expected a whole number, got 'many'"),
         (("--confidence", "2"), "expected a level above 0.5 and below 1"),
-        (("--words", "0"), "expected a whole number of at least 1"),
+        (("--words", "0"), "expected at least 1, got 0"),
     ],
 )
 def test_mistyped_arguments(arguments, problem, capsys):

@@ -75,7 +75,7 @@ def test_a_run_that_made_nothing_has_no_seconds_per_image(tmp_path, capsys):
         (("--power", "1"), "expected a number above 0 and below 1"),
         (("--budget", "much"), "expected a number, got 'much'"),
         (("--seconds-per-image", "0"), "expected a number above 0"),
-        (("--prompts", "0"), "expected a whole number of at least 1"),
+        (("--prompts", "0"), "expected at least 1, got 0"),
     ],
 )
 def test_mistyped_arguments(arguments, problem, capsys):

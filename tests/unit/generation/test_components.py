@@ -12,7 +12,7 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameEr
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.settings import Settings
 
 
 class Loaded:

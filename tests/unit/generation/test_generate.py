@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import fakes
 import numpy as np
 import pytest
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import fakes
-
-from pytest_t2i.data import Attribute, Generated, GenerationSettings, Prompt, Undetected
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Attribute,
+    Generated,
+    GenerationSettings,
+    Prompt,
+    Undetected,
+)
 from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import (
-    FINAL_LATENT,
-    TEXT_EMBEDDING,
-    DetectorRef,
-    Need,
-    Plan,
-    seeds_of,
-)
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.progress import Silent
+from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.options import Settings
+from pytest_t2i.settings import Settings
 
 COLOUR = DetectorRef("colour")
 NURSE, PILOT = Prompt("a nurse", "profession", "nurse"), Prompt("a pilot", "profession", "pilot")

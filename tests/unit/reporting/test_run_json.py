@@ -9,16 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.runs import record as records
+from pytest_t2i.verdicts.check import Check
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
 PARTS = {
     "The run": records.RunRecord,
     "Interval": Interval,
     "Bounds": Bounds,
-    "checks": records.Check,
+    "Detection": Detection,
+    "checks": Check,
     "model_scores": records.ModelScore,
     "prompts": records.PromptRecord,
     "stereotypes": records.StereotypeRecord,
@@ -52,9 +54,8 @@ def test_every_key_is_documented_and_nothing_else(section):
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
     counts = {field.name for field in fields(records.Counts)}
-    assert {
-        one for one in (*Outcome, *Undetected, *work, *counts) if f"`{one}`" not in DOCUMENT
-    } == set()
+    words = {*Outcome, *Undetected, *work, *counts}
+    assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT
 
 

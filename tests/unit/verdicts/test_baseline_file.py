@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from pytest_t2i.data import Prompt
+from pytest_t2i.data import Prompt, Undetected
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.verdicts.baseline_file import (
+    SCHEMA,
     Baseline,
     RecordedPrompt,
     check_comparable,
@@ -18,10 +21,21 @@ CONDITIONS = {"detector": "clip", "detector_fingerprint": "f", "generation": {"s
 NURSE = Prompt("a nurse", "profession", "nurse")
 
 
+NURSE_AS_PLAIN = {"id": "profession-nurse", "seeds": [3, 4], "labels": ["male", "female"]}
+
+
+def whole(**changed):
+    """The text of a baseline file, with something else in it."""
+    plain = {
+        "schema": SCHEMA, "created": "now", "model": "m", "model_fingerprint": "mf", "seed": 0,
+        "images": 2, "conditions": {}, "environment": {}, "prompts": {"a nurse": NURSE_AS_PLAIN},
+    }  # fmt: skip
+    return json.dumps(plain | changed)
+
+
 def baseline():
-    recorded = RecordedPrompt(
-        "profession-nurse", (3, 4, 5), ("male", "female", "undetected:no_face")
-    )
+    said = ("male", "female", Undetected.NO_FACE)
+    recorded = RecordedPrompt("profession-nurse", (3, 4, 5), said)
     return Baseline("m", "mf", CONDITIONS, {"torch": "2"}, {"a nurse": recorded}, "now", 0, 3)
 
 
@@ -60,8 +74,16 @@ def test_a_prompt_without_a_record_is_refused_even_when_forced():
     ("text", "problem"),
     [
         ("{", "line 1 column 2"),
-        ("[]", "found 'list'"),
-        ('{"schema": "pytest-t2i/baseline/1"}', "absent or malformed: 'prompts'"),
+        ("[]", "expected schema 'pytest-t2i/baseline/1', got 'list'"),
+        ("{}", "expected schema 'pytest-t2i/baseline/1', got None"),
+        ('{"schema": "pytest-t2i/baseline/1"}', "no key 'model'"),
+        (whole(seed="one"), "expected a whole number, got seed='one'"),
+        (whole(prompts={"a nurse": 3}), "prompt 'a nurse'.*expected a table, got 3"),
+        (whole(prompts={"a nurse": NURSE_AS_PLAIN | {"seeds": [1]}}), "label for each of 1 seeds"),
+        (
+            whole(prompts={"a nurse": NURSE_AS_PLAIN | {"labels": ["male", "undetected:away"]}}),
+            "expected undetected:REASON with one of no_person,.* got 'undetected:away'",
+        ),
     ],
 )
 def test_bad_baselines(tmp_path, text, problem):

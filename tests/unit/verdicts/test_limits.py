@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.data import Evidence, Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.metrics import INFO
-from pytest_t2i.verdicts.limits import Bench, active, limit, nearest_limits_file, read_limits
-from pytest_t2i.verdicts.measurement import Family, Measurement
+from pytest_t2i.verdicts.context import JudgingContext, running
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.limits import LimitFiles, limit, nearest_limits_file, read_limits
+from pytest_t2i.verdicts.measurement import Measurement
+
+REPOSITORY = Path(__file__).parents[3]
 
 
 def test_numbers_tables_and_nested_names(tmp_path):
@@ -42,10 +48,9 @@ def test_bad_limits(tmp_path, text, problem):
 
 
 def test_the_suites_limits_are_valid_and_reasoned():
-    from pathlib import Path
-
-    found = read_limits(Path(__file__).parents[2] / "suites" / "limits.toml")
-    assert all(one.reason for one in found.values())
+    limits = read_limits(REPOSITORY / "suites" / "limits.toml")
+    assert limits
+    assert all(known.reason for known in limits.values())
 
 
 def test_the_nearest_file_holds(tmp_path):
@@ -58,20 +63,28 @@ def test_the_nearest_file_holds(tmp_path):
     assert nearest_limits_file(inner / "test_a.py", inner) == inner / "limits.toml"
 
 
+def test_a_file_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "limits.toml").write_text("model_bias_score = 0.2\n")
+    reads = []
+    read = read_limits
+    monkeypatch.setattr(
+        "pytest_t2i.verdicts.limits.read_limits", lambda path: reads.append(path) or read(path)
+    )
+    files = LimitFiles(tmp_path)
+    for name in ("test_a.py", "test_b.py"):
+        assert files.look_up("model_bias_score", tmp_path / name).bound == 0.2
+    assert reads == [tmp_path / "limits.toml"]
+
+
 @pytest.fixture
 def checks():
     recorded = []
-    bench = Bench(
-        "test",
-        {"model_bias_score": Limit("model_bias_score", 0.3)},
-        None,
-        "pass",
-        0.95,
-        recorded.append,
+    limits = {"model_bias_score": Limit("model_bias_score", 0.3)}
+    token = running.set(
+        JudgingContext("test", limits, None, ("pass", "status"), 0.95, recorded.append)
     )
-    token = active.set(bench)
     yield recorded
-    active.reset(token)
+    running.reset(token)
 
 
 def measure(low, estimate, high, **more):
@@ -102,13 +115,14 @@ def test_no_evidence_is_inconclusive_and_said(checks):
 
 
 def test_a_family_shares_one_error_level(checks):
-    one = Interval(0.9, 0.5, 1.0, 0.95, "test", 10)
+    interval = Interval(0.9, 0.2, 1.0, 0.95, "test", 10)
 
     def among(count):
-        return lambda bound: Family((one,) * count, (0.03,) + (0.9,) * (count - 1), 0)
+        evidence = [Evidence(0.03 * count, 1.0)] + [Evidence(0.9, 1.0)] * (count - 1)
+        return Family((interval,) * count, lambda bound, level: evidence)
 
-    alone = measure(0.5, 0.9, 1.0, family=among(1))
-    crowd = measure(0.5, 0.9, 1.0, family=among(10))
+    alone = measure(0.2, 0.9, 1.0, family=among(1))
+    crowd = measure(0.2, 0.9, 1.0, family=among(10))
     assert not alone <= limit("model_bias_score")
     assert crowd <= limit("model_bias_score")
     assert [check.outcome for check in checks] == [Outcome.FAIL, Outcome.INCONCLUSIVE]
