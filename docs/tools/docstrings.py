@@ -7,8 +7,10 @@ from typing import Any
 
 import griffe
 
-EXAMPLE = re.compile(r"(?:^>>> .*\n(?:^(?!\s*$).*\n?)*)(?:\s*^>>> .*\n(?:^(?!\s*$).*\n?)*)*", re.MULTILINE)
+EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
+"""From a prompt to the next empty line."""
 FORMULA = re.compile(r"^\.\. math::\s*(.*(?:\n[^\S\n]+.*)*)", re.MULTILINE)
+ROLE = re.compile(r":(?:class|func|mod|attr):`~?([^`]+)`")
 
 
 class Docstrings(griffe.Extension):
@@ -21,14 +23,15 @@ class Docstrings(griffe.Extension):
 
 
 def as_markdown(text: str) -> str:
-    """A docstring with its examples and formulas fenced.
+    r"""A docstring with its examples and formulas fenced.
 
-    >>> print(as_markdown("Sum.\\n\\n.. math:: a + b"))
+    >>> print(as_markdown("Sum.\n\n.. math:: a + b"))
     Sum.
     <BLANKLINE>
     ```text
     a + b
     ```
     """
+    text = ROLE.sub(r"`\1`", text)
     text = FORMULA.sub(lambda m: f"```text\n{' '.join(m.group(1).split())}\n```", text)
-    return EXAMPLE.sub(lambda m: f"```pycon\n{m.group().rstrip()}\n```\n", text)
+    return EXAMPLE.sub(lambda m: f"```pycon\n{m.group()}\n```", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -125,8 +126,7 @@ def _layout() -> ModuleType:
     folder = REPOSITORY / "tests" / "layout"
     sys.path.insert(0, str(folder))
     try:
-        # Both names of the file: it moves with the tests.
-        return __import__("source" if (folder / "source.py").is_file() else "imports")
+        return import_module("source")
     finally:
         sys.path.remove(str(folder))
 
