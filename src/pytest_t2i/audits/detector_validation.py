@@ -16,11 +16,12 @@ from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedTrial
-from pytest_t2i.verdicts.measurement import Change, Measurement
+from pytest_t2i.verdicts.measurement import Change, Measurement, unchanged
 
 MALE, FEMALE = CLEAR
 MARGINS = {"accuracy": 0.02, "filter_recall": 0.02, "filter_rate": 0.05, "filter_precision": 0.02}
 """Losses that are tolerated unless the limits file says otherwise."""
+SAME = "identical: the same detector says the same of the same images as recorded"
 NAMED = 8
 """Images named that a detector lost since the baseline."""
 WORST = 5
@@ -277,6 +278,8 @@ class Trial:
         gained = sum(now[file] and not before[file] for file in both)
         tolerated = MARGINS[metric] if margin is None else margin
         limit = Limit(metric, tolerated, "largest worsening tolerated against the baseline")
+        if recorded.detector_fingerprint == self.fingerprint and words == self.said:
+            return unchanged(limit, len(both), SAME)
         change = None
         if both:
             at = statistics.one_sided(level)
