@@ -1,6 +1,12 @@
 """Pure functions: array-likes in, numbers out. No torch, no I/O, no pytest.
 
 ``INFO`` holds for every metric its bounds, which direction is worse, and its source.
+
+>>> from pytest_t2i import metrics
+>>> metrics.prompt_bias_score(male=15, female=5)
+0.5
+>>> metrics.INFO["prompt_bias_score"].worse
+'away_from_zero'
 """
 
 from __future__ import annotations

@@ -12,7 +12,11 @@ from pytest_t2i.metrics import checks
 
 
 class FilterScores(NamedTuple):
-    """How well a detector tells clear images from low-quality ones; None where it is 0/0."""
+    """How well a detector tells clear images from low-quality ones; None where it is 0/0.
+
+    >>> filter_scores(kept=[True, True, False], clear=[True, False, False]).precision
+    0.5
+    """
 
     precision: float | None
     """Share of clear images among those kept."""
@@ -25,7 +29,11 @@ class FilterScores(NamedTuple):
 
 
 class ClassificationScores(NamedTuple):
-    """How often a detector gives the right label."""
+    """How often a detector gives the right label.
+
+    >>> classification_scores(["male", "male"], ["male", "female"]).overall
+    0.5
+    """
 
     by_label: Mapping[str, float]
     """Per actual label: share of its images that were given that label."""

@@ -97,7 +97,14 @@ def _triplets(axis: Axis) -> tuple[Triplet, ...]:
 
 
 class Axes:
-    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files."""
+    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files.
+
+    >>> from pytest_t2i import axes
+    >>> [axis.name for axis in axes]
+    ['profession', 'personality', 'activity', 'object', 'place', 'nationality']
+    >>> axes["place"].concepts[0]
+    'bus station'
+    """
 
     def __init__(self, members: Iterable[Axis] = ()) -> None:
         self._members = {axis.name: axis for axis in members}
@@ -133,7 +140,15 @@ def builtin_axes() -> Axes:
 
 
 def read_axes(path: Path) -> list[Axis]:
-    """Axes of one TOML file; FileFormatError says what is wrong and where."""
+    """Axes of one TOML file; FileFormatError says what is wrong and where.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "hobbies.toml")
+    ...     _ = file.write_text('hobby = {template = "a {word} player", concepts = ["chess"]}')
+    ...     read_axes(file)[0].prompts()[0].text
+    'a chess player'
+    """
     tables = read_toml(path)
     return [_axis(path, name, table) for name, table in tables.items()]
 

@@ -117,7 +117,13 @@ class Intersection:
 
 
 def intersection(*axes: Axis) -> Intersection:
-    """Axes crossed with each other, for ``@pytest.mark.t2i(...)``; see Intersection."""
+    """Axes crossed with each other, for ``@pytest.mark.t2i(...)``; see Intersection.
+
+    >>> from pytest_t2i import axes
+    >>> crossed = intersection(axes.nationality.only("Indian"), axes.place.only("museum"))
+    >>> crossed.prompts()[0].text
+    'a photo of one real Indian person at the museum'
+    """
     return Intersection(axes)
 
 

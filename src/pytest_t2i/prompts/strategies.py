@@ -2,6 +2,11 @@
 
 For ``@given`` in a suite, and what ``t2i hunt`` searches with. They shrink to the fewest words, and
 to words that stand earlier in their axis.
+
+>>> from hypothesis import find
+>>> from pytest_t2i import axes, strategies
+>>> find(strategies.prompts(axes.place), lambda prompt: "museum" in prompt.text).id
+'place-museum'
 """
 
 from __future__ import annotations

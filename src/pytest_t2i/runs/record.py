@@ -242,7 +242,12 @@ class TrialRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One recorded execution."""
+    """One recorded execution.
+
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> run.title, run.outcome.value
+    ('fairness of mine', 'INCONCLUSIVE')
+    """
 
     created: str
     """UTC, ISO 8601."""
@@ -328,5 +333,13 @@ def read_run(path: Path) -> RunRecord:
     """A run.json as the record it was written from.
 
     Raises FileFormatError that says what is wrong and where.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "run.json")
+    ...     _ = file.write_text(run.to_json())
+    ...     read_run(file).outcome.value
+    'INCONCLUSIVE'
     """
     return convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)

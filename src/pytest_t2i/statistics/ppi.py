@@ -75,7 +75,13 @@ def ppi_mean(
 
 @dataclass(frozen=True, slots=True)
 class CorrectedScores:
-    """What people would say of all images of a run, as far as their labels tell."""
+    """What people would say of all images of a run, as far as their labels tell.
+
+    >>> nan = float("nan")
+    >>> scores = corrected_scores([[1, 1, 1, -1]] * 2, [[1, 1, -1, nan]] * 2, 0.95)
+    >>> scores.labels, len(scores.prompts)
+    (6, 2)
+    """
 
     prompts: tuple[Interval, ...]
     """Prompt bias score per prompt, in the order given."""
