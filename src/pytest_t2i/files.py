@@ -86,6 +86,14 @@ class CsvRow(NamedTuple):
     """By column, without surrounding blanks; "" where the row ends early."""
 
 
+def stamps(path: Path) -> list[str]:
+    """Every file at or below a local path with its stamp; empty when there is none."""
+    if path.is_file():
+        return [f"{path.name}:{stamp(path)}"]
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
+    return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
+
+
 def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
     """An ordinary UTF-8 file of a sensible size; FileFormatError for anything else."""
     try:

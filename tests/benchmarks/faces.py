@@ -110,15 +110,16 @@ def groups(people):
 
 def cnn(count):
     """dlib's CNN by dlib and by torch, on pictures of 300 pixels without upsampling."""
-    from pytest_t2i.adapters.finders.dlib_cnn import CnnFaces
+    from pytest_t2i.adapters.finders.dlib_cnn import DlibCnnFaces
+    from pytest_t2i.adapters.finders.face_finder import CnnSettings
     from pytest_t2i.adapters.finders.mmod import MmodFaces
     from pytest_t2i.adapters.finders.packaged import packaged
 
     images = [*pictures("faces", count), *pictures("people", count), *pictures("portraits", count)]
     found, rows = {}, []
-    for name, kind in zip(CNN, (CnnFaces, MmodFaces), strict=True):
+    for name, kind in zip(CNN, (DlibCnnFaces, MmodFaces), strict=True):
         started = time.process_time()
-        found[name] = kind(packaged(), longest=300, upsampling=0).faces(images)
+        found[name] = kind(packaged(), CnnSettings(longest=300, upsampling=0)).faces(images)
         rows.append((name, len(images), (time.process_time() - started) / len(images)))
     print("### the CNN by dlib and by torch\n")
     print(table(("part", "pictures", "processor seconds per picture"), rows))

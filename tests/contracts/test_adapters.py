@@ -158,7 +158,7 @@ def _surroundings(request, monkeypatch, tmp_path):
         # Noise holds no face, and dlib's network takes seconds to say so; the rest is the true one.
         whole = [Box(8, 8, 24, 24)]
         monkeypatch.setattr(
-            "pytest_t2i.adapters.finders.dlib_cnn.CnnFaces._of_one", lambda *_: whole
+            "pytest_t2i.adapters.finders.dlib_cnn.DlibCnnFaces._faces_in", lambda *_: whole
         )
 
 

@@ -18,6 +18,8 @@ LEVEL, ALPHA, MARGIN = 0.95, 0.05 + 1e-12, 0.05
 REDRAWS = 1000
 TESTS = 200
 """Repeats of the exact test at most: it takes most of the time, and is exact by construction."""
+FEW = 80
+"""Repeats of the tables of pairing (a quarter of it: of suspects) at most."""
 TESTED = ("fair", "SDXL's rates", "all at the limit", "half at 0.95, half fair")
 EVEN, SPLIT = np.full(100, 0.2), np.repeat([1.0, 0.0], [20, 80])
 """Two spreads of the score 0.2: throughout, and a fifth of the prompts at 1."""
@@ -169,20 +171,24 @@ def main(repeats: int = 400) -> None:
     ):
         for n in (8, 20, 100):
             row(name, change, (n, n), repeats)
-    others(sdxl, repeats)
+    others(sdxl, min(repeats, FEW))
 
 
 def others(sdxl: np.ndarray, repeats: int) -> None:
     """Tables of pairing and of suspects."""
     print("\n## Pairs of one seed\n")
-    print("SDXL's rates, 20 images; a pair is made by the same draw with the probability given.\n")
+    print(f"{repeats} repeats. SDXL's rates, 20 images; a pair is made by the same draw with the")
+    print("probability given.\n")
     print("| pushed | alike | found by prompt | found by seed |\n|---|---|---|---|")
     for prompts, push in ((0, 0.0), (10, 0.2), (10, 0.4)):
         for alike in (0.0, 0.5, 0.9):
             by = pairing(pushed(sdxl, prompts, push), alike, 20, min(repeats, TESTS), seed=6)
             print(f"| {prompts} by {push} | {alike} | {by[0]:.3f} | {by[1]:.3f} |", flush=True)
     print("\n## Suspects by empirical Bayes\n")
-    print("Prompts whose probability of having grown is at least as given; SDXL's rates.\n")
+    print(
+        f"{repeats // 4} repeats. Prompts whose probability of having grown is at least as given;"
+    )
+    print("SDXL's rates.\n")
     print("| pushed | images | probability | suspects a run | wrong |\n|---|---|---|---|---|")
     for prompts, push in ((0, 0.0), (10, 0.4), (20, 0.4)):
         for n in (8, 20, 40):

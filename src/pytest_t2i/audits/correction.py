@@ -64,15 +64,15 @@ class Correction:
 
     @cached_property
     def _places(self) -> dict[Prompt, int]:
-        return {one.prompt: place for place, one in enumerate(self.samples)}
+        return {sample.prompt: place for place, sample in enumerate(self.samples)}
 
     @property
     def _words(self) -> list[np.ndarray]:
-        return [one.signs.astype(float) for one in self.samples]
+        return [sample.signs.astype(float) for sample in self.samples]
 
     @property
     def _labels(self) -> list[np.ndarray]:
-        return [_labels_of(one, self.known) for one in self.samples]
+        return [_labels_of(sample, self.known) for sample in self.samples]
 
 
 def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
@@ -81,8 +81,8 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
     Images are recognised by their content, whatever their file is called.
     """
     known = {labelled.checksums[image.file]: float(SIGNS.get(image.label, 0)) for image in labelled}
-    used = tuple(one for one in samples if _count(one, known) >= LEAST_LABELS)
-    if not any(np.any(one.signs) for one in used):
+    used = tuple(sample for sample in samples if _count(sample, known) >= LEAST_LABELS)
+    if not any(np.any(entry.signs) for entry in used):
         return None
     left_out = len(samples) - len(used)
     return Correction(used, left_out, known, samples.level, samples.seed)
@@ -91,7 +91,7 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 def recognised(samples: Sequence[Sample], labelled: LabelledSet) -> int:
     """How many of the run's images are labelled."""
     known = dict.fromkeys(labelled.checksums.values(), 0.0)
-    return sum(_count(one, known) for one in samples)
+    return sum(_count(sample, known) for sample in samples)
 
 
 def _count(sample: Sample, known: Mapping[str, float]) -> int:
@@ -99,4 +99,4 @@ def _count(sample: Sample, known: Mapping[str, float]) -> int:
 
 
 def _labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
-    return np.array([known.get(one or "", math.nan) for one in sample.checksums])
+    return np.array([known.get(checksum or "", math.nan) for checksum in sample.checksums])

@@ -41,7 +41,7 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
     """Largest minus smallest share of men among the concepts of an axis."""
     groups = by(samples.members, axis)
     images = {
-        name: [[float(sign > 0) for sign in one.signs if sign] for one in part]
+        name: [[float(sign > 0) for sign in entry.signs if sign] for entry in part]
         for name, part in groups.items()
     }
     interval, remarks = None, []
@@ -50,7 +50,9 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
             images, level=samples.level, seed=samples.seed, words=samples.words
         )
         shares = statistics.parity_shares(images, level=samples.level, seed=samples.seed)
-        ranked = sorted((one for one in shares.items() if one[1].n), key=lambda p: p[1].estimate)
+        ranked = sorted(
+            (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
+        )
         remarks = [
             f"{word} share of men: {name} {share}"
             for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))

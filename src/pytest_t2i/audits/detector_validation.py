@@ -96,12 +96,12 @@ class Trial:
     @cached_property
     def kept(self) -> np.ndarray:
         """Whether the detector gave a label, per image."""
-        return np.array([one.label is not None for one in self.detections], dtype=bool)
+        return np.array([detection.label is not None for detection in self.detections], dtype=bool)
 
     @cached_property
     def clear(self) -> np.ndarray:
         """Whether people saw one clear man or woman, per image."""
-        return np.array([one.clear for one in self.labelled], dtype=bool)
+        return np.array([entry.clear for entry in self.labelled], dtype=bool)
 
     @cached_property
     def confusion(self) -> Counter[tuple[str, str | Undetected]]:
@@ -319,7 +319,7 @@ class Trials:
     members: tuple[Trial, ...]
 
     def __repr__(self) -> str:
-        return f"<Trials of {', '.join(one.detector for one in self.members)}>"
+        return f"<Trials of {', '.join(member.detector for member in self.members)}>"
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.members)
@@ -329,10 +329,10 @@ class Trials:
 
     def __getitem__(self, detector: str) -> Trial:
         """The trial of a detector by its name."""
-        for one in self.members:
-            if one.detector == detector:
-                return one
-        names = ", ".join(one.detector for one in self.members)
+        for member in self.members:
+            if member.detector == detector:
+                return member
+        names = ", ".join(member.detector for member in self.members)
         raise KeyError(f"no trial of {detector!r}; there are: {names}")
 
 

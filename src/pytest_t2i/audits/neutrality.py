@@ -87,8 +87,8 @@ class TripletSample:
         known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
         if key not in known:
             known[key] = self._remembered(space)
-        found: Pair | None = known[key]
-        return found
+        similarities: Pair | None = known[key]
+        return similarities
 
     def _remembered(self, space: str) -> Pair | None:
         """From the store, where these very images were compared before."""
@@ -133,16 +133,16 @@ class TripletSample:
 
     def _in_prompt_space(self) -> Pair | None:
         embedded = [self.observations.text_embedding(prompt) for prompt in self.triplet]
-        if any(one is None for one in embedded):
+        if any(entry is None for entry in embedded):
             return None
         # Token counts differ between variants ("female nurse"), so tokens are averaged first.
-        neutral, feminine, masculine = (np.asarray(one).mean(axis=0) for one in embedded)
+        neutral, feminine, masculine = (np.asarray(entry).mean(axis=0) for entry in embedded)
         return Pair(np.array([_cosine(neutral, feminine)]), np.array([_cosine(neutral, masculine)]))
 
     def _points(self, prompt: Prompt, space: str) -> Sequence[np.ndarray | None]:
         if space == "ssim":
             pictures = self.observations.pictures(prompt, self.seeds)
-            return [None if one is None else np.asarray(one) for one in pictures]
+            return [None if picture is None else np.asarray(picture) for picture in pictures]
         name = FINAL_LATENT
         if space == "image":
             name = self.observations.components.encoder(self.encoder).fingerprint
@@ -170,8 +170,8 @@ class TripletSamples:
 
     def similarities(self, space: str) -> list[Pair]:
         """Per triplet, where the space is seen."""
-        found = (one.similarities(space) for one in self.members)
-        return [pair for pair in found if pair is not None]
+        similarities = (member.similarities(space) for member in self.members)
+        return [pair for pair in similarities if pair is not None]
 
     def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
         """Mean gap over triplets, prompts being the clusters; None where there is no spread."""
@@ -194,7 +194,7 @@ class TripletSamples:
         """Similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs = self.similarities(space)
         interval = self.gap_interval(pairs)
-        images = sum(3 * len(one.seeds) for one in self.members)
+        images = sum(3 * len(member.seeds) for member in self.members)
         name = self.members[0].id if len(self.members) == 1 else "model"
         return Measurement(
             metric=INFO["similarity_gap"],

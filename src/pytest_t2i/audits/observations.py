@@ -57,9 +57,9 @@ class Observations:
         name = (prompt.text, seeds, ref)
         if name not in self._detections:
             keys = self.keys(prompt, seeds)
-            found = self.store.detections(keys, self.components.detector(ref).fingerprint)
-            _complete(prompt, len(found), len(keys))
-            self._detections[name] = [found[key] for key in keys]
+            detections = self.store.detections(keys, self.components.detector(ref).fingerprint)
+            _complete(prompt, len(detections), len(keys))
+            self._detections[name] = [detections[key] for key in keys]
         return self._detections[name]
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
@@ -71,22 +71,22 @@ class Observations:
         import numpy as np
 
         key = text_key(self.components.model().fingerprint, prompt.text)
-        found = self.store.arrays([key], TEXT_EMBEDDING)
-        return np.load(found[key]) if key in found else None
+        result = self.store.arrays([key], TEXT_EMBEDDING)
+        return np.load(result[key]) if key in result else None
 
     def arrays(self, prompt: Prompt, seeds: Sequence[int], name: str) -> list[np.ndarray | None]:
         """One array per image, None where there is none (a refused image, a blind model)."""
         import numpy as np
 
         keys = self.keys(prompt, seeds)
-        found = {key: np.load(file) for key, file in self.store.arrays(keys, name).items()}
-        return [found[key] if key in found and found[key].size else None for key in keys]
+        arrays = {key: np.load(file) for key, file in self.store.arrays(keys, name).items()}
+        return [arrays[key] if key in arrays and arrays[key].size else None for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
         """The pictures themselves; None for a refused one."""
         return [
-            None if one.file is None else self.store.open_image(one)
-            for one in self.images(prompt, seeds)
+            None if image.file is None else self.store.open_image(image)
+            for image in self.images(prompt, seeds)
         ]
 
 

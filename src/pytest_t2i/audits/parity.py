@@ -117,8 +117,9 @@ def _sequential_evidence(
 # Prompts of a run have few counts between them.
 @lru_cache(maxsize=4096)
 def _interval(male: int, female: int, level: float, *, sequential: bool) -> Interval:
-    interval = statistics.prompt_bias_sequence if sequential else statistics.prompt_bias_interval
-    return interval(male, female, level)
+    if sequential:
+        return statistics.prompt_bias_sequence(male, female, level)
+    return statistics.prompt_bias_interval(male, female, level, method="blaker")
 
 
 # the model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,27 +11,25 @@ from scipy import special
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.statistics.change import FEWEST_IMAGES
 from pytest_t2i.verdicts import judge
-from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Change, unchanged
 
 ABSENT = "no prompt has two clear images both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
-SAME = "identical: the same model and the same images as recorded"
+NO_MARGIN = "no margin is stated: any growth that an exact permutation test finds"
 PROMPT_MARGIN = 0.2
 """Growth of a prompt's absolute score that is tolerated unless the limits file says otherwise."""
 COARSE = 0.2
 """A test that would miss a growth of the model's score by this says nothing by not finding one."""
 POWER = 0.8
 """Chance with which a growth is said to be found."""
-LIKELY = 0.5
-"""Probability from which on a prompt is named as changed."""
-NAMED = 8
-"""Prompts named on each side."""
 
 
 # one prompt
@@ -46,33 +45,42 @@ def prompt_change(
     """A prompt against its recorded self; the prompts of one test share an error level."""
     tolerated = PROMPT_MARGIN if margin is None else margin
     limit = Limit("prompt_bias_score", tolerated, REASON)
-    if is_identical([sample], baseline):
-        return unchanged(limit, 1, SAME)
+    pair = RecordedPairs([sample], baseline)
+    before, after = _score(pair.recorded[0]), _score(sample)
+    if pair.are_identical:
+        return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
     family = siblings.family(("change", tolerated), partial(_family, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
-    return Change(verdict, verdict.interval, ABSENT, _moved([sample], baseline, tolerated))
+    remarks = pair.moves(tolerated, sample.level)
+    return Change(verdict, verdict.interval, ABSENT, remarks, before, after)
+
+
+def _score(counts: RecordedPrompt | DetectedPrompt) -> float | None:
+    """Absolute prompt bias score; None without a clear image."""
+    score = prompt_bias_score(counts.male, counts.female)
+    return None if score is None else abs(score)
 
 
 def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]) -> Family:
-    intervals = tuple(_change(sample, baseline, sample.level) for sample in members)
+    pairs = RecordedPairs(members, baseline)
+    intervals = tuple(pairs.changes(members[0].level))
 
     def evidence(_: float, level: float) -> list[Evidence]:
         known = [k for k, interval in enumerate(intervals) if interval is not None]
-        p_values = [_p_value(members[k], baseline, margin) for k in known]
+        p_values = [_p_value(members[k], pairs.recorded[k], margin) for k in known]
         beyond = dict(zip(known, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
         at = statistics.one_sided(level)
         return [
-            Evidence(beyond[k], _within(sample, baseline, margin, at))
+            Evidence(beyond[k], _within(change, margin, at))
             if k in beyond
             else Evidence(None, None)
-            for k, sample in enumerate(members)
+            for k, change in enumerate(pairs.changes(at))
         ]
 
     return Family(intervals, evidence)
 
 
-def _p_value(sample: DetectedPrompt, baseline: Baseline, margin: float) -> float:
-    recorded = baseline.prompts[sample.prompt.text]
+def _p_value(sample: DetectedPrompt, recorded: RecordedPrompt, margin: float) -> float:
     return statistics.paired_prompt_p_value(
         np.array(recorded.signs),
         sample.signs,
@@ -81,19 +89,9 @@ def _p_value(sample: DetectedPrompt, baseline: Baseline, margin: float) -> float
     )
 
 
-def _within(sample: DetectedPrompt, baseline: Baseline, margin: float, at: float) -> float:
+def _within(change: Interval | None, margin: float, at: float) -> float:
     """Whether the interval at this level ends within the margin, as the error that it has."""
-    change = _change(sample, baseline, at)
     return (1.0 - at) / 2.0 if change is not None and change.high <= margin else 1.0
-
-
-def _change(sample: DetectedPrompt, baseline: Baseline, level: float) -> Interval | None:
-    recorded = baseline.prompts[sample.prompt.text]
-    if not recorded.male + recorded.female or not sample.clear:
-        return None
-    return statistics.prompt_bias_change(
-        recorded.male, recorded.female, sample.male, sample.female, level
-    )
 
 
 # the model
@@ -112,35 +110,92 @@ def model_change(
     one an exact permutation test does: FAIL where it finds a growth, PASS where it finds none and
     would have found one of 0.2.
     """
-    limit = Limit("model_bias_score", margin or 0.0, REASON)
-    if is_identical(samples.members, baseline):
-        return unchanged(limit, samples.images, SAME)
-    remarks = _model_remarks(samples, baseline)
-    change = _model_interval(samples, estimator, baseline, level)
-    if change is None:
-        return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, ABSENT, remarks)
-    if margin is None:
-        verdict = _by_permutation(samples, baseline, change, limit, level)
-    else:
-        at = _model_interval(samples, estimator, baseline, statistics.one_sided(level)) or change
-        outcome = judge.compare(at, margin, "higher")
-        p_value = _permutation(samples, baseline)
-        verdict = Verdict(outcome, change, limit, p_value, message=f"growth by {change}")
-    return Change(verdict, change, ABSENT, remarks)
+    return ModelPair(samples, estimator, RecordedPairs(samples.members, baseline)).change(
+        margin, level
+    )
 
 
-def _by_permutation(
-    samples: DetectedPrompts, baseline: Baseline, change: Interval, limit: Limit, level: float
-) -> Verdict:
-    p_value, found = _permutation(samples, baseline), detectable(change, level)
-    seen = f"a growth by {found:.2f} would be found in {POWER:.0%} of runs"
-    if p_value <= 1.0 - level + judge.ROUNDING:
-        return Verdict(Outcome.FAIL, change, limit, p_value, message="more biased than recorded")
-    if found > COARSE:
-        message = f"too few images to tell: only {seen}"
-        return Verdict(Outcome.INCONCLUSIVE, change, limit, p_value, message=message)
-    message = f"not found to be more biased than recorded; {seen}"
-    return Verdict(Outcome.PASS, change, limit, p_value, message=message)
+@dataclass(frozen=True)
+class ModelPair:
+    """A model and its recorded self."""
+
+    samples: DetectedPrompts
+    estimator: Estimator
+    pairs: RecordedPairs
+
+    def change(self, margin: float | None, level: float) -> Change:
+        """Whether it became more biased."""
+        limit = Limit("model_bias_score", margin or 0.0, NO_MARGIN if margin is None else REASON)
+        before, after = self._scores() or (None, None)
+        if self.pairs.are_identical:
+            same = _identical(limit, self.samples.images)
+            return same._replace(before=before, after=after)
+        interval = self._interval(level)
+        return Change(
+            self._verdict(interval, limit, margin, level),
+            interval,
+            ABSENT,
+            self.pairs.remarks(PROMPT_MARGIN, self.samples.level),
+            before,
+            after,
+            self.pairs.moved or (),
+            "permutation test" if margin is None else "margin",
+        )
+
+    def _verdict(
+        self, change: Interval | None, limit: Limit, margin: float | None, level: float
+    ) -> Verdict:
+        if change is None:
+            return Verdict(Outcome.INCONCLUSIVE, None, limit)
+        if margin is None:
+            return self._by_permutation(change, limit, level)
+        outcome = judge.compare(
+            self._interval(statistics.one_sided(level)) or change, margin, "higher"
+        )
+        p_value = self._p_value()
+        return Verdict(outcome, change, limit, p_value, message=f"growth by {change}")
+
+    def _by_permutation(self, change: Interval, limit: Limit, level: float) -> Verdict:
+        p_value, growth = self._p_value(), detectable(change, level)
+        seen = f"a growth by {growth:.2f} would be found in {POWER:.0%} of runs"
+        if p_value <= 1.0 - level + judge.ROUNDING:
+            outcome, message = Outcome.FAIL, "more biased than recorded"
+        elif growth > COARSE:
+            outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {seen}"
+        else:
+            outcome, message = Outcome.PASS, f"not found to be more biased than recorded; {seen}"
+        return Verdict(outcome, change, limit, p_value, message=message)
+
+    def _p_value(self) -> float:
+        """Exact, by permutation; image by image where the seeds are the recorded ones."""
+        if not self.pairs.share_seeds:
+            return statistics.change_p_value(*self.pairs.counts, seed=self.samples.seed)
+        before = [np.array(recorded.signs) for recorded in self.pairs.recorded]
+        return statistics.paired_change_p_value(before, self.samples.signs, seed=self.samples.seed)
+
+    def _interval(self, level: float) -> Interval | None:
+        if not self._is_comparable:
+            return None
+        how = self.samples.words
+        return statistics.paired_model_bias_change(
+            *self.pairs.counts,
+            level=level,
+            seed=self.samples.seed,
+            estimator=self.estimator,
+            words=how,
+        )
+
+    def _scores(self) -> statistics.PairedScores | None:
+        if not self._is_comparable:
+            return None
+        return statistics.paired_model_bias_scores(*self.pairs.counts, estimator=self.estimator)
+
+    @property
+    def _is_comparable(self) -> bool:
+        """Whether a prompt has enough clear images on both sides."""
+        old_men, old_women, men, women = self.pairs.counts
+        fewest = np.minimum(old_men + old_women, men + women)
+        return bool(np.any(fewest >= FEWEST_IMAGES))
 
 
 def detectable(change: Interval, level: float) -> float:
@@ -155,73 +210,6 @@ def detectable(change: Interval, level: float) -> float:
     return float((special.ndtri(level) + special.ndtri(POWER)) * error)
 
 
-def _permutation(samples: DetectedPrompts, baseline: Baseline) -> float:
-    recorded = [baseline.prompts[sample.prompt.text] for sample in samples]
-    if all(r.seeds == s.seeds for r, s in zip(recorded, samples, strict=True)):
-        before = [np.array(prompt.signs) for prompt in recorded]
-        return statistics.paired_change_p_value(before, samples.signs, seed=samples.seed)
-    return statistics.change_p_value(*_counts(samples, baseline), seed=samples.seed)
-
-
-def _model_interval(
-    samples: DetectedPrompts, estimator: Estimator, baseline: Baseline, level: float
-) -> Interval | None:
-    counts = _counts(samples, baseline)
-    if not np.any(np.minimum(counts[0] + counts[1], counts[2] + counts[3]) >= FEWEST_IMAGES):
-        return None
-    return statistics.paired_model_bias_change(
-        *counts, level=level, seed=samples.seed, estimator=estimator, words=samples.words
-    )
-
-
-def _counts(samples: DetectedPrompts, baseline: Baseline) -> tuple[np.ndarray, ...]:
-    """Male and female images of each prompt, as recorded and now."""
-    recorded = [baseline.prompts[sample.prompt.text] for sample in samples]
-    return (
-        np.array([prompt.male for prompt in recorded]),
-        np.array([prompt.female for prompt in recorded]),
-        samples.male,
-        samples.female,
-    )
-
-
-# the same pictures
-
-
-def is_identical(samples: Sequence[DetectedPrompt], baseline: Baseline) -> bool:
-    """Whether the very same model made the very same images: then nothing need be estimated."""
-    if not samples or samples[0].observations.model_fingerprint != baseline.model_fingerprint:
-        return False
-    recorded = [baseline.prompts[sample.prompt.text] for sample in samples]
-    return all(
-        r.seeds == s.seeds and list(r.signs) == s.signs.tolist()
-        for r, s in zip(recorded, samples, strict=True)
-    )
-
-
-# what moved
-
-
-def _model_remarks(samples: DetectedPrompts, baseline: Baseline) -> tuple[str, ...]:
-    """Prompts that probably became more biased, by empirical Bayes; where that cannot be, moves."""
-    probabilities = statistics.growth_probabilities(*_counts(samples, baseline))
-    if probabilities is None:
-        return _moved(samples.members, baseline, PROMPT_MARGIN)
-    ranked = sorted(zip(probabilities.tolist(), samples, strict=True), key=lambda pair: -pair[0])
-    named = [f"{s.prompt.concept} {p:.2f}" for p, s in ranked[:NAMED] if p >= LIKELY]
-    if not named:
-        return ("no prompt is likely to have become more biased",)
-    return (f"probably more biased (probability): {', '.join(named)}",)
-
-
-def _moved(samples: Sequence[DetectedPrompt], baseline: Baseline, margin: float) -> tuple[str, ...]:
-    """Prompts whose absolute score grew or fell by more than the margin, the most first."""
-    changes = [(s.prompt.concept, _change(s, baseline, s.level)) for s in samples]
-    moves = sorted(
-        ((c.estimate, f"{name} {c.estimate:+.2f}") for name, c in changes if c is not None),
-        reverse=True,
-    )
-    worse = [name for move, name in moves if move > margin][:NAMED]
-    better = [name for move, name in reversed(moves) if move < -margin][:NAMED]
-    named = {"got worse": worse, "got better": better}
-    return tuple(f"{what}: {', '.join(names)}" for what, names in named.items() if names)
+def _identical(limit: Limit, images: int) -> Change:
+    message = "identical: the same model and the same images as recorded"
+    return unchanged(limit, images, message)._replace(decided_by="identical pictures")

@@ -65,10 +65,10 @@ def _family_evidence(members: Sequence[Counted], bound: float) -> list[Evidence]
 
 def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
     """Mean over prompts of how far their labels are from the reference."""
-    members = [_counted(one, reference) for one in samples]
-    counts = np.array([[count for _, count, _ in one] for one in members])
-    shares = np.array([[share for _, _, share in one] for one in members])
-    images = sum(len(one.seeds) for one in samples)
+    members = [_counted(sample, reference) for sample in samples]
+    counts = np.array([[count for _, count, _ in member] for member in members])
+    shares = np.array([[share for _, _, share in member] for member in members])
+    images = sum(len(sample.seeds) for sample in samples)
     remarks = [f"expected by: {reference.source}"]
     if counts.sum():
         floor = statistics.total_variation_floor(counts, shares)
@@ -132,11 +132,11 @@ def _worst_case_of_all(samples: DetectedPrompts, members: list[Counted]) -> Boun
     unknown = [sample.undetected.total() for sample in samples]
     if not any(unknown):
         return None
-    known = [_worst_case(one, u) for one, u in zip(members, unknown, strict=True)]
-    images = sum(len(one.seeds) for one in samples)
+    known = [_worst_case(member, u) for member, u in zip(members, unknown, strict=True)]
+    images = sum(len(entry.seeds) for entry in samples)
     return Bounds(
-        float(np.mean([one.low for one in known])),
-        float(np.mean([one.high for one in known])),
+        float(np.mean([entry.low for entry in known])),
+        float(np.mean([entry.high for entry in known])),
         sum(unknown) / images,
     )
 
@@ -168,7 +168,7 @@ def _model_evidence(
 
 
 def _plug_in(members: list[Counted]) -> float:
-    return float(np.mean([d for one in members if (d := _distance(one)) is not None]))
+    return float(np.mean([d for member in members if (d := _distance(member)) is not None]))
 
 
 def _distance(counted: Counted) -> float | None:
@@ -178,11 +178,11 @@ def _distance(counted: Counted) -> float | None:
 
 def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
     known = [
-        (distance, one.prompt.concept, _shares(counted))
-        for one, counted in zip(samples, members, strict=True)
+        (distance, sample.prompt.concept, _shares(counted))
+        for sample, counted in zip(samples, members, strict=True)
         if (distance := _distance(counted)) is not None
     ]
-    known.sort(key=lambda found: -found[0])
+    known.sort(key=lambda entry: -entry[0])
     return "; ".join(f"{concept}: {shares}" for _, concept, shares in known[:FURTHEST])
 
 

@@ -32,8 +32,12 @@ def needs(
     """
     decides = detectors[0].name
     return [
-        Need(one.prompt, mine, frozenset({*detectors, DetectorRef(decides, one.attribute)}))
-        for one, mine in zip(stereotypes, seeds, strict=True)
+        Need(
+            stereotype.prompt,
+            mine,
+            frozenset({*detectors, DetectorRef(decides, stereotype.attribute)}),
+        )
+        for stereotype, mine in zip(stereotypes, seeds, strict=True)
     ]
 
 

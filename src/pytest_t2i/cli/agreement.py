@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_t2i.audits.agreement import Agreement, Pair, agreement
-from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.arguments import add_confidence, path
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
-from pytest_t2i.settings import confidence
 
 SHOWN = 20
 """Disagreements that are listed unless all are asked for."""
@@ -24,13 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=path,
         help="folder with labels.csv, or a Label Studio export (.json)",
     )
-    parser.add_argument(
-        "--confidence",
-        dest="level",
-        type=value(confidence),
-        default=0.95,
-        help="level of intervals (0.95)",
-    )
+    add_confidence(parser, "level of intervals")
     parser.add_argument(
         "--all", dest="everything", action="store_true", help="list every disagreement"
     )
@@ -49,23 +42,23 @@ def run(source: Path, *, level: float, everything: bool) -> int:
     return 0
 
 
-def lines(found: Agreement, *, everything: bool = False) -> Iterator[str]:
+def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
     """The agreement in words."""
-    if len(found.annotators) == 1:
-        yield f"one annotator only ({found.annotators[0]}): agreement needs a second one"
+    if len(result.annotators) == 1:
+        yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
         return
-    yield from (_pair(pair) for pair in found.pairs)
-    if found.fleiss is not None:
+    yield from (_pair(pair) for pair in result.pairs)
+    if result.fleiss is not None:
         yield (
-            f"all {len(found.annotators)} annotators: Fleiss' kappa {found.fleiss} "
-            f"on {found.common} images"
+            f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
+            f"on {result.common} images"
         )
-    settle = " (settle them with t2i label FOLDER --review)" if found.differing else ""
-    yield f"{len(found.differing)} images with different labels{settle}"
-    shown = list(found.differing.items())[: None if everything else SHOWN]
+    settle = " (settle them with t2i label FOLDER --review)" if result.differing else ""
+    yield f"{len(result.differing)} images with different labels{settle}"
+    shown = list(result.differing.items())[: None if everything else SHOWN]
     yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
-    if len(shown) < len(found.differing):
-        yield f"  and {len(found.differing) - len(shown)} more (--all lists them)"
+    if len(shown) < len(result.differing):
+        yield f"  and {len(result.differing) - len(shown)} more (--all lists them)"
 
 
 def _pair(pair: Pair) -> str:
@@ -80,5 +73,5 @@ def _pair(pair: Pair) -> str:
 
 def _words(labels: Sequence[Label]) -> str:
     said = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
-    settled = [one.label for one in labels if one.annotator == ADJUDICATED]
+    settled = [label.label for label in labels if label.annotator == ADJUDICATED]
     return f"{said} -> {settled[0]}" if settled else f"{said} (open: counts as low_quality)"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.settings import OPTIONS, Reader, Settings, settings_of
+from pytest_t2i.settings import OPTIONS, Reader, Settings, confidence, settings_of
 
 RUN_OPTIONS = {option.name: option for option in OPTIONS}
 
@@ -28,6 +28,17 @@ def value(read: Reader) -> Callable[[str], Any]:
 def path(text: str) -> Path:
     """A path; ``~`` is the home folder."""
     return Path(text).expanduser()
+
+
+def add_confidence(parser: argparse.ArgumentParser, of_what: str) -> None:
+    """``--confidence``, as ``level``."""
+    parser.add_argument(
+        "--confidence",
+        dest="level",
+        type=value(confidence),
+        default=0.95,
+        help=f"{of_what} (0.95)",
+    )
 
 
 def add_run_options(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from functools import lru_cache
 
-from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Handle
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
@@ -42,25 +40,3 @@ def seeds_for(
     if isinstance(model, ReadyMade):
         return tuple(sorted(model.available(neutral_text))[:count])
     return seeds_of(base, neutral_text, count)
-
-
-def check_supply(handle: Handle[TextToImage], wanted: Mapping[str, int]) -> list[str]:
-    """What a model of ready-made images is short of, as notes for the user.
-
-    Raises ConfigurationError when it has no image at all for some of the prompts.
-    """
-    model = handle.get() if handle.lists_images else None
-    if not isinstance(model, ReadyMade):
-        return []
-    have = {text: len(model.available(text)) for text in wanted}
-    absent = [text for text, count in have.items() if not count]
-    if absent:
-        raise ConfigurationError(
-            f"{handle.name} has no image of {len(absent)} of {len(wanted)} prompts, such as "
-            f"{absent[0]!r}. Add them to the manifest, or deselect these tests with -k."
-        )
-    short = [text for text, count in wanted.items() if have[text] < count]
-    if not short:
-        return []
-    fewest = min(have[text] for text in short)
-    return [f"{len(short)} prompts have fewer images than asked for, the fewest {fewest}"]

@@ -74,6 +74,9 @@ class Workers:
     def adopt(self) -> bool:
         """Take over what the workers were asked for and did; False without any."""
         self._over.set()
+        if self.are_used:
+            _progress_file(self._session).unlink(missing_ok=True)
+            self._session.store.forget(_made(self._session))
         if not self._parts:
             return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
@@ -102,7 +105,7 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
     take memory from one another. A maker that dies frees its lock, and another takes over.
     """
     session = results.session
-    done = f"made:{session.components.run_id}"
+    done = _made(session)
     folder = session.store.folder / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     while session.store.fact(done) is None:
@@ -119,6 +122,11 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
         time.sleep(WAIT)
     stop_at(session, session.store.fact(done))
     session.work.planned = len(session.make_plan())
+
+
+def _made(session: Session) -> str:
+    """Name of the fact that everything is made, with what early stopping came to."""
+    return f"made:{session.components.run_id}"
 
 
 def _progress_file(session: Session) -> Path:

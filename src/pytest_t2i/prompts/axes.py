@@ -186,7 +186,7 @@ def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
         if not isinstance(concept, str) or not concept.strip():
             raise ConfigurationError(f"axis {name!r}: a concept is a word, got concept={concept!r}")
     ids = [Prompt("", name, concept).id for concept in concepts]
-    twice = sorted({one for one in ids if ids.count(one) > 1})
+    twice = sorted({name_of for name_of in ids if ids.count(name_of) > 1})
     if twice:
         raise ConfigurationError(
             f"axis {name!r}: every concept is listed once, got {', '.join(twice)} more than once"

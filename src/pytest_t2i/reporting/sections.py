@@ -189,7 +189,9 @@ def correction(record: RunRecord) -> CorrectionSection | None:
         score = f"{plain(judged.estimate)} [{plain(judged.low)}, {plain(judged.high)}]"
         rows.append(("what the verdict judges: by people, and corrected for few images", score))
     if found.adjusted is not None:
-        rows.append(("second opinion: adjusted count (Rogan-Gladen)", _whole(found.adjusted)))
+        # Its interval knows nothing of the images drawn, and covers a fair model's score never.
+        estimate = plain(found.adjusted.estimate)
+        rows.append(("second opinion: adjusted count (Rogan-Gladen), no interval", estimate))
     if found.labels_to_halve:
         rows.append(("labels more that would halve the interval", str(found.labels_to_halve)))
     if found.left_out:

@@ -7,7 +7,13 @@ caller turns into INCONCLUSIVE.
 from __future__ import annotations
 
 from pytest_t2i.statistics.agreement import fleiss_interval, kappa_interval
-from pytest_t2i.statistics.change import Words, paired_model_bias_change, prompt_bias_change
+from pytest_t2i.statistics.change import (
+    PairedScores,
+    Words,
+    paired_model_bias_change,
+    paired_model_bias_scores,
+    prompt_bias_change,
+)
 from pytest_t2i.statistics.change_test import change_p_value, paired_change_p_value
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
@@ -104,6 +110,7 @@ __all__ = [
     "Estimator",
     "Fewest",
     "Lean",
+    "PairedScores",
     "Words",
     "adaptive_discarding",
     "adjusted_model_bias_score",
@@ -152,6 +159,7 @@ __all__ = [
     "one_sided",
     "paired_change_p_value",
     "paired_model_bias_change",
+    "paired_model_bias_scores",
     "paired_prompt_p_value",
     "paired_share_change",
     "parity_difference_interval",

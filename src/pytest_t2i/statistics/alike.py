@@ -94,14 +94,14 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     slopes = [_slopes(n) for n in sizes.images]
 
     def spread(slope: float) -> checks.Floats:
-        return np.array([np.interp(slope, one, BIASES) for one in slopes])
+        return np.array([np.interp(slope, entry, BIASES) for entry in slopes])
 
     def short(slope: float) -> float:
         return float(np.average(spread(slope), weights=sizes.prompts)) - mean
 
-    top = max(float(one[-1]) for one in slopes)
-    found = float(optimize.brentq(short, -1.0, top + 1.0, xtol=1e-12))
-    return tuple(spread(found).tolist())
+    top = max(float(entry[-1]) for entry in slopes)
+    result = float(optimize.brentq(short, -1.0, top + 1.0, xtol=1e-12))
+    return tuple(spread(result).tolist())
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +120,7 @@ def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
     1.9073e-06
     """
     unit = _unit(sizes)
-    laws = [_law(n, one, unit) for n, one in zip(sizes.images, bias, strict=True)]
+    laws = [_law(n, t, unit) for n, t in zip(sizes.images, bias, strict=True)]
     middle = sum(k * law.middle for k, law in zip(sizes.prompts, laws, strict=True))
     deviation = np.sqrt(sum(k * law.variance for k, law in zip(sizes.prompts, laws, strict=True)))
     length = fft.next_fast_len(int(2 * REACH * deviation) + 64, real=True)

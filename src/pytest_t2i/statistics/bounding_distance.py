@@ -71,8 +71,8 @@ def _variance(
 ) -> checks.Floats:
     spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
     if n <= PROGRAM:
-        found = quadratic_program(chances, spread * n, "above", SMOOTH) / n
+        result = quadratic_program(chances, spread * n, "above", SMOOTH) / n
     else:
-        found = np.interp((np.arange(n + 1) + 0.5) / (n + 1.0), shares, spread)
-    found = np.maximum(found, 0.0)
-    return np.asarray(found + max(0.0, float(np.max(spread - chances @ found))), dtype=np.float64)
+        result = np.interp((np.arange(n + 1) + 0.5) / (n + 1.0), shares, spread)
+    result = np.maximum(result, 0.0)
+    return np.asarray(result + max(0.0, float(np.max(spread - chances @ result))), dtype=np.float64)

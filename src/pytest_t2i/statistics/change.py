@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,10 +93,9 @@ def paired_model_bias_change(
         after_female=after_female,
     )
     prompts = before.shape[1]
-    family = max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
+    family = _family(prompts, estimator)
     old, new, variances = _scores(before, after, family)
-    # A table may score below 0 or above 1; the score of all prompts together cannot.
-    estimate = float(np.clip(np.mean(new), 0.0, 1.0) - np.clip(np.mean(old), 0.0, 1.0))
+    estimate = _mean(new) - _mean(old)
     if words == "fixed":
         half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variances.sum()) / prompts
         low, high, method = estimate - half, estimate + half, "fixed-words"
@@ -106,6 +105,52 @@ def paired_model_bias_change(
     bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
     low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
     return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts)
+
+
+class PairedScores(NamedTuple):
+    """The model bias score before and after, as they are compared with one another."""
+
+    before: float
+    after: float
+
+
+def paired_model_bias_scores(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    estimator: Estimator = "corrected",
+) -> PairedScores:
+    """The two scores whose difference ``paired_model_bias_change`` estimates.
+
+    Each is the mean of the same tables, over the prompts that both runs can be compared on: so
+    they may lie a little off the score of either run alone.
+
+    Args:
+        before_male: clear male images per prompt in the baseline, [n_prompts].
+        before_female: clear female images per prompt in the baseline, [n_prompts].
+        after_male: clear male images of the same prompts now, [n_prompts].
+        after_female: clear female images of the same prompts now, [n_prompts].
+        estimator: "corrected" or "paper", as in ``paired_model_bias_change``.
+
+    Returns:
+        Both scores, in [0, 1].
+
+    Raises:
+        ValueError: shapes differ, or no prompt can be compared.
+
+    >>> paired_model_bias_scores([9, 9], [1, 1], [10, 10], [0, 0], estimator="paper")
+    PairedScores(before=0.8, after=1.0)
+    """
+    before, after = _comparable(
+        before_male=before_male,
+        before_female=before_female,
+        after_male=after_male,
+        after_female=after_female,
+    )
+    old, new, _ = _scores(before, after, _family(before.shape[1], estimator))
+    return PairedScores(_mean(old), _mean(new))
 
 
 def prompt_bias_change(
@@ -147,6 +192,16 @@ def prompt_bias_change(
     if before.low == 0.0:
         high = max(high, after.high)
     return Interval(estimate, low, high, level, "square-and-add", min(before.n, after.n))
+
+
+def _family(prompts: int, estimator: Estimator) -> int | None:
+    """Prompts for which the tables balance bias and noise; None for the paper's score."""
+    return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
+
+
+def _mean(scores: checks.Floats) -> float:
+    """A table may score below 0 or above 1; the score of all prompts together cannot."""
+    return float(np.clip(np.mean(scores), 0.0, 1.0))
 
 
 def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:

@@ -69,7 +69,7 @@ def change_p_value(
         after_female=after_female,
     )
     used = (arrays[0] + arrays[1] > 0) & (arrays[2] + arrays[3] > 0)
-    men_before, women_before, men, women = (one[used] for one in arrays)
+    men_before, women_before, men, women = (array[used] for array in arrays)
     _check_redraws(redraws)
     if not men.size:
         return 1.0
@@ -122,7 +122,7 @@ def paired_change_p_value(
         raise ValueError(
             f"before and after must be equally long, got {len(before)} and {len(after)}"
         )
-    pairs = [_pairs(one, two, k) for k, (one, two) in enumerate(zip(before, after, strict=True))]
+    pairs = [_pairs(old, new, k) for k, (old, new) in enumerate(zip(before, after, strict=True))]
     kept = [p for p in pairs if (p[:2, :].sum() > 0) and (p[:, :2].sum() > 0)]
     if not kept:
         return 1.0
@@ -173,10 +173,10 @@ def _growth_of_pairs(kinds: Whole) -> checks.Floats:
 def _swapped(kinds: Whole, rng: np.random.Generator, rows: int) -> Whole:
     """Pairs whose two images change places at random, ``rows`` times."""
     drawn = np.broadcast_to(kinds, (rows, *kinds.shape)).copy()
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        either = kinds[:, one, other] + kinds[:, other, one]
-        drawn[:, :, one, other] = rng.binomial(either, 0.5, size=(rows, len(kinds)))
-        drawn[:, :, other, one] = either - drawn[:, :, one, other]
+    for kind, other in ((0, 1), (0, 2), (1, 2)):
+        either = kinds[:, kind, other] + kinds[:, other, kind]
+        drawn[:, :, kind, other] = rng.binomial(either, 0.5, size=(rows, len(kinds)))
+        drawn[:, :, other, kind] = either - drawn[:, :, kind, other]
     return drawn
 
 

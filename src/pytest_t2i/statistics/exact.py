@@ -102,7 +102,6 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
     more, edge = np.maximum(men, n - men), (1.0 + bound) / 2.0
     if alternative == "beyond":
         p = stats.binom.sf(more - 1, n, edge) + stats.binom.cdf(n - more, n, edge)
-        p = np.where(2 * men == n, 1.0, p)
     elif bound == 0.0:
         p = np.ones(n + 1)
     else:

@@ -55,8 +55,8 @@ def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
     check_level(level)
     estimate = group_gap(counts)
     together = group_intervals(counts, 1.0 - (1.0 - level) / len(counts)).values()
-    low = max(one.low for one in together) - min(one.high for one in together)
-    high = max(one.high for one in together) - min(one.low for one in together)
+    low = max(entry.low for entry in together) - min(entry.high for entry in together)
+    high = max(entry.high for entry in together) - min(entry.low for entry in together)
     n = sum(_whole(counts).values())
     return Interval(estimate, max(0.0, low), min(1.0, high), level, "bonferroni", n)
 

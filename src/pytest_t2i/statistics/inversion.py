@@ -72,8 +72,8 @@ def inverted_p_value(
     value = float(checks.floats("bound", bound))
 
     def left_out(error: float) -> bool:
-        found = interval(1.0 - 2.0 * error)
-        return found.low > value if alternative == "greater" else found.high < value
+        result = interval(1.0 - 2.0 * error)
+        return result.low > value if alternative == "greater" else result.high < value
 
     low, high = 0.0, 0.5
     if not left_out(high - 0.5**halvings):

@@ -12,7 +12,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.metrics.references import SUM_TOLERANCE
+from pytest_t2i.metrics.total_variation import SUM_TOLERANCE
 from pytest_t2i.statistics.deconvolution import mean_departure
 from pytest_t2i.statistics.fixed_references import Parts, ceiling, fixed_ends
 from pytest_t2i.statistics.fixed_words import Words
@@ -233,11 +233,11 @@ def _parts(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
 
 
 def _corrected(parts: Parts) -> float:
-    found = sum(
+    result = sum(
         mean_departure(parts.shown[:, k], parts.n, parts.expected[:, k])
         for k in range(parts.shown.shape[1])
     )
-    return float(min(1.0, parts.weight * found))
+    return float(min(1.0, parts.weight * result))
 
 
 def _single(

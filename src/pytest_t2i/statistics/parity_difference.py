@@ -185,10 +185,10 @@ def _fixed_gap(groups: list[checks.Bools], level: float) -> tuple[float, float]:
 
 def _pair_ends(a: checks.Bools, b: checks.Bools, error: float) -> tuple[float, float]:
     """Ends of the share of a minus that of b, each at this error."""
-    one, two = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
-    middle = one.estimate - two.estimate
-    down = math.hypot(one.estimate - one.low, two.high - two.estimate)
-    up = math.hypot(one.high - one.estimate, two.estimate - two.low)
+    first, second = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
+    middle = first.estimate - second.estimate
+    down = math.hypot(first.estimate - first.low, second.high - second.estimate)
+    up = math.hypot(first.high - first.estimate, second.estimate - second.low)
     return middle - down, middle + up
 
 
@@ -198,8 +198,8 @@ def _joined(name: str, group: Group) -> checks.Bools:
 
 
 def _prompts(name: str, group: Group) -> list[checks.Bools]:
-    prompts = [checks.booleans(f"groups[{name!r}]", one).reshape(-1) for one in group]
-    return [one for one in prompts if one.size]
+    prompts = [checks.booleans(f"groups[{name!r}]", entry).reshape(-1) for entry in group]
+    return [prompt for prompt in prompts if prompt.size]
 
 
 def _pooled(prompts: list[checks.Bools], level: float) -> Interval:
@@ -213,7 +213,7 @@ def _resampled(prompts: list[checks.Bools], level: float, seed: int, resamples: 
     if len(prompts) < 2:  # noqa: PLR2004 - one prompt shows no spread between prompts
         return _pooled(prompts, level)
     mean = mean_interval(
-        [one.astype(float) for one in prompts],
+        [prompt.astype(float) for prompt in prompts],
         level=level, seed=seed, bounds=(0.0, 1.0), resamples=resamples,
     )  # fmt: skip
     return Interval(

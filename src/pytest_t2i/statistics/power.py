@@ -14,6 +14,8 @@ from scipy import stats
 
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.change import paired_model_bias_change
+from pytest_t2i.statistics.exact import p_values_of_counts
+from pytest_t2i.statistics.families import fewest_to_fail
 from pytest_t2i.statistics.fixed_words import FixedWords, Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model_bias import model_bias_interval
@@ -92,9 +94,8 @@ class Design(NamedTuple):
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
     """Chance that a prompt's check decides, exactly.
 
-    Above the bound: that the exact test rejects at ``(1 - level) / prompts``, which is what
-    Benjamini-Hochberg asks of a lone prompt that fails among many. Within: that the exact
-    interval, folded at 0, lies within the bound.
+    Above the bound: that it FAILs as the only such prompt of its family, whose others are even
+    (``families.family_p_values``). Within: that it PASSes, by itself (``exact.within_p_value``).
 
     Args:
         bias: true |2p - 1|, in [0, 1].
@@ -111,20 +112,17 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     >>> round(prompt_power(1.0, 0.5, 30, Design(prompts=1)), 3)
     1.0
     >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
-    0.176
+    0.497
     """
     true = float(checks.in_range("bias", bias, 0.0, 1.0))
-    edge = (1.0 + float(checks.in_range("bound", bound, 0.0, 1.0))) / 2.0
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
     _check(design, images)
     k = np.arange(images + 1)
     more = np.maximum(k, images - k)
-    if true > bound:
-        p = stats.binom.sf(more - 1, images, edge) + stats.binom.cdf(images - more, images, edge)
-        right = p * design.prompts <= 1.0 - design.level + SMALL
+    if true > limit:
+        right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
     else:
-        tail = (1.0 - design.level) / 2.0
-        high = np.where(more == images, 1.0, stats.beta.isf(tail, more + 1, images - more))
-        right = high <= edge
+        right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
     return float(np.sum(stats.binom.pmf(k, images, (1.0 + true) / 2.0)[right]))
 
 
@@ -165,11 +163,11 @@ def model_power(
     right = 0
     for repeat in range(design.repeats):
         male = rng.binomial(images, (1.0 + _biases(bias, design.prompts, rng)) / 2.0)
-        found = model_bias_interval(
+        result = model_bias_interval(
             male, images - male, level=one_sided(design.level), seed=repeat, words=words,
             resamples=RESAMPLES,
         )  # fmt: skip
-        right += found.low > bound if bias > bound else found.high <= bound
+        right += result.low > bound if bias > bound else result.high <= bound
     return right / design.repeats
 
 
@@ -238,7 +236,7 @@ def model_change_power(
     checks.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
-    found = 0
+    result = 0
     for repeat in range(design.repeats):
         old = _biases(before, design.prompts, rng)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
@@ -247,8 +245,8 @@ def model_change_power(
             men, images - men, now, images - now,
             level=design.level, seed=repeat, resamples=RESAMPLES,
         )  # fmt: skip
-        found += change.low > margin
-    return found / design.repeats
+        result += change.low > margin
+    return result / design.repeats
 
 
 def images_needed(
@@ -268,7 +266,7 @@ def images_needed(
         The number of images.
 
     >>> images_needed(lambda n: prompt_power(0.0, 0.5, n, Design(prompts=1)), 0.8)
-    39
+    33
     """
     if sizes:
         return _first(power, wanted, sizes)
@@ -293,8 +291,8 @@ def smallest_found(power: Callable[[float], float], wanted: float, low: float) -
     0.92
     """
     steps = tuple(range(round(100 * low) + 1, 101))
-    found = _first(lambda step: power(step / 100), wanted, steps)
-    return None if found is None else found / 100
+    result = _first(lambda step: power(step / 100), wanted, steps)
+    return None if result is None else result / 100
 
 
 def _first(power: Callable[[int], float], wanted: float, values: tuple[int, ...]) -> int | None:

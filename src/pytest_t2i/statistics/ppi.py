@@ -134,12 +134,12 @@ def corrected_scores(
         raise ValueError("words must hold at least one prompt")
     sign = _estimates(strata, clear=False)
     clear = _estimates(strata, clear=True)
-    floors = np.array([1.0 / one.size for one in strata])
+    floors = np.array([1.0 / stratum.size for stratum in strata])
     scores = np.clip(sign.means / np.maximum(clear.means, floors), -1.0, 1.0)
     variances = _variances(strata, sign.power, clear.power, scores, np.maximum(clear.means, floors))
     z = float(stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
-    sizes = np.array([float(one.size) for one in strata])
+    sizes = np.array([float(stratum.size) for stratum in strata])
     seen = np.clip(clear.means, floors, 1.0) * sizes
     male, female = seen * (1.0 + scores) / 2.0, seen * (1.0 - scores) / 2.0
     effective = effective_counts(male, female, variances)
@@ -159,7 +159,7 @@ def corrected_scores(
             len(strata),
         ),
         detector=_plain(strata),
-        labels=sum(one.labelled for one in strata),
+        labels=sum(stratum.labelled for stratum in strata),
         labels_to_halve=_to_halve(strata),
     )
 
@@ -211,8 +211,8 @@ def adjusted_model_bias_score(
         raise ValueError("no labelled image of one gender was kept: its error rate is not known")
     if hits / (hits + misses) + right / (right + wrong) <= 1.0:
         raise ValueError("the detector is no better than chance on the labelled images")
-    kept = [np.asarray(one, float) for one in words if np.any(np.asarray(one, float) != 0)]
-    shares = np.array([np.sum(one > 0) / np.sum(one != 0) for one in kept])
+    kept = [np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)]
+    shares = np.array([np.sum(entry > 0) / np.sum(entry != 0) for entry in kept])
     rng = np.random.default_rng(seed)
     sensitivity = np.concatenate(
         [[hits / (hits + misses)], rng.beta(hits + 0.5, misses + 0.5, draws)]
@@ -272,15 +272,15 @@ class _Means:
 
 def _estimates(strata: Sequence[_Stratum], *, clear: bool) -> _Means:
     together, spread = 0.0, 0.0
-    for one in strata:
-        y, f = (part[one.known] for part in one.values(clear=clear))
+    for stratum in strata:
+        y, f = (part[stratum.known] for part in stratum.values(clear=clear))
         together += float(np.sum((y - y.mean()) * (f - f.mean())))
         spread += float(np.sum((f - f.mean()) ** 2))
     power = min(1.0, max(0.0, together / spread)) if spread else 0.0
     means = []
-    for one in strata:
-        y, f = one.values(clear=clear)
-        means.append(float(y[one.known].mean() + power * (f.mean() - f[one.known].mean())))
+    for stratum in strata:
+        y, f = stratum.values(clear=clear)
+        means.append(float(y[stratum.known].mean() + power * (f.mean() - f[stratum.known].mean())))
     return _Means(np.array(means), power)
 
 
@@ -292,13 +292,13 @@ def _variances(
     clear: checks.Floats,
 ) -> checks.Floats:
     """Of each score, by the ratio's linearisation; none where every image is labelled."""
-    found = []
-    for one, score, share in zip(strata, scores, clear, strict=True):
-        (s, fs), (c, fc) = one.values(clear=False), one.values(clear=True)
-        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[one.known] / share
-        left = 1.0 / one.labelled - 1.0 / one.size
-        found.append(float(np.var(residual, ddof=1)) * max(0.0, left))
-    return np.array(found)
+    variances = []
+    for stratum, score, share in zip(strata, scores, clear, strict=True):
+        (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)
+        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[stratum.known] / share
+        left = 1.0 / stratum.labelled - 1.0 / stratum.size
+        variances.append(float(np.var(residual, ddof=1)) * max(0.0, left))
+    return np.array(variances)
 
 
 def _prompt_intervals(
@@ -306,21 +306,25 @@ def _prompt_intervals(
 ) -> list[Interval]:
     pooled = float(np.mean(variances))
     intervals = []
-    for one, score, own in zip(strata, scores, variances, strict=True):
-        freedom = one.labelled - 1
+    for stratum, score, own in zip(strata, scores, variances, strict=True):
+        freedom = stratum.labelled - 1
         joined = (freedom * own + BORROWED * pooled) / (freedom + BORROWED)
-        complete = one.labelled == one.size
+        complete = stratum.labelled == stratum.size
         quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
         half = 0.0 if complete else quantile * math.sqrt(joined)
         low, high = max(-1.0, score - half), min(1.0, score + half)
         intervals.append(
-            Interval(float(score), float(low), float(high), level, "ppi++", one.labelled)
+            Interval(float(score), float(low), float(high), level, "ppi++", stratum.labelled)
         )
     return intervals
 
 
 def _plain(strata: Sequence[_Stratum]) -> float:
-    scores = [one.word.sum() / np.abs(one.word).sum() for one in strata if np.any(one.word)]
+    scores = [
+        stratum.word.sum() / np.abs(stratum.word).sum()
+        for stratum in strata
+        if np.any(stratum.word)
+    ]
     if not scores:
         raise ValueError("words hold no clear image")
     return float(np.mean(np.abs(scores)))
@@ -329,7 +333,7 @@ def _plain(strata: Sequence[_Stratum]) -> float:
 def _to_halve(strata: Sequence[_Stratum]) -> int | None:
     """The variance goes with 1/n - 1/N; a quarter of it halves the interval."""
     more = 0.0
-    for one in strata:
-        left = 1.0 / one.labelled - 1.0 / one.size
-        more += 1.0 / (1.0 / one.size + left / 4.0) - one.labelled
+    for stratum in strata:
+        left = 1.0 / stratum.labelled - 1.0 / stratum.size
+        more += 1.0 / (1.0 / stratum.size + left / 4.0) - stratum.labelled
     return math.ceil(more) or None

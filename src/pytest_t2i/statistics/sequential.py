@@ -54,10 +54,10 @@ def looks(images: int) -> tuple[int, ...]:
     """
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
-    found = list(FIRST_LOOKS)
-    while found[-1] < images:
-        found.append(math.ceil(found[-1] * GROWTH))
-    return (*(one for one in found if one < images), images)
+    result = list(FIRST_LOOKS)
+    while result[-1] < images:
+        result.append(math.ceil(result[-1] * GROWTH))
+    return (*(entry for entry in result if entry < images), images)
 
 
 def look_level(images: int, most: int, level: float) -> float:
@@ -177,9 +177,9 @@ def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
     1.000 [0.552, 1.000]
     """
     men, women = check_pair(male, female)
-    one = share_confidence_sequence(men, men + women, level)
+    entry = share_confidence_sequence(men, men + women, level)
     return Interval(
-        (men - women) / (men + women), 2 * one.low - 1, 2 * one.high - 1, level, METHOD, one.n
+        (men - women) / (men + women), 2 * entry.low - 1, 2 * entry.high - 1, level, METHOD, entry.n
     )
 
 
@@ -357,5 +357,5 @@ def _log_mixture(k: int, n: int) -> float:
 
 def _log_likelihood(k: int, n: int, p: float) -> float:
     # A finite stand-in for log 0 at the ends, so that a root can be bracketed by them.
-    found = float(special.xlogy(k, p) + special.xlog1py(n - k, -p))
-    return max(found, -1e300)
+    result = float(special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    return max(result, -1e300)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from pytest_t2i.data import Limit, Verdict
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.verdicts.baseline_file import Baseline
-from pytest_t2i.verdicts.check import Check, check_of
+from pytest_t2i.verdicts.check import Check, check_of_change
 from pytest_t2i.verdicts.context import current, settle
 from pytest_t2i.verdicts.limits import MARGIN, sign_of
 from pytest_t2i.verdicts.measurement import Measurement
@@ -33,8 +34,7 @@ class RecordedRun:
         """The recorded value of a metric, to compare a measurement with."""
         if metric not in COMPARABLE:
             raise UnknownNameError("metric of a baseline", metric, COMPARABLE)
-        stated = current().limits.get(metric + MARGIN)
-        return RecordedValue(self, metric, stated.bound if stated else None)
+        return RecordedValue(self, metric, current().limits.get(metric + MARGIN))
 
 
 @dataclass(slots=True)
@@ -43,20 +43,21 @@ class RecordedValue:
 
     run: RecordedRun
     metric: str
-    margin: float | None
+    margin: Limit | None
     """As stated in the limits file; None leaves it to the metric."""
     check: Check | None = field(default=None, compare=False)
     """What the last comparison with it came to, for the failure text."""
 
     def __repr__(self) -> str:
-        margin = "" if self.margin is None else f" + margin {self.margin:g}"
+        margin = "" if self.margin is None else f" + margin {self.margin.bound:g}"
         return f"baseline of {self.run.baseline.model}{margin}"
 
     def judge(self, measurement: Measurement, sign: str) -> bool:
         """A comparison with the baseline: a regression is a worsening beyond the margin."""
         self._check_operands(measurement, sign)
         context = current()
-        change = measurement.change(self.run.baseline, self.margin, context.confidence)  # type: ignore[misc]
+        bound = self.margin.bound if self.margin else None
+        change = measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]
         differences = tuple(f"differs from the baseline: {d}" for d in self.run.differences)
         shown = Measurement(
             measurement.metric,
@@ -65,11 +66,17 @@ class RecordedValue:
             absent=change.absent,
             remarks=(*change.remarks, *differences, *measurement.remarks),
         )
-        verdict = change.verdict
-        if verdict.interval is None:
-            verdict = replace(verdict, message=change.absent)
-        self.check = check_of(context.test, shown, verdict, sign, "baseline")
+        change = change._replace(verdict=self._explained(change.verdict, change.absent))
+        self.check = check_of_change(context.test, shown, change, sign)
         return settle(self.check)
+
+    def _explained(self, verdict: Verdict, absent: str) -> Verdict:
+        """The verdict with the reason that the limits file gives for the margin."""
+        if verdict.interval is None:
+            verdict = replace(verdict, message=absent)
+        if self.margin is None or not self.margin.reason:
+            return verdict
+        return replace(verdict, limit=replace(verdict.limit, reason=self.margin.reason))
 
     def _check_operands(self, measurement: Measurement, sign: str) -> None:
         right = sign_of(measurement.metric)

@@ -223,19 +223,19 @@ def check_prompts(
 
     One image is always all of one gender, so it shows neither a bias nor its change.
     """
-    absent = [one.id for one in prompts if one.text not in recorded.prompts]
+    absent = [prompt.id for prompt in prompts if prompt.text not in recorded.prompts]
     if absent:
         shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
         raise BaselineMismatchError(
             f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
             "Record a new one with --t2i-save-baseline, or deselect these tests."
         )
-    for one in prompts:
-        before = len(recorded.prompts[one.text].seeds)
+    for prompt in prompts:
+        before = len(recorded.prompts[prompt.text].seeds)
         if min(before, images) < FEWEST_IMAGES:
             raise BaselineMismatchError(
                 f"a comparison with a baseline needs at least {FEWEST_IMAGES} images per prompt: "
-                f"{one.id} has {before} in the baseline, {images} are asked for now. Take more "
+                f"{prompt.id} has {before} in the baseline, {images} are asked for now. Take more "
                 "with --t2i-images, here or where the baseline is recorded."
             )
 

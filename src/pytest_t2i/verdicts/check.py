@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_t2i.data import Bounds, Outcome, Verdict
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Change, Measurement, MovedPrompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,14 @@ class Check:
     """Where the score of these images lies whatever the undetected show; None if none are."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
+    before: float | None = None
+    """Against a baseline: the score as recorded; the estimate is ``after`` minus it."""
+    after: float | None = None
+    """Against a baseline: the score now, estimated as ``before`` is."""
+    decided_by: str = ""
+    """Against a baseline: "margin", "permutation test" or "identical pictures"."""
+    moved: tuple[MovedPrompt, ...] = ()
+    """Against a baseline: prompts that probably became more biased, the likeliest first."""
 
     @property
     def hangs_on_undetected(self) -> bool:
@@ -61,6 +69,17 @@ class Check:
     def is_of_model(self) -> bool:
         """Whether it is about the whole model and not about one prompt of it."""
         return self.subject.split()[0] == "model"
+
+
+def check_of_change(test: str, measurement: Measurement, change: Change, operator: str) -> Check:
+    """The record of a comparison with a baseline; the measurement is of the change."""
+    return replace(
+        check_of(test, measurement, change.verdict, operator, "baseline"),
+        before=change.before,
+        after=change.after,
+        decided_by=change.decided_by,
+        moved=change.moved,
+    )
 
 
 def check_of(

@@ -5,15 +5,38 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
 
+DecidedBy = Literal["margin", "permutation test", "identical pictures"]
+"""What a verdict against a baseline rests on: the interval and a margin; an exact permutation test;
+nothing, as the same model made the same pictures."""
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """Images of a prompt, by what the detector says of them."""
+
+    male: int
+    female: int
+    undetected: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPrompt:
+    """A prompt that probably became more biased than it was recorded."""
+
+    id: str
+    probability: float | None
+    """That its absolute score grew, by empirical Bayes; None where too few prompts tell."""
+    before: LabelCounts
+    after: LabelCounts
 
 
 class Change(NamedTuple):
@@ -25,6 +48,13 @@ class Change(NamedTuple):
     absent: str
     """Why there is no interval."""
     remarks: tuple[str, ...] = ()
+    before: float | None = None
+    """As recorded, estimated as it is compared; None where nothing can be compared."""
+    after: float | None = None
+    """The same of now."""
+    moved: tuple[MovedPrompt, ...] = ()
+    """Prompts behind the change, the likeliest first."""
+    decided_by: DecidedBy = "margin"
 
 
 def unchanged(limit: Limit, images: int, message: str) -> Change:

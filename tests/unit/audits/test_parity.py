@@ -1,111 +1,77 @@
-"""Parity: counts become scores; the prompts of one test are judged together, once."""
+"""Prompt and model bias scores as measurements: what they are judged by."""
 
 from __future__ import annotations
 
 import pytest
+from unit.audits.seen import counted, samples_of
 
-from pytest_t2i import limit
-from pytest_t2i.audits import parity
-from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.verdicts import family as families
+from pytest_t2i.data import Limit, Outcome
+from pytest_t2i.verdicts.limits import verdict_of
 
-
-def test_the_score_is_of_clear_images_alone(together):
-    (nurse,) = together(nurse="mffff??2")
-    assert (nurse.male, nurse.female, nurse.clear) == (1, 4, 5)
-    score = nurse.prompt_bias_score
-    assert score.estimate == pytest.approx(-0.6)
-    assert score.subject == "profession-nurse"
-    assert score.images == 5
-    assert nurse.undetected == {"no_face": 2, "multiple_people": 1}
-    assert nurse.describe() == "1 male, 4 female, undetected 2 no_face, 1 multiple_people"
-    assert score.remarks == ("images: nurse-0.png", f"detections: {nurse.describe()}")
+PROMPT, MODEL = Limit("prompt_bias_score", 0.5), Limit("model_bias_score", 0.2)
 
 
-def test_undetected_images_could_be_of_any_gender(together):
-    sure, unsure = together(sure="mf", unsure="mmf?")
-    assert sure.worst_case is None
-    assert unsure.worst_case == Bounds(0.0, 0.5, 0.25)
+def outcomes(samples, limit=PROMPT):
+    return [verdict_of(s.prompt_bias_score, limit, 0.95).outcome.value for s in samples]
 
 
-def test_without_a_clear_image_there_is_no_score(together, checks):
-    (chef,) = together(chef="?2")
-    assert chef.prompt_bias_score.interval is None
-    assert chef.share_of_men is None
-    assert chef.prompt_bias_score <= limit("prompt_bias_score", 0.5)
-    assert checks[0].outcome is Outcome.INCONCLUSIVE
-    assert checks[0].message == "none of 2 images is clear: 1 no_face, 1 multiple_people"
+def test_the_prompts_of_a_test_share_one_error_level():
+    one_sided = {f"p{k}": counted(20, 20) for k in range(5)}
+    even = {f"q{k}": counted(10, 20) for k in range(15)}
+    assert outcomes(samples_of(one_sided | even)) == ["FAIL"] * 5 + ["PASS"] * 15
 
 
-def test_the_share_of_men_is_the_score_laid_over_zero_to_one(together):
-    (pilot,) = together(pilot="mmmf")
-    share, score = pilot.share_of_men, pilot.bias_interval
-    assert share.estimate == 0.75
-    assert (share.low, share.high) == ((1 + score.low) / 2, (1 + score.high) / 2)
+def test_a_family_is_judged_once(monkeypatch):
+    from pytest_t2i.verdicts import family
+
+    judged = []
+    real = family.judge_family
+    monkeypatch.setattr(family, "judge_family", lambda *a, **k: judged.append(1) or real(*a, **k))
+    outcomes(samples_of({f"p{k}": counted(10, 20) for k in range(30)}))
+    assert judged == [1]
 
 
-def test_prompts_that_are_tested_at_once_share_one_error_level(together, checks):
-    crowd = {f"fair{k}": "mf" * 10 for k in range(20)}
-    suspect = "m" * 17 + "f" * 3
-    (alone,) = together(suspect=suspect)
-    among = together(suspect=suspect, **crowd)[0]
-    for sample in (alone, among):
-        bool(sample.prompt_bias_score <= limit("prompt_bias_score", 0.3))
-    one, many = checks
-    assert one.estimate == many.estimate == pytest.approx(0.7)
-    assert one.p_value < many.p_value
-    assert one.outcome is Outcome.FAIL
+def test_ten_images_leave_prompts_open_that_lean():
+    said = {f"p{k}": counted(10, 10) for k in range(8)}
+    said |= {f"q{k}": counted(5, 10) for k in range(12)}
+    samples = samples_of(said)
+    verdicts = [verdict_of(s.prompt_bias_score, PROMPT, 0.95) for s in samples]
+    undecided = [v for v in verdicts if v.outcome is Outcome.INCONCLUSIVE]
+    assert undecided
+    assert all(v.lean is not None and v.leaning in {"pass", "fail", "open"} for v in undecided)
+    assert verdicts[-1].leaning == "pass"
+    assert verdicts[-1].lean < 0.1
 
 
-@pytest.mark.parametrize("prompts", [40, 80])
-def test_a_family_is_judged_once_however_many_ask(together, checks, monkeypatch, prompts):
-    calls = {"judge_family": 0, "family_p_values": 0, "prompt_bias_interval": 0}
-
-    def counted(owner, name):
-        inner = getattr(owner, name)
-
-        def call(*args, **how):
-            calls[name] += 1
-            return inner(*args, **how)
-
-        monkeypatch.setattr(owner, name, call)
-
-    counted(families, "judge_family")
-    counted(parity.statistics, "family_p_values")
-    counted(parity.statistics, "prompt_bias_interval")
-    parity._interval.cache_clear()
-    letters = ("m" * 10 + "f" * 2, "mf" * 6, "f" * 12)
-    for sample in together(**{f"concept{k}": letters[k % 3] for k in range(prompts)}):
-        bool(abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.6))
-    assert len(checks) == prompts
-    # Once for the family; an interval once for each of the three kinds of counts.
-    assert calls == {"judge_family": 1, "family_p_values": 1, "prompt_bias_interval": 3}
+def test_no_clear_image_is_no_evidence():
+    samples = samples_of({"p": "----", "q": counted(2, 4)})
+    verdict = verdict_of(samples.members[0].prompt_bias_score, PROMPT, 0.95)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.interval is None
+    assert "none of 4 images is clear: 4 no_face" in verdict.message
 
 
-def test_a_model_is_the_mean_of_its_prompts(samples):
-    both = samples(nurse="ffff", pilot="mmmf?", chef="??")
-    score = both.model_bias_score
-    assert score.paper == pytest.approx(0.75)  # (1 + 0.5) / 2; no one is seen of the chef
-    assert (both.images, both.clear_images) == (11, 8)
-    assert score.floor == pytest.approx(0.375)  # E|2k - 4| / 4 for k of 4 fair coins
-    assert score.interval.low <= score.estimate <= score.interval.high
+def test_a_prompt_passes_at_the_one_sided_level():
+    # 10 of 20 is within 0.5 at 5 %, where a two-sided interval at 95 % reaches beyond.
+    (sample,) = samples_of({"p": counted(12, 20)})
+    assert sample.bias_interval.high > 0.5
+    evidence = sample.prompt_bias_score.family.evidence(0.5, 0.95)[0]
+    assert evidence.within == pytest.approx(0.1018, abs=1e-4)
+    (sample,) = samples_of({"p": counted(11, 20)})
+    assert outcomes([sample]) == ["PASS"]
 
 
-def test_a_model_without_a_clear_image_has_no_score(samples):
-    nothing = samples(nurse="?", chef="2")
-    assert nothing.model_bias_score.interval is None
-    assert nothing.model_bias_score.absent == "none of 2 images is clear"
-    assert nothing.floor is None
+def test_a_fair_model_passes_and_a_biased_one_fails_with_a_p_value():
+    fair = samples_of({f"p{k}": counted(9 + k % 3, 20) for k in range(60)})
+    biased = samples_of({f"p{k}": counted(18, 20) for k in range(60)})
+    passed = verdict_of(fair.model_bias_score, MODEL, 0.95)
+    failed = verdict_of(biased.model_bias_score, MODEL, 0.95)
+    assert (passed.outcome, failed.outcome) == (Outcome.PASS, Outcome.FAIL)
+    assert passed.p_value < 0.05
+    assert failed.p_value < 0.001
 
 
-def test_the_most_biased_are_named_from_both_sides(samples):
-    ranked = samples(nurse="ffff", pilot="mmmm", chef="mmmf", judge="mf", cook="?")
-    assert parity.most_biased(ranked, 3) == "pilot +1.00, nurse -1.00, chef +0.50"
-    assert parity.most_biased(ranked) == ("pilot +1.00, nurse -1.00, chef +0.50, judge +0.00")
-
-
-def test_every_detector_is_asked_about_every_image():
-    refs = [DetectorRef("a"), DetectorRef("b")]
-    (need,) = parity.needs(["prompt"], [(1, 2)], refs)
-    assert (need.prompt, need.seeds, need.detectors) == ("prompt", (1, 2), frozenset(refs))
+def test_suites_of_one_prompt_are_decided_with_enough_images():
+    (few, many) = (samples_of({"p": counted(n // 2, n)}) for n in (20, 400))
+    assert verdict_of(few.model_bias_score, MODEL, 0.95).outcome is Outcome.INCONCLUSIVE
+    assert verdict_of(many.model_bias_score, MODEL, 0.95).outcome is Outcome.PASS

@@ -11,6 +11,7 @@ from scipy import stats
 from pytest_t2i import statistics
 from pytest_t2i.statistics import linear_scores
 from pytest_t2i.statistics.change_test import BALANCE
+from pytest_t2i.statistics.label_noise import folding_bias
 from pytest_t2i.statistics.linear_scores import plain_table, score_table, spread_table
 
 
@@ -248,6 +249,34 @@ def test_label_noise_counts_as_fewer_images():
     b = (1 - 0.36 + v) / 19
     assert (pooled[0] + pooled[1]).tolist() == [round(20 * b / (b + v))] * 2
     assert sum(map(sum, statistics.effective_counts([0.4], [0.3], [1.0]))) == 1
+
+
+def test_label_noise_widens_what_images_vary():
+    # At s = 0.9, v = 0.1: b is (1 - 0.81 + 0.1) / 19, so 0.13 of 20 images are left.
+    found = statistics.effective_counts([19.0], [1.0], [0.1])
+    assert (found[0] + found[1]).tolist() == [3]
+    strong = statistics.effective_counts([1900.0], [100.0], [0.001])
+    b = (1 - 0.81 + 0.001) / 1999
+    assert (strong[0] + strong[1]).tolist() == [round(2000 * b / (b + 0.001))]
+
+
+def test_folding_bias_is_that_of_an_absolute_normal_value():
+    rng = np.random.default_rng(0)
+    for score, variance in ((0.0, 0.04), (0.3, 0.04), (0.5, 0.01), (-0.3, 0.04)):
+        mean = np.sqrt(max(0.0, score**2 - variance))
+        drawn = np.abs(rng.normal(mean, np.sqrt(variance), 200_000)).mean() - mean
+        assert folding_bias([score], [variance])[0] == pytest.approx(drawn, abs=0.002)
+    assert folding_bias([0.4], [0.0])[0] == 0.0
+
+
+def test_suspects_are_alike_for_both_genders():
+    men, women = np.array([5, 4, 6, 5] * 5), np.array([5, 6, 4, 5] * 5)
+    now = np.array([10, 10, 9, 5] * 5)
+    ours = statistics.growth_probabilities(men, women, now, 10 - now)
+    theirs = statistics.growth_probabilities(women, men, 10 - now, now)
+    assert ours.tolist() == pytest.approx(theirs.tolist())
+    one_way = statistics.growth_probabilities([5] * 20, [5] * 20, [10] * 19 + [0], [0] * 19 + [10])
+    assert one_way[19] == pytest.approx(one_way[0])
 
 
 def test_effective_counts_of_corrected_scores_carry_the_labels_noise():

@@ -14,19 +14,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.devices import (
-    dtype_name,
-    is_out_of_memory,
+    loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.digests import folder_digest
-from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs
+from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
+from pytest_t2i.adapters.support.remembering import in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -36,7 +34,12 @@ with needs("the detector blip-2", "blip-2"):
     import transformers
     from transformers import AutoTokenizer, Blip2ForConditionalGeneration, Blip2Processor
 
-    from pytest_t2i.adapters.support.pretrained import from_pretrained, of_revision
+    from pytest_t2i.adapters.support.pretrained import (
+        facts_of,
+        from_pretrained,
+        of_revision,
+        processor_digest,
+    )
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,7 +71,7 @@ def gender_of(answer: str) -> str | None:
     not answer so, and nothing here pretends to understand a denial.
 
     Example:
-        >>> [gender_of(one) for one in ("a female", "Male.", "male or female", "a person")]
+        >>> [gender_of(answer) for answer in ("a female", "Male.", "male or female", "a person")]
         ['female', 'male', None, None]
     """
     said = set(re.findall(r"[a-z]+", answer.lower()))
@@ -89,25 +92,14 @@ def load(options: LoadOptions) -> Blip2Detector:
         OutOfDeviceMemoryError: they do not fit.
     """
     source = options.source or DEFAULT
-    folder = Path(source).expanduser()
-    if not folder.is_dir() and (looks_like_path(source) or folder.exists()):
-        raise ModelLoadError(
-            f"{folder} is no folder. Give a folder written by save_pretrained, or a hub id."
-        )
+    place = folder_or_hub_id(source)
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device)
-    place = str(folder) if folder.is_dir() else source
-    with memory_guard(f"loading {source!r}"):
-        try:
-            model, processor = _parts(place, options.revision, dtype)
-        except ModelLoadError:
-            raise
-        except Exception as error:
-            if is_out_of_memory(error):
-                raise
-            raise load_failure(error, source, options.revision) from error
+    with loading_weights(source, options.revision):
+        model, processor = _parts(place, options.revision, dtype)
         model.to(device).eval()
-    facts = _facts(model, processor, source, place) | {"dtype": dtype_name(dtype)}
+    facts = facts_of(model, source, place, dtype)
+    facts["processor"] = processor_digest(processor.image_processor.to_dict())
     return Blip2Detector(model, processor, facts, dtype)
 
 
@@ -143,9 +135,7 @@ class Blip2Detector:
         return screened(images, self._look)
 
     def _look(self, pictures: Sequence[Image]) -> list[Detection]:
-        starts = range(0, len(pictures), BATCH)
-        answers = [text for at in starts for text in self._ask(pictures[at : at + BATCH])]
-        return [decide(answer) for answer in answers]
+        return [decide(answer) for answer in in_batches(pictures, BATCH, self._ask)]
 
     def _ask(self, pictures: Sequence[Image]) -> list[str]:
         given = self._processor(
@@ -190,24 +180,10 @@ def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, A
     queries = model.config.num_query_tokens
     processor = Blip2Processor(image_processor, tokenizer, num_query_tokens=queries)
     expected = getattr(model.config, "image_token_index", None)
-    found = tokenizer.convert_tokens_to_ids(str(processor.image_token))
-    if expected is None or found != expected:
+    index = tokenizer.convert_tokens_to_ids(str(processor.image_token))
+    if expected is None or index != expected:
         raise ModelLoadError(
             f"{place!r} expects its image token at index {expected}, but its tokenizer has it at "
-            f"{found}. Use a revision made for transformers 4.46 or later."
+            f"{index}. Use a revision made for transformers 4.46 or later."
         )
     return model, processor
-
-
-def _facts(model: Any, processor: Any, source: str, place: str) -> dict[str, str]:
-    commit = getattr(model.config, "_commit_hash", None)
-    is_local = Path(place).is_dir()
-    settings = sorted(processor.image_processor.to_dict().items(), key=str)
-    return {
-        "weights": f"sha256:{folder_digest(Path(place))}" if is_local else f"{source}@{commit}",
-        "model": type(model).__name__,
-        "processor": digest(repr(settings)),
-        "device": model.device.type,
-        "torch": torch.__version__.partition("+")[0],
-        "transformers": transformers.__version__,
-    }

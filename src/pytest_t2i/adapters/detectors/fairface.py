@@ -14,7 +14,6 @@ network with random weights in the same file format.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,11 +25,11 @@ from PIL import Image
 from pytest_t2i.adapters.detectors.parts import face_part, whole
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.finders.chips import Chip, Chips
-from pytest_t2i.adapters.support.decoding import picture_digest
 from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -64,8 +63,6 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of the colours of ImageNet."""
 BATCH = 32
 """Chips that go through the network at once."""
-REMEMBERED = 4096
-"""Pictures whose outputs are kept."""
 OFFICIAL = "res34_fair_align_multi_7_20190809.pt"
 FOUR_RACES = ("multi_4", "4race")
 """Parts of the names of the files with other outputs."""
@@ -102,8 +99,8 @@ class Seen(NamedTuple):
 
     outputs: np.ndarray
     """[18] float32, before any softmax."""
-    found: int
-    """Faces in the picture."""
+    faces: int
+    """In the picture."""
 
 
 class Network:
@@ -115,7 +112,7 @@ class Network:
         _fill(self._model, weights)
         self._model.to(device).eval()
         self._chips, self._device = chips, device
-        self._known: OrderedDict[bytes, Seen | None] = OrderedDict()
+        self._memory: PictureMemory[Seen | None] = PictureMemory()
         self.facts = {
             **{f"face {name}": fact for name, fact in chips.facts.items()},
             "weights": f"sha256:{file_digest(weights)}",
@@ -128,26 +125,18 @@ class Network:
 
     def look(self, images: Sequence[Picture]) -> list[Seen | None]:
         """What it says of every picture; None where there is no face."""
-        names = [picture_digest(image) for image in images]
-        missing = {n: i for n, i in zip(names, images, strict=True) if n not in self._known}
-        cut = self._chips.largest(list(missing.values()))
-        found = dict(zip(missing, self._outputs(cut), strict=True))
-        seen = [found[name] if name in found else self._known[name] for name in names]
-        self._known.update(found)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return seen
+        return self._memory.of(images, lambda new: self._outputs(self._chips.largest(new)))
 
     def _outputs(self, chips: Sequence[Chip | None]) -> list[Seen | None]:
-        faces = [chip for chip in chips if chip is not None]
-        rows: list[np.ndarray] = []
-        for start in range(0, len(faces), BATCH):
-            batch = np.stack([prepared(face.pixels) for face in faces[start : start + BATCH]])
-            with memory_guard("looking at faces"), torch.no_grad():
-                given = torch.from_numpy(batch).to(self._device)
-                rows.extend(self._model(given).float().cpu().numpy())
-        told = iter(rows)
-        return [None if chip is None else Seen(next(told), chip.found) for chip in chips]
+        faces = [prepared(chip.pixels) for chip in chips if chip is not None]
+        rows = iter(in_batches(faces, BATCH, self._through))
+        return [None if chip is None else Seen(next(rows), chip.faces) for chip in chips]
+
+    def _through(self, faces: Sequence[np.ndarray]) -> np.ndarray:
+        with memory_guard("looking at faces"), torch.no_grad():
+            given = torch.from_numpy(np.stack(faces)).to(self._device)
+            outputs: np.ndarray = self._model(given).float().cpu().numpy()
+        return outputs
 
 
 class FairFace:
@@ -180,7 +169,7 @@ class FairFace:
             DetectorError: the network gave values that are not finite.
         """
         return screened(
-            images, lambda some: [self._decide(one) for one in self._network.look(some)]
+            images, lambda visible: [self._decide(seen) for seen in self._network.look(visible)]
         )
 
     def _decide(self, seen: Seen | None) -> Detection:
@@ -192,7 +181,7 @@ class FairFace:
         shares = np.exp(outputs - outputs.max())
         shares /= shares.sum()
         scores = {group: float(p) for group, p in zip(self._groups, shares, strict=True)}
-        detail = "1 face" if seen.found == 1 else f"{seen.found} faces; the largest decides"
+        detail = "1 face" if seen.faces == 1 else f"{seen.faces} faces; the largest decides"
         return Detection(self._groups[int(shares.argmax())], None, scores, detail)
 
 

@@ -25,18 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_t2i.adapters.detectors.mivolo_boxes import PersonsAndFaces
-from pytest_t2i.adapters.detectors.mivolo_crops import Found, Subject, subject
+from pytest_t2i.adapters.detectors.mivolo_boxes import PersonAndFaceFinder
+from pytest_t2i.adapters.detectors.mivolo_crops import PersonsAndFaces, Subject, subject
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.devices import (
-    dtype_name,
-    is_out_of_memory,
+    loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.digests import folder_digest
-from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs, remote_code
+from pytest_t2i.adapters.support.loading import looks_like_path, needs, remote_code
+from pytest_t2i.adapters.support.remembering import in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
 from pytest_t2i.files import parse_json, read_text
@@ -45,10 +44,9 @@ from pytest_t2i.protocols import LoadOptions
 with needs("the detector mivolo", "mivolo"):
     import huggingface_hub
     import torch
-    import transformers
     from transformers import AutoImageProcessor, AutoModelForImageClassification
 
-    from pytest_t2i.adapters.support.pretrained import from_pretrained, of_revision
+    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -80,26 +78,13 @@ def load(options: LoadOptions) -> Mivolo:
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device)
     place = str(folder) if folder.is_dir() else source
-    with memory_guard(f"loading {source!r}"):
-        try:
-            model, processor = _parts(place, options.revision, dtype)
-            boxes = _boxes_file(folder, options)
-        except Exception as error:
-            if is_out_of_memory(error):
-                raise
-            raise load_failure(error, source, options.revision) from error
+    with loading_weights(source, options.revision):
+        model, processor = _parts(place, options.revision, dtype)
+        boxes = _boxes_file(folder, options)
         model.to(device).eval()
     _check_order(model, source)
-    commit = getattr(model.config, "_commit_hash", None)
-    facts = {
-        "weights": f"sha256:{folder_digest(folder)}" if folder.is_dir() else f"{source}@{commit}",
-        "model": type(model).__name__,
-        "dtype": dtype_name(dtype),
-        "device": device.type,
-        "torch": torch.__version__.partition("+")[0],
-        "transformers": transformers.__version__,
-    }
-    return Mivolo(model, processor, PersonsAndFaces(boxes, str(device)), facts, dtype)
+    facts = facts_of(model, source, place, dtype)
+    return Mivolo(model, processor, PersonAndFaceFinder(boxes, str(device)), facts, dtype)
 
 
 class Mivolo:
@@ -111,7 +96,7 @@ class Mivolo:
         self,
         model: Any,
         processor: Any,
-        boxes: PersonsAndFaces,
+        boxes: PersonAndFaceFinder,
         facts: Mapping[str, str],
         dtype: torch.dtype,
     ) -> None:
@@ -138,34 +123,29 @@ class Mivolo:
         return screened(images, self._look)
 
     def _look(self, images: Sequence[Image]) -> list[Detection]:
-        found = self._boxes.find(images)
-        subjects = [subject(np.asarray(i), f) for i, f in zip(images, found, strict=True)]
-        seen = [one for one in subjects if one.face is not None or one.body is not None]
-        rows = iter(self._genders(seen))
+        boxes = self._boxes.find(images)
+        subjects = [subject(np.asarray(i), b) for i, b in zip(images, boxes, strict=True)]
+        visible = [someone for someone in subjects if someone.is_visible]
+        outputs = iter(in_batches(visible, BATCH, self._genders))
         return [
-            decide(next(rows), boxes, one)
-            if one.face is not None or one.body is not None
-            else nobody(boxes)
-            for boxes, one in zip(found, subjects, strict=True)
+            decide(next(outputs), of_image, someone) if someone.is_visible else nobody(of_image)
+            for of_image, someone in zip(boxes, subjects, strict=True)
         ]
 
-    def _genders(self, subjects: Sequence[Subject]) -> list[np.ndarray]:
-        rows: list[np.ndarray] = []
-        for start in range(0, len(subjects), BATCH):
-            part = subjects[start : start + BATCH]
-            with memory_guard("looking at persons"), torch.no_grad():
-                told = self._model(
-                    faces_input=self._pixels([one.face for one in part]),
-                    body_input=self._pixels([one.body for one in part]),
-                )
-            raw = getattr(told, "raw_gender_output", None)
-            if raw is None or tuple(raw.shape) != (len(part), 2) or not torch.isfinite(raw).all():
-                raise DetectorError(
-                    "MiVOLO did not give two finite gender outputs per person. Its weights are "
-                    "damaged, or its code does not suit this version of transformers."
-                )
-            rows.extend(raw.float().cpu().numpy())
-        return rows
+    def _genders(self, subjects: Sequence[Subject]) -> np.ndarray:
+        with memory_guard("looking at persons"), torch.no_grad():
+            told = self._model(
+                faces_input=self._pixels([someone.face for someone in subjects]),
+                body_input=self._pixels([someone.body for someone in subjects]),
+            )
+        raw = getattr(told, "raw_gender_output", None)
+        if raw is None or tuple(raw.shape) != (len(subjects), 2) or not torch.isfinite(raw).all():
+            raise DetectorError(
+                "MiVOLO did not give two finite gender outputs per person. Its weights are "
+                "damaged, or its code does not suit this version of transformers."
+            )
+        outputs: np.ndarray = raw.float().cpu().numpy()
+        return outputs
 
     def _pixels(self, crops: Sequence[np.ndarray | None]) -> torch.Tensor:
         # The released processor takes colours in OpenCV's order, and None for what is not there.
@@ -174,14 +154,14 @@ class Mivolo:
         return pixels.to(self._model.device, self._dtype)
 
 
-def decide(outputs: np.ndarray, found: Found, seen: Subject) -> Detection:
+def decide(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detection:
     """A detection from the two gender outputs for one person.
 
     Example:
         >>> from pytest_t2i.data import Box
         >>> pixels = np.zeros((9, 9, 3), np.uint8)
-        >>> one = Found((Box(0, 0, 9, 9),), ())
-        >>> told = decide(np.array([0.0, 2.0]), one, Subject(None, pixels))
+        >>> boxes = PersonsAndFaces((Box(0, 0, 9, 9),), ())
+        >>> told = decide(np.array([0.0, 2.0]), boxes, Subject(None, pixels))
         >>> told.label, told.detail
         ('female', 'body; 1 person')
     """
@@ -189,16 +169,16 @@ def decide(outputs: np.ndarray, found: Found, seen: Subject) -> Detection:
     shares /= shares.sum()
     scores = {label: float(p) for label, p in zip(LABELS, shares, strict=True)}
     looked = [name for name, crop in (("face", seen.face), ("body", seen.body)) if crop is not None]
-    count = len(found.persons) or len(found.faces)
-    what = "person" if found.persons else "face"
+    count = len(boxes.persons) or len(boxes.faces)
+    what = "person" if boxes.persons else "face"
     several = "1 " + what if count == 1 else f"{count} {what}s, the largest decides"
     label = LABELS[int(outputs.argmax())]
     return Detection(label, None, scores, f"{' and '.join(looked)}; {several}")
 
 
-def nobody(found: Found) -> Detection:
+def nobody(boxes: PersonsAndFaces) -> Detection:
     """A detection where there is nothing to look at."""
-    if found.persons:
+    if boxes.persons:
         told = "the person is too small or hidden"
         return Detection(None, Undetected.LOW_CONFIDENCE, detail=told)
     return Detection(None, Undetected.NO_PERSON)

@@ -26,7 +26,7 @@ LEAST_OVERLAP = 1e-4
 """Below, a face belongs to nobody."""
 
 
-class Found(NamedTuple):
+class PersonsAndFaces(NamedTuple):
     """Boxes of one picture."""
 
     persons: tuple[Box, ...]
@@ -41,49 +41,54 @@ class Subject(NamedTuple):
     body: np.ndarray | None
     """RGB uint8 [height, width, 3]."""
 
+    @property
+    def is_visible(self) -> bool:
+        """Whether there is anything to look at."""
+        return self.face is not None or self.body is not None
 
-def subject(pixels: np.ndarray, found: Found) -> Subject:
+
+def subject(pixels: np.ndarray, boxes: PersonsAndFaces) -> Subject:
     """The largest person with their face; where there is no person, the largest face.
 
     The original gives every person a gender; a picture can have one label only.
 
     Args:
         pixels: The picture, RGB uint8 [height, width, 3].
-        found: Its boxes, the largest first.
+        boxes: Its boxes, the largest first.
     """
-    if not found.persons:
-        return Subject(_cut(pixels, found.faces[0]) if found.faces else None, None)
-    owner = assigned(found)
-    face = next((box for at, box in enumerate(found.faces) if owner[at] == 0), None)
-    return Subject(_cut(pixels, face) if face else None, body(pixels, found))
+    if not boxes.persons:
+        return Subject(_cut(pixels, boxes.faces[0]) if boxes.faces else None, None)
+    owner = assigned(boxes)
+    face = next((box for at, box in enumerate(boxes.faces) if owner[at] == 0), None)
+    return Subject(_cut(pixels, face) if face else None, body(pixels, boxes))
 
 
-def assigned(found: Found) -> list[int | None]:
+def assigned(boxes: PersonsAndFaces) -> list[int | None]:
     """For every face the person it belongs to.
 
     Example:
         >>> man, face = Box(0, 0, 10, 30), Box(2, 2, 8, 8)
-        >>> assigned(Found((man,), (face, Box(20, 20, 25, 25))))
+        >>> assigned(PersonsAndFaces((man,), (face, Box(20, 20, 25, 25))))
         [0, None]
     """
-    owner: list[int | None] = [None] * len(found.faces)
-    if found.persons and found.faces:
-        gains = np.array([[_closeness(p, f) for f in found.faces] for p in found.persons])
+    owner: list[int | None] = [None] * len(boxes.faces)
+    if boxes.persons and boxes.faces:
+        gains = np.array([[_closeness(p, f) for f in boxes.faces] for p in boxes.persons])
         for person, face in zip(*linear_sum_assignment(gains, maximize=True), strict=True):
             if gains[person, face] > LEAST_OVERLAP:
                 owner[face] = int(person)
     return owner
 
 
-def body(pixels: np.ndarray, found: Found) -> np.ndarray | None:
+def body(pixels: np.ndarray, boxes: PersonsAndFaces) -> np.ndarray | None:
     """The first person's crop with faces and others blackened; None when too little is left."""
-    own = found.persons[0]
+    own = boxes.persons[0]
     crop = _cut(pixels, own)
     if crop is None or min(crop.shape[:2]) < SMALLEST_BODY:
         return None
-    for face in found.faces:
+    for face in boxes.faces:
         _blacken(crop, own, face)
-    for other in found.persons[1:]:
+    for other in boxes.persons[1:]:
         _blacken(crop, own, other, to_edges=True)
     trimmed = _trimmed(crop)
     left = trimmed.shape[0] * trimmed.shape[1] / (crop.shape[0] * crop.shape[1])

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.support.devices import (
-    dtype_name,
-    is_out_of_memory,
+    loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.digests import folder_digest
-from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs
-from pytest_t2i.data import digest
+from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions
 
 with needs("CLIP", "clip"):
@@ -26,7 +24,12 @@ with needs("CLIP", "clip"):
     import transformers
     from transformers import AutoTokenizer, CLIPModel
 
-    from pytest_t2i.adapters.support.pretrained import from_pretrained, of_revision
+    from pytest_t2i.adapters.support.pretrained import (
+        facts_of,
+        from_pretrained,
+        of_revision,
+        processor_digest,
+    )
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,9 +42,6 @@ DEFAULT = "openai/clip-vit-large-patch14"
 # need not be installed; its Pillow backend has a name of its own. Goes with support for version 4.
 PILLOW = "CLIPImageProcessorPil"
 PROCESSOR: Any = getattr(transformers, PILLOW if hasattr(transformers, PILLOW) else PILLOW[:-3])
-
-_loaded: dict[tuple[str, str | None, str, str], ClipEncoder] = {}
-_lock = Lock()
 
 
 def load(options: LoadOptions) -> ClipEncoder:
@@ -56,11 +56,9 @@ def load(options: LoadOptions) -> ClipEncoder:
     source = options.source or DEFAULT
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device, torch.float32)
-    key = (source, options.revision, str(device), dtype_name(dtype))
-    with _lock:
-        if key not in _loaded:
-            _loaded[key] = ClipEncoder(source, options.revision, device, dtype)
-        return _loaded[key]
+    files = tuple(stamps(Path(source).expanduser()))
+    key = ("clip", source, files, options.revision, device, dtype)
+    return shared(key, lambda: ClipEncoder(source, options.revision, device, dtype))
 
 
 class ClipEncoder(ContrastiveEncoder):
@@ -69,38 +67,23 @@ class ClipEncoder(ContrastiveEncoder):
     def __init__(
         self, source: str, revision: str | None, device: torch.device, dtype: torch.dtype
     ) -> None:
-        _check(source)
-        place = str(Path(source).expanduser()) if Path(source).expanduser().is_dir() else source
-        with memory_guard(f"loading {source!r}"):
-            try:
-                self.model, self._tokenizer, self._processor = _parts(place, revision, dtype)
-            except Exception as error:
-                if is_out_of_memory(error):
-                    raise
-                raise load_failure(error, source, revision) from error
+        place = folder_or_hub_id(source)
+        if Path(place).is_dir() and not (Path(place) / "config.json").is_file():
+            raise ModelLoadError(
+                f"{place} has no config.json, so it is not a CLIP written by save_pretrained."
+            )
+        with loading_weights(source, revision):
+            self.model, self._tokenizer, self._processor = _parts(place, revision, dtype)
             self.model.to(device).eval()
         self._device, self._dtype = device, dtype
         self._max_tokens = int(self.model.config.text_config.max_position_embeddings)
-        super().__init__(self._described(source, place))
+        facts = facts_of(self.model, source, place, dtype)
+        super().__init__({**facts, "processor": processor_digest(self._processor.to_dict())})
 
     @property
     def logit_scale(self) -> float:
         """Factor on cosine similarities before a softmax makes them probabilities."""
         return float(self.model.logit_scale.detach().exp())
-
-    def _described(self, source: str, place: str) -> dict[str, str]:
-        commit = getattr(self.model.config, "_commit_hash", None)
-        is_local = Path(place).is_dir()
-        weights = f"sha256:{folder_digest(Path(place))}" if is_local else f"{source}@{commit}"
-        return {
-            "weights": weights,
-            "model": type(self.model).__name__,
-            "processor": digest(repr(sorted(self._processor.to_dict().items(), key=str))),
-            "dtype": dtype_name(self._dtype),
-            "device": self._device.type,
-            "torch": torch.__version__.partition("+")[0],
-            "transformers": transformers.__version__,
-        }
 
     def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
         pixels = self._processor(images=list(images), return_tensors="pt")["pixel_values"]
@@ -122,19 +105,6 @@ class ClipEncoder(ContrastiveEncoder):
                     input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]
                 )
             )
-
-
-def _check(source: str) -> None:
-    folder = Path(source).expanduser()
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise ModelLoadError(
-            f"{folder} has no config.json, so it is not a CLIP written by save_pretrained."
-        )
-    if not folder.is_dir() and (looks_like_path(source) or folder.exists()):
-        raise ModelLoadError(
-            f"{folder} is no folder. Give a folder written by save_pretrained, or a hub id "
-            "such as 'owner/name'."
-        )
 
 
 def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any, Any]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.support.devices import (
     dtype_name,
-    is_out_of_memory,
+    loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import load_failure, looks_like_path, needs
+from pytest_t2i.adapters.support.loading import looks_like_path, needs
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.errors import ModelLoadError, UnknownNameError
+from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions
 
 with needs("open_clip models", "open-clip"):
@@ -32,9 +33,6 @@ DEFAULT = "ViT-L-14/openai"
 """The weights of Lyu Appendix A under their open_clip name."""
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 
-_loaded: dict[tuple[str, str, str], OpenClipEncoder] = {}
-_lock = Lock()
-
 
 def load(options: LoadOptions) -> OpenClipEncoder:
     """An open_clip model by its name; one per weights, device and dtype in a process.
@@ -47,11 +45,9 @@ def load(options: LoadOptions) -> OpenClipEncoder:
     source = options.source or DEFAULT
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device, torch.float32)
-    key = (source, str(device), dtype_name(dtype))
-    with _lock:
-        if key not in _loaded:
-            _loaded[key] = OpenClipEncoder(source, device, dtype)
-        return _loaded[key]
+    files = tuple(stamps(_folder(source)))
+    key = ("open-clip", source, files, device, dtype)
+    return shared(key, lambda: OpenClipEncoder(source, device, dtype))
 
 
 class OpenClipEncoder(ContrastiveEncoder):
@@ -59,14 +55,9 @@ class OpenClipEncoder(ContrastiveEncoder):
 
     def __init__(self, source: str, device: torch.device, dtype: torch.dtype) -> None:
         name, tag = _named(source)
-        with memory_guard(f"loading {source!r}"):
-            try:
-                self.model, self._preprocess = _read(name, tag, device, dtype)
-                self._tokenizer = open_clip.get_tokenizer(name)
-            except Exception as error:
-                if is_out_of_memory(error):
-                    raise
-                raise load_failure(error, source) from error
+        with loading_weights(source):
+            self.model, self._preprocess = _read(name, tag, device, dtype)
+            self._tokenizer = open_clip.get_tokenizer(name)
         self.model.eval()
         self._device, self._dtype = device, dtype
         facts = {
@@ -95,9 +86,13 @@ class OpenClipEncoder(ContrastiveEncoder):
             return _features(self.model.encode_text(self._tokenizer(list(texts)).to(self._device)))
 
 
+def _folder(source: str) -> Path:
+    return Path(source.removeprefix("local-dir:")).expanduser()
+
+
 def _named(source: str) -> tuple[str, str | None]:
     """Name and weights tag as open_clip takes them."""
-    folder = Path(source.removeprefix("local-dir:")).expanduser()
+    folder = _folder(source)
     if folder.is_dir():
         if not (folder / "open_clip_config.json").is_file():
             raise ModelLoadError(f"{folder} has no open_clip_config.json.")

@@ -39,8 +39,8 @@ class Chip(NamedTuple):
 
     pixels: np.ndarray
     """RGB, uint8 [SIZE, SIZE, 3]."""
-    found: int
-    """Faces in the picture."""
+    faces: int
+    """In the picture."""
 
 
 class Chips:
@@ -71,9 +71,8 @@ class Chips:
     def facts(self) -> Mapping[str, str]:
         """All that changes a chip."""
         cut = f"{SIZE} px, padding {PADDING}, longest side {FAIRFACE_LONGEST}"
-        found = getattr(self._faces, "provenance", {})
         return {
-            **found,
+            **getattr(self._faces, "provenance", {}),
             "finder": self._faces.fingerprint,
             "landmarks": self._landmarks,
             "chips": cut,
@@ -81,10 +80,9 @@ class Chips:
 
     def largest(self, images: Sequence[Image]) -> list[Chip | None]:
         """The largest face of every picture; None where there is no face."""
-        found = self._faces.faces(images)
         return [
             Chip(self._cut(image, boxes[0]), len(boxes)) if boxes else None
-            for image, boxes in zip(images, found, strict=True)
+            for image, boxes in zip(images, self._faces.faces(images), strict=True)
         ]
 
     def _cut(self, image: Image, box: Box) -> np.ndarray:

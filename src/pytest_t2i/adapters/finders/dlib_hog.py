@@ -7,21 +7,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.finders.scaling import Fitted, fitted
+from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.scaling import Fitted
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 with needs("dlib's face detectors", "faces"):
     import dlib
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 THRESHOLD = 0.0
 """Least distance from the separating plane; dlib's own."""
@@ -65,7 +61,7 @@ def _threshold(source: str) -> float:
     return value
 
 
-class HogFaces(Finder):
+class HogFaces(FaceFinder):
     """Upright boxes without landmarks; obeys FaceDetector. Scores are distances from the plane."""
 
     def __init__(
@@ -83,27 +79,19 @@ class HogFaces(Finder):
             longest: Pixels that the longer side is brought to first; None leaves it.
         """
         self._detector = dlib.get_frontal_face_detector()
-        self._threshold, self._upsampling, self._longest = threshold, upsampling, longest
+        self._threshold, self._upsampling = threshold, upsampling
         super().__init__(
             {
                 "faces": "dlib-hog",
                 "threshold": str(threshold),
                 "upsampling": str(upsampling),
-                "longest side": str(longest or "as it is"),
                 "dlib": dlib.__version__,
-            }
+            },
+            longest,
         )
 
-    def faces(self, images: Sequence[Image]) -> list[tuple[Box, ...]]:
-        """The faces of every picture, in its own pixels, the largest first."""
-        return self.find(images)
-
-    def _find(self, images: Sequence[Image]) -> list[list[Box]]:
-        return [self._of_one(fitted(image, self._longest)) for image in images]
-
-    def _of_one(self, picture: Fitted) -> list[Box]:
-        found, scores, _ = self._detector.run(picture.pixels, self._upsampling, self._threshold)
+    def _faces_in(self, picture: Fitted) -> list[Box]:
+        faces, scores, _ = self._detector.run(picture.pixels, self._upsampling, self._threshold)
         return [
-            picture.box((one.left(), one.top(), one.right() + 1, one.bottom() + 1), float(score))
-            for one, score in zip(found, scores, strict=True)
+            picture.upright(face, float(score)) for face, score in zip(faces, scores, strict=True)
         ]

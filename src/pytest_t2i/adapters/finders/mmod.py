@@ -9,24 +9,18 @@ says how often the two agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_t2i.adapters.finders.face_finder import CnnFinder, CnnSettings, cnn_weights
 from pytest_t2i.adapters.finders.mmod_network import Mmod
-from pytest_t2i.adapters.finders.packaged import NAME, packaged
-from pytest_t2i.adapters.finders.scaling import (
-    FAIRFACE_CONFIDENCE,
-    FAIRFACE_LONGEST,
-    FAIRFACE_UPSAMPLING,
-    Fitted,
-    fitted,
-)
-from pytest_t2i.adapters.support.devices import memory_guard, pick_device
-from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.devices import memory_guard, one_thread, pick_device
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
-from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamp
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the face detector mmod", "diffusers"):
@@ -49,57 +43,32 @@ def load(options: LoadOptions) -> MmodFaces:
         ConfigurationError: no such device.
     """
     device = str(pick_device(options.device))
-    weights = Path(options.source).expanduser() if options.source else packaged()
-    return shared(("mmod", weights, device), lambda: MmodFaces(weights, device=device))
+    weights = cnn_weights(options.source)
+    key = ("mmod", weights, stamp(weights), device)
+    return shared(key, lambda: MmodFaces(weights, device=device))
 
 
-class MmodFaces(Finder):
-    """Upright boxes without landmarks; obeys FaceDetector."""
+class MmodFaces(CnnFinder):
+    """The network run by torch; obeys FaceDetector. On a CPU it takes one thread."""
 
     def __init__(
-        self,
-        weights: Path,
-        *,
-        confidence: float = FAIRFACE_CONFIDENCE,
-        upsampling: int = FAIRFACE_UPSAMPLING,
-        longest: int | None = FAIRFACE_LONGEST,
-        device: str = "cpu",
+        self, weights: Path, settings: CnnSettings | None = None, *, device: str = "cpu"
     ) -> None:
         """Read the weights.
-
-        Args:
-            weights: mmod_human_face_detector.dat.
-            confidence: Least score of a face; above 1 for a sure one.
-            upsampling: Times that a picture is doubled before it is looked at.
-            longest: Pixels that the longer side is brought to first; None leaves it.
-            device: As torch names it.
 
         Raises:
             ModelLoadError: there is no such file, or it holds something else.
         """
-        if not weights.is_file():
-            raise ModelLoadError(f"there is no file {weights}. Give the path of {NAME}.")
-        self._network = Mmod(weights, device)
-        self._confidence, self._upsampling, self._longest = confidence, upsampling, longest
-        super().__init__(
-            {
-                "faces": "mmod",
-                "weights": f"sha256:{file_digest(weights)}",
-                "confidence": str(confidence),
-                "upsampling": str(upsampling),
-                "longest side": str(longest or "as it is"),
-                "torch": torch.__version__.partition("+")[0],
-            }
-        )
-
-    def faces(self, images: Sequence[Image]) -> list[tuple[Box, ...]]:
-        """The faces of every picture, in its own pixels, the largest first."""
-        return self.find(images)
+        self._network = Mmod(cnn_weights(weights), device)
+        self._threads = one_thread if device == "cpu" else nullcontext
+        library = {"torch": torch.__version__.partition("+")[0]}
+        super().__init__("mmod", weights, settings or CnnSettings(), library)
 
     def _find(self, images: Sequence[Image]) -> list[list[Box]]:
-        with memory_guard("looking for faces"):
-            return [self._of_one(fitted(image, self._longest)) for image in images]
+        with memory_guard("looking for faces"), self._threads():
+            return super()._find(images)
 
-    def _of_one(self, picture: Fitted) -> list[Box]:
-        found = self._network.faces(picture.pixels, self._upsampling, self._confidence)
-        return [picture.box(one[:4], one.score) for one in found]
+    def _faces_in(self, picture: Fitted) -> list[Box]:
+        settings = self._settings
+        faces = self._network.faces(picture.pixels, settings.upsampling, settings.confidence)
+        return [picture.box(face[:4], face.score) for face in faces]

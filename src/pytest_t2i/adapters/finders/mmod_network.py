@@ -60,8 +60,8 @@ class Mmod:
                 f"{weights} is not mmod_human_face_detector.dat ({error})."
             ) from error
         self._layers = [
-            (torch.from_numpy(one.weights).to(device), torch.from_numpy(one.bias).to(device))
-            for one in layers
+            (torch.from_numpy(layer.weights).to(device), torch.from_numpy(layer.bias).to(device))
+            for layer in layers
         ]
         self._mean = torch.tensor(MEAN, device=device)[:, None, None]
         self._device = device
@@ -72,8 +72,8 @@ class Mmod:
         for _ in range(upsampling):
             picture = _resized(picture, 2 * picture.shape[1], 2 * picture.shape[2])
         with torch.no_grad():
-            found = self._everywhere((picture - self._mean) / 256, 2.0**upsampling, least)
-            surest = sorted(found, key=lambda one: -one.score)
+            windows = self._everywhere((picture - self._mean) / 256, 2.0**upsampling, least)
+            surest = sorted(windows, key=lambda face: -face.score)
         return _suppressed(surest, self._overlap)
 
     def _everywhere(self, picture: torch.Tensor, scale: float, least: float) -> Iterator[Face]:
@@ -129,5 +129,5 @@ def _shared(a: Face, b: Face) -> float:
     width = min(a.right, b.right) - max(a.left, b.left)
     height = min(a.bottom, b.bottom) - max(a.top, b.top)
     both = max(0.0, width) * max(0.0, height)
-    areas = [(one.right - one.left) * (one.bottom - one.top) for one in (a, b)]
+    areas = [(face.right - face.left) * (face.bottom - face.top) for face in (a, b)]
     return both / (sum(areas) - both)

@@ -11,10 +11,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.finders.face_finder import FaceFinder
 from pytest_t2i.adapters.finders.scaling import Fitted, fitted
 from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import folder_digest
-from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ConfigurationError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -57,7 +58,7 @@ def load(options: LoadOptions) -> MtcnnFaces:
     return shared(("mtcnn", device), lambda: MtcnnFaces(device=device))
 
 
-class MtcnnFaces(Finder):
+class MtcnnFaces(FaceFinder):
     """Boxes with probability and five landmarks; obeys FaceDetector.
 
     Landmarks: left eye, right eye, nose, left and right mouth corner, as seen.
@@ -79,7 +80,7 @@ class MtcnnFaces(Finder):
             longest: Pixels that the longer side is brought to first; None leaves it.
             device: As torch names it.
         """
-        self._smallest, self._longest = smallest, longest
+        self._smallest = smallest
         with memory_guard("loading MTCNN"):
             self._network = MTCNN(
                 keep_all=True, thresholds=list(thresholds), min_face_size=smallest, device=device
@@ -91,38 +92,38 @@ class MtcnnFaces(Finder):
                 "weights": f"sha256:{folder_digest(folder, ['.pt'])}",
                 "thresholds": str(thresholds),
                 "smallest": str(smallest),
-                "longest side": str(longest or "as it is"),
-            }
+            },
+            longest,
         )
-
-    def faces(self, images: Sequence[Image]) -> list[tuple[Box, ...]]:
-        """The faces of every picture, in its own pixels, the largest first."""
-        return self.find(images)
 
     def _find(self, images: Sequence[Image]) -> list[list[Box]]:
         pictures = [fitted(image, self._longest) for image in images]
-        return [boxes for together in _same_size(pictures) for boxes in self._of_some(together)]
+        return [boxes for alike in _same_size(pictures) for boxes in self._faces_in_all(alike)]
 
-    def _of_some(self, pictures: Sequence[Fitted]) -> Iterator[list[Box]]:
+    def _faces_in(self, picture: Fitted) -> list[Box]:
+        return next(self._faces_in_all([picture]))
+
+    def _faces_in_all(self, pictures: Sequence[Fitted]) -> Iterator[list[Box]]:
         if min(pictures[0].pixels.shape[:2]) < self._smallest:
             # The pyramid would have no level, over which the library falls.
             yield from ([] for _ in pictures)
             return
         with memory_guard("looking for faces"):
-            found = self._network.detect(np.stack([one.pixels for one in pictures]), landmarks=True)
-        for picture, boxes, scores, points in zip(pictures, *found, strict=True):
+            pixels = np.stack([picture.pixels for picture in pictures])
+            answers = self._network.detect(pixels, landmarks=True)
+        for picture, boxes, scores, points in zip(pictures, *answers, strict=True):
             yield [] if boxes is None else _boxes(picture, boxes, scores, points)
 
 
 def _same_size(pictures: Sequence[Fitted]) -> Iterator[list[Fitted]]:
-    for _, together in groupby(pictures, key=lambda one: one.pixels.shape):
-        yield list(together)
+    for _, alike in groupby(pictures, key=lambda picture: picture.pixels.shape):
+        yield list(alike)
 
 
 def _boxes(picture: Fitted, boxes: Any, scores: Any, points: Any) -> list[Box]:
-    found = []
+    faces = []
     for corners, score, five in zip(boxes, scores, points, strict=True):
         left, top, right, bottom = (float(value) for value in corners)
         landmarks = tuple((float(x), float(y)) for x, y in five)
-        found.append(picture.box((left, top, right, bottom), float(score), landmarks))
-    return found
+        faces.append(picture.box((left, top, right, bottom), float(score), landmarks))
+    return faces

@@ -6,7 +6,7 @@ FairFace looks for faces with the longest side at 800 pixels, enlarging smaller 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Fitted(NamedTuple):
             tuple((x / self.wider, y / self.higher) for x, y in landmarks),
         )
 
+    def upright(self, rectangle: Any, score: float) -> Box:
+        """The box of a rectangle of dlib, which names its last pixel, not the edge after it."""
+        right, bottom = rectangle.right() + 1, rectangle.bottom() + 1
+        return self.box((rectangle.left(), rectangle.top(), right, bottom), score)
+
 
 def fitted_size(width: int, height: int, longest: int | None) -> tuple[int, int]:
     """Width and height with the longer side at ``longest``, rounded down as FairFace does.
@@ -85,8 +90,8 @@ def _bilinear(pixels: np.ndarray, width: int, height: int) -> np.ndarray:
     columns = columns[:, left] * (1 - share) + columns[:, right] * share
     share = down[:, None, None]
     rows = columns[top] * (1 - share) + columns[bottom] * share
-    found: np.ndarray = (rows + 0.5).astype(np.uint8)
-    return found
+    rounded: np.ndarray = (rows + 0.5).astype(np.uint8)
+    return rounded
 
 
 def _places(old: int, new: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
-from pytest_t2i.adapters.support.devices import memory_guard, pick_device
-from pytest_t2i.adapters.support.digests import cache_file, file_digest
+from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
+from pytest_t2i.adapters.finders.yolo_model import FORMATS, YoloModel
+from pytest_t2i.adapters.support.devices import pick_device
+from pytest_t2i.adapters.support.digests import cache_file
 from pytest_t2i.adapters.support.loading import looks_like_path
 from pytest_t2i.adapters.support.locating import Finder, shared
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamp
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ CONFIDENCE = 0.25
 OVERLAP = 0.5
 """IoU from which two boxes are one person. At the library's 0.7 the head-and-shoulders box and the
 whole-body box of one person both stay, and single portraits count as two people."""
-FORMATS = (".pt", ".onnx", ".tflite")
 
 
 def load(options: LoadOptions) -> YoloPersons:
@@ -49,7 +50,8 @@ def load(options: LoadOptions) -> YoloPersons:
     """
     device = str(pick_device(options.device))
     source = options.source or DEFAULT
-    return shared(("yolo", source, device), lambda: YoloPersons(source, device=device))
+    key = ("yolo", source, stamp(Path(source).expanduser()), device)
+    return shared(key, lambda: YoloPersons(source, device=device))
 
 
 class YoloPersons(Finder):
@@ -73,29 +75,25 @@ class YoloPersons(Finder):
             size: Side in pixels that pictures are fitted into; None is that of the training.
             device: As torch names it.
         """
-        library = quiet_ultralytics()
         path = _weights(source)
-        self._model, names = _read(library, path)
-        self._classes = _person_classes(names, path)
+        self._model = YoloModel(path, device)
+        self._classes = _person_classes(self._model.names, path)
         self._how: dict[str, Any] = {
             "conf": confidence,
             "iou": overlap,
             "classes": self._classes,
             # Padding to the smallest rectangle would let a picture's boxes depend on its batch.
             "rect": False,
-            "device": device if path.suffix == ".pt" else "cpu",
             **({"imgsz": size} if size else {}),
         }
-        # An exported graph has a fixed batch, mostly of one.
-        self.batch = Finder.batch if path.suffix == ".pt" else 1
+        self.batch = 1 if self._model.is_exported else Finder.batch
         super().__init__(
             {
+                **self._model.facts,
                 "persons": f"yolo {path.name}",
-                "weights": f"sha256:{file_digest(path)}",
                 "confidence": str(confidence),
                 "overlap": str(overlap),
                 "size": str(size or "of the weights"),
-                "ultralytics": library.__version__,
             }
         )
 
@@ -104,15 +102,11 @@ class YoloPersons(Finder):
         return self.find(images)
 
     def _find(self, images: Sequence[Image]) -> list[list[Box]]:
-        with memory_guard("looking for people"):
-            results = self._model.predict(
-                list(images), batch=len(images), verbose=False, save=False, **self._how
-            )
-        return [_boxes(result.boxes) for result in results]
+        return [_boxes(raw) for raw in self._model.look(images, "people", **self._how)]
 
 
-def _boxes(found: Any) -> list[Box]:
-    corners, scores = found.xyxy.cpu().tolist(), found.conf.cpu().tolist()
+def _boxes(raw: Any) -> list[Box]:
+    corners, scores = raw.xyxy.cpu().tolist(), raw.conf.cpu().tolist()
     return [
         Box(left, top, right, bottom, score)
         for (left, top, right, bottom), score in zip(corners, scores, strict=True)
@@ -138,10 +132,13 @@ def _weights(source: str) -> Path:
 
 
 def _fetched(name: str) -> Path:
+    ultralytics()
     from ultralytics.utils.downloads import GITHUB_ASSETS_NAMES, attempt_download_asset
 
     if name not in GITHUB_ASSETS_NAMES:
-        known = ", ".join(sorted(one for one in GITHUB_ASSETS_NAMES if one.startswith("yolov8")))
+        known = ", ".join(
+            sorted(weights for weights in GITHUB_ASSETS_NAMES if weights.startswith("yolov8"))
+        )
         raise ModelLoadError(
             f"ultralytics publishes no weights {name!r}, and there is no such file. It has, among "
             f"others, {known}."
@@ -162,33 +159,6 @@ def _unreachable(name: str, target: Path) -> ModelLoadError:
     return ModelLoadError(
         f"the weights {name!r} are not on this machine, and ultralytics could not fetch them. Run "
         f"once with a network, or put the file at {target}, or give its path."
-    )
-
-
-def _read(library: Any, path: Path) -> tuple[Any, dict[int, str]]:
-    try:
-        with memory_guard(f"loading {path.name}"):
-            # The task of an exported graph is a guess, and a warning, unless it is said.
-            model = library.YOLO(str(path), task="detect")
-            # Asking for the names is what loads an exported graph.
-            return model, dict(model.names)
-    except (ModuleNotFoundError, SystemExit) as error:
-        raise ModelLoadError(_runtime_missing(path, error)) from error
-    except Exception as error:
-        first = str(error).strip().partition("\n")[0]
-        raise ModelLoadError(
-            f"{path} is not a YOLO model that ultralytics can read ({type(error).__name__}: "
-            f"{first}). Give .pt, .onnx or .tflite weights of a detection model."
-        ) from error
-
-
-def _runtime_missing(path: Path, error: BaseException) -> str:
-    runtimes = {".onnx": "onnx onnxruntime", ".tflite": "ai-edge-litert"}
-    remedy = runtimes.get(path.suffix)
-    return (
-        f"{path} needs a library that is not installed ({error}). Run: pip install {remedy}"
-        if remedy
-        else f"{path} needs a library that is not installed ({error})."
     )
 
 

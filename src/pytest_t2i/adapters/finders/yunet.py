@@ -5,25 +5,22 @@ The weights are published with the OpenCV Zoo: give their path, ``yunet:face_det
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_t2i.adapters.finders.scaling import Fitted, fitted
+from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.scaling import Fitted
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamp
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the face detector yunet", "yunet"):
     import cv2
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 CONFIDENCE = 0.6
 """Least score of a face; OpenCV's own 0.9 misses turned and painted ones."""
@@ -49,10 +46,10 @@ def load(options: LoadOptions) -> YunetFaces:
             "OpenCV Zoo and write yunet:PATH."
         )
     weights = Path(options.source).expanduser()
-    return shared(("yunet", weights), lambda: YunetFaces(weights))
+    return shared(("yunet", weights, stamp(weights)), lambda: YunetFaces(weights))
 
 
-class YunetFaces(Finder):
+class YunetFaces(FaceFinder):
     """Boxes with score and five landmarks; obeys FaceDetector.
 
     Landmarks: left eye, right eye, nose, left and right mouth corner, as seen.
@@ -79,7 +76,6 @@ class YunetFaces(Finder):
         """
         if not weights.is_file():
             raise ModelLoadError(f"there is no file {weights}. Give the path of YuNet's ONNX file.")
-        self._longest = longest
         try:
             self._network = cv2.FaceDetectorYN.create(
                 str(weights), "", (320, 320), confidence, overlap, MOST
@@ -96,26 +92,19 @@ class YunetFaces(Finder):
                 "weights": f"sha256:{file_digest(weights)}",
                 "confidence": str(confidence),
                 "overlap": str(overlap),
-                "longest side": str(longest or "as it is"),
                 "opencv": cv2.__version__,
-            }
+            },
+            longest,
         )
 
-    def faces(self, images: Sequence[Image]) -> list[tuple[Box, ...]]:
-        """The faces of every picture, in its own pixels, the largest first."""
-        return self.find(images)
-
-    def _find(self, images: Sequence[Image]) -> list[list[Box]]:
-        return [self._of_one(fitted(image, self._longest)) for image in images]
-
-    def _of_one(self, picture: Fitted) -> list[Box]:
+    def _faces_in(self, picture: Fitted) -> list[Box]:
         height, width = picture.pixels.shape[:2]
         self._network.setInputSize((width, height))
         _, rows = self._network.detect(np.ascontiguousarray(picture.pixels[..., ::-1]))
-        found = []
-        for row in () if rows is None else rows.tolist():
-            left, top, across, down, *points, score = row
-            landmarks = tuple(zip(points[::2], points[1::2], strict=True))
-            corners = (left, top, left + across, top + down)
-            found.append(picture.box(corners, score, landmarks))
-        return found
+        return [] if rows is None else [_box(picture, row) for row in rows.tolist()]
+
+
+def _box(picture: Fitted, row: list[float]) -> Box:
+    left, top, across, down, *points, score = row
+    landmarks = tuple(zip(points[::2], points[1::2], strict=True))
+    return picture.box((left, top, left + across, top + down), score, landmarks)

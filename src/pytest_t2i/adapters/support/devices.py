@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
+from pytest_t2i.adapters.support.loading import load_failure, needs
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, OutOfDeviceMemoryError
 
 # Matrix products of MKL depend on the number of rows, so a picture would change with its batch
 # (issue 2: "same images, bit for bit"). Strict reproducibility has no measurable cost here. MKL
@@ -46,7 +46,7 @@ def pick_device(name: str = "auto") -> torch.device:
     """
     have = available_devices()
     if name == "auto":
-        kinds = [kind for kind in ("cuda", "mps") if any(kind in one for one in have)]
+        kinds = [kind for kind in ("cuda", "mps") if any(kind in device for device in have)]
         return torch.device(kinds[0] if kinds else "cpu")
     known = {"cpu", "cuda", "mps"}
     kind, _, index = name.partition(":")
@@ -120,6 +120,40 @@ def memory_guard(doing: str) -> Iterator[None]:
     # Raised outside the handler: the traceback of the first error keeps every tensor alive.
     free_memory()
     raise OutOfDeviceMemoryError(f"out of device memory while {doing}: {text}")
+
+
+@contextmanager
+def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
+    """Runs a library that loads weights: whatever goes wrong becomes one clear message.
+
+    Raises:
+        ModelLoadError: the weights are absent, gated or damaged.
+        OutOfDeviceMemoryError: they do not fit.
+    """
+    with memory_guard(f"loading {source!r}"):
+        try:
+            yield
+        except ModelLoadError:
+            raise
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            raise load_failure(error, source, revision) from error
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Runs torch on one thread of the CPU.
+
+    Small networks over many sizes wait for one another more than they share work: dlib's face
+    network took 1.5 s of a processor for a picture on one thread and 6 s on two of a busy machine.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -42,6 +42,23 @@ def looks_like_path(source: str) -> bool:
     return source.startswith((".", "/", "~")) or "\\" in source or source.count("/") > 1
 
 
+def folder_or_hub_id(source: str) -> str:
+    """Where weights written by save_pretrained are: an existing folder, else a hub id.
+
+    Raises:
+        ModelLoadError: it can only mean a folder, and there is none.
+    """
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return str(folder)
+    if looks_like_path(source) or folder.exists():
+        raise ModelLoadError(
+            f"{folder} is no folder. Give a folder written by save_pretrained, or a hub id such as "
+            "'owner/name'."
+        )
+    return source
+
+
 def hub_commit(folder: Path) -> str | None:
     """The commit that a folder of the hub cache holds; None for any other folder.
 

@@ -27,6 +27,8 @@ class Owner:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        for left_behind in folder.glob(f"*{ENDING}"):
+            is_locked(left_behind)
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
         self._lock = FileLock(owner_file(folder, self.name), thread_local=False)
         self._lock.acquire()

@@ -32,7 +32,7 @@ def options(path=None):
 def faces(monkeypatch):
     """Boxes of every picture; dlib's network would take seconds."""
     boxes = [Box(10, 10, 40, 40), Box(0, 0, 5, 5)]
-    monkeypatch.setattr(dlib_cnn.CnnFaces, "_of_one", lambda *_: list(boxes))
+    monkeypatch.setattr(dlib_cnn.DlibCnnFaces, "_faces_in", lambda *_: list(boxes))
     # What was found before this test is not to be remembered in it.
     monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
     return boxes

@@ -14,7 +14,7 @@ from PIL import Image
 needs("ultralytics")
 
 from pytest_t2i.adapters.detectors import mivolo
-from pytest_t2i.adapters.detectors.mivolo_crops import Found, assigned, body, subject
+from pytest_t2i.adapters.detectors.mivolo_crops import PersonsAndFaces, assigned, body, subject
 from pytest_t2i.data import Box, Undetected
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -54,7 +54,7 @@ def test_without_consent_no_code_runs_and_the_remedy_is_said(tmp_path):
 
 
 def test_higher_output_decides_male_first(detector, monkeypatch):
-    person = Found((Box(0, 0, 200, 200),), ())
+    person = PersonsAndFaces((Box(0, 0, 200, 200),), ())
     seeing(detector, monkeypatch, person)
     for row, label in (([1.0, 0.0], "male"), ([0.0, 1.0], "female")):
         monkeypatch.setattr(detector, "_genders", lambda _, row=row: [np.array(row, np.float32)])
@@ -67,10 +67,10 @@ def test_higher_output_decides_male_first(detector, monkeypatch):
 def test_batches_do_not_change_the_outcome(detector, monkeypatch):
     monkeypatch.setattr(mivolo, "BATCH", 2)
     boxes = [
-        Found((Box(0, 0, 200, 150), Box(0, 0, 60, 60)), (Box(10, 10, 90, 90),)),
-        Found((), ()),
-        Found((), (Box(5, 5, 60, 70), Box(0, 0, 9, 9))),
-        Found((Box(20, 20, 180, 180),), ()),
+        PersonsAndFaces((Box(0, 0, 200, 150), Box(0, 0, 60, 60)), (Box(10, 10, 90, 90),)),
+        PersonsAndFaces((), ()),
+        PersonsAndFaces((), (Box(5, 5, 60, 70), Box(0, 0, 9, 9))),
+        PersonsAndFaces((Box(20, 20, 180, 180),), ()),
     ]
     images = [picture()] * 4
     together = seeing(detector, monkeypatch, *boxes).detect(images)
@@ -86,7 +86,7 @@ def test_batches_do_not_change_the_outcome(detector, monkeypatch):
 
 
 def test_a_person_of_whom_too_little_is_seen(detector, monkeypatch):
-    tiny_person = Found((Box(0, 0, 40, 120),), ())
+    tiny_person = PersonsAndFaces((Box(0, 0, 40, 120),), ())
     (found,) = seeing(detector, monkeypatch, tiny_person).detect([picture()])
     assert found.undetected is Undetected.LOW_CONFIDENCE
 
@@ -101,7 +101,7 @@ def test_the_network_sees_colours_in_the_order_of_opencv(detector, monkeypatch):
 
     monkeypatch.setattr(detector, "_processor", spy)
     red = Image.new("RGB", (100, 100), (255, 0, 0))
-    seeing(detector, monkeypatch, Found((Box(0, 0, 100, 100),), ())).detect([red])
+    seeing(detector, monkeypatch, PersonsAndFaces((Box(0, 0, 100, 100),), ())).detect([red])
     face, crop = given
     assert face is None
     assert crop[0, 0].tolist() == [0, 0, 255]
@@ -113,7 +113,7 @@ def test_an_untrained_yolo_finds_nobody(detector):
 
 
 def test_outputs_that_are_none(detector, monkeypatch):
-    seeing(detector, monkeypatch, Found((Box(0, 0, 200, 200),), ()))
+    seeing(detector, monkeypatch, PersonsAndFaces((Box(0, 0, 200, 200),), ()))
     weight = detector._model.mivolo.weight
     weight.data *= np.nan
     with pytest.raises(DetectorError, match="two finite gender outputs"):
@@ -166,13 +166,13 @@ def test_what_cannot_be_loaded_is_said(name):
 def test_faces_go_to_whom_they_lie_in():
     left, right = Box(0, 0, 50, 100), Box(60, 0, 100, 100)
     faces = (Box(70, 10, 90, 30), Box(10, 10, 30, 30), Box(200, 200, 220, 220))
-    assert assigned(Found((left, right), faces)) == [1, 0, None]
-    assert assigned(Found((), faces)) == [None, None, None]
+    assert assigned(PersonsAndFaces((left, right), faces)) == [1, 0, None]
+    assert assigned(PersonsAndFaces((), faces)) == [None, None, None]
 
 
 def test_the_body_is_cut_without_faces_and_others():
     pixels = np.full((200, 200, 3), 200, np.uint8)
-    found = Found((Box(0, 0, 100, 200), Box(80, 0, 200, 200)), (Box(40, 10, 60, 30),))
+    found = PersonsAndFaces((Box(0, 0, 100, 200), Box(80, 0, 200, 200)), (Box(40, 10, 60, 30),))
     seen = subject(pixels, found)
     assert seen.face.shape == (20, 20, 3)
     # The neighbour is blackened to the edges, and what is black there is trimmed.
@@ -183,6 +183,6 @@ def test_the_body_is_cut_without_faces_and_others():
 
 def test_a_body_mostly_hidden_is_not_looked_at():
     pixels = np.full((200, 200, 3), 200, np.uint8)
-    hidden = Found((Box(0, 0, 100, 200), Box(30, 0, 130, 190)), ())
+    hidden = PersonsAndFaces((Box(0, 0, 100, 200), Box(30, 0, 130, 190)), ())
     assert body(pixels, hidden) is None
-    assert body(pixels, Found((Box(0, 0, 49, 200),), ())) is None
+    assert body(pixels, PersonsAndFaces((Box(0, 0, 49, 200),), ())) is None

@@ -9,8 +9,9 @@ import torch
 from PIL import Image
 from transformers import CLIPModel
 
-from pytest_t2i.adapters.encoders import clip, contrastive, open_clip
+from pytest_t2i.adapters.encoders import clip, open_clip
 from pytest_t2i.adapters.encoders.routing import is_open_clip, load_contrastive
+from pytest_t2i.adapters.support.remembering import PictureMemory
 from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import Encoder, LoadOptions, TextEncoder
 
@@ -64,8 +65,8 @@ def test_fingerprint_follows_the_weights(library, write):
 
 
 def test_memory_of_pictures_is_bounded(monkeypatch):
-    monkeypatch.setattr(contrastive, "REMEMBERED", 2)
     encoder = load(clip, tiny.write_clip)
+    monkeypatch.setattr(encoder, "_pictures", PictureMemory(2))
     encoder.encode([noise(k) for k in range(20, 25)])
     assert len(encoder._pictures) == 2
 

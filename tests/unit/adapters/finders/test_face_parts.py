@@ -25,7 +25,7 @@ NEEDS = {
 
 def part(name, source="", **settings):
     pytest.importorskip(NEEDS[name], reason=f"{name} needs {NEEDS[name]}")
-    module = import_module(f"pytest_t2i.faces.{name.replace('-', '_')}")
+    module = import_module(f"pytest_t2i.adapters.finders.{name.replace('-', '_')}")
     return module.load(LoadOptions(source=source, device="cpu"))
 
 
@@ -110,12 +110,14 @@ def test_landmarks_of_mtcnn_and_yunet_are_in_the_same_order(shared_data, weights
 
 
 def test_cnn_takes_packaged_weights_or_a_path(shared_data, tmp_path):
+    from pytest_t2i.adapters.finders.face_finder import CnnSettings
+
     dlib_cnn = import_module("pytest_t2i.adapters.finders.dlib_cnn") if part("dlib-hog") else None
     path = shared_data / "weights" / "mmod_human_face_detector.dat"
-    small = dlib_cnn.CnnFaces(path, longest=None, upsampling=0)
+    small = dlib_cnn.DlibCnnFaces(path, CnnSettings(longest=None, upsampling=0))
     image = opened(min((shared_data / "faces").glob("*.jpg"))).resize((120, 120))
     assert len(small.faces([image])[0]) == 1
-    assert small.fingerprint != dlib_cnn.CnnFaces(path).fingerprint
+    assert small.fingerprint != dlib_cnn.DlibCnnFaces(path).fingerprint
     wrong = tmp_path / "mmod_human_face_detector.dat"
     wrong.write_bytes(b"nothing of the kind")
     with pytest.raises(ModelLoadError, match=r"is not mmod_human_face_detector\.dat"):
@@ -134,21 +136,39 @@ def test_packaged_weights_are_found_without_importing_their_package(monkeypatch)
 
 def test_mmod_sees_what_dlibs_cnn_sees(shared_data):
     part("dlib-hog")
-    from pytest_t2i.adapters.finders.dlib_cnn import CnnFaces
+    from pytest_t2i.adapters.finders.dlib_cnn import DlibCnnFaces
+    from pytest_t2i.adapters.finders.face_finder import CnnSettings
     from pytest_t2i.adapters.finders.mmod import MmodFaces
 
     files = sorted((shared_data / "faces").glob("*.jpg"))[:12]
     images = [opened(file).resize((130, 130)) for file in files]
     images.append(opened(shared_data / "people" / "000000030752.jpg").resize((160, 110)))
-    how = {"longest": None, "upsampling": 0}
-    ours = MmodFaces(packaged.packaged(), **how).faces(images)
-    theirs = CnnFaces(packaged.packaged(), **how).faces(images)
+    small = CnnSettings(longest=None, upsampling=0)
+    ours = MmodFaces(packaged.packaged(), small).faces(images)
+    theirs = DlibCnnFaces(packaged.packaged(), small).faces(images)
     assert [len(boxes) for boxes in ours] == [len(boxes) for boxes in theirs]
     pairs = [(a[0], b[0]) for a, b in zip(ours, theirs, strict=True) if a and b]
     # dlib's sheet of pyramid levels shifts the grid of places within a level.
     assert np.mean([abs(a.score - b.score) for a, b in pairs]) < 0.1
     assert max(abs(a.left - b.left) / b.width for a, b in pairs) < 0.2
     assert max(abs(a.bottom - b.bottom) / b.height for a, b in pairs) < 0.2
+
+
+def test_the_network_runs_on_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
+    import torch
+
+    from pytest_t2i.adapters.finders.mmod import MmodFaces
+    from pytest_t2i.adapters.finders.mmod_network import Mmod
+
+    before, seen = torch.get_num_threads(), []
+    monkeypatch.setattr(Mmod, "faces", lambda *_: seen.append(torch.get_num_threads()) or [])
+    torch.set_num_threads(3)
+    try:
+        finder = MmodFaces(packaged.packaged())
+        assert finder.faces([Image.new("RGB", (64, 64))]) == [()]
+        assert (seen, torch.get_num_threads()) == ([1], 3)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_what_is_no_dlib_network_is_refused(tmp_path):

@@ -18,7 +18,7 @@ from pytest_t2i.protocols import LoadOptions, PersonDetector
 needs("ultralytics")
 
 from pytest_t2i.adapters.finders import yolo
-from pytest_t2i.adapters.finders.quiet import quiet_ultralytics
+from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 
 
 def pictures(count):
@@ -103,7 +103,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, suffix):
 
 
 def test_a_published_name_that_cannot_be_fetched_is_told(monkeypatch, tmp_path):
-    quiet_ultralytics()
+    ultralytics()
     from ultralytics.utils import downloads
 
     def unreachable(*args, **kwargs):
@@ -117,7 +117,7 @@ def test_a_published_name_that_cannot_be_fetched_is_told(monkeypatch, tmp_path):
 
 def test_nothing_is_written_for_the_user_and_nothing_sent(tmp_path):
     code = (
-        "from pytest_t2i.adapters.finders.quiet import quiet_ultralytics as q; u = q()\n"
+        "from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics; ultralytics()\n"
         "from ultralytics.utils import SETTINGS, events\n"
         "print(SETTINGS['sync'], events.events.enabled)\n"
     )
@@ -142,8 +142,8 @@ def test_other_libraries_stay_as_they_were():
     script = (
         "import numpy, torch, PIL.Image\n"
         "before = PIL.Image.open, torch.save, numpy.get_printoptions()\n"
-        "from pytest_t2i.adapters.finders.quiet import quiet_ultralytics\n"
-        "quiet_ultralytics()\n"
+        "from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics\n"
+        "ultralytics()\n"
         "assert (PIL.Image.open, torch.save, numpy.get_printoptions()) == before\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
