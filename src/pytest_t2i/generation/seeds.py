@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.components import Handle
+from pytest_t2i.generation.handle import Handle
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 
