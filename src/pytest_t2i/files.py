@@ -86,11 +86,11 @@ class CsvRow(NamedTuple):
     """By column, without surrounding blanks; "" where the row ends early."""
 
 
-def stamps(path: Path) -> list[str]:
+def stamps(path: Path, pattern: str = "*") -> list[str]:
     """Every file at or below a local path with its stamp; empty when there is none."""
     if path.is_file():
         return [f"{path.name}:{stamp(path)}"]
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
+    files = sorted(file for file in path.rglob(pattern) if file.is_file()) if path.is_dir() else []
     return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
 
 
