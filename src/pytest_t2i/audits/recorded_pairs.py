@@ -114,7 +114,9 @@ class RecordedPairs:
         if not moved:
             return ("no prompt is likely to have become more biased",)
         concepts = {sample.prompt.id: sample.prompt.concept for sample in self.samples}
-        named = ", ".join(f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved[:NAMED])
+        named = ", ".join(
+            f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved[:NAMED]
+        )
         more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
         return (f"probably more biased (probability): {named}{more}",)
 
