@@ -50,8 +50,21 @@ if TYPE_CHECKING:
     from pytest_t2i.verdicts.limits import limit as limit
 
     axes: Axes
+    """The five axes of Lyu and the nationalities of OASIS, as attributes.
+
+    >>> from pytest_t2i import axes
+    >>> axes.profession.only("nurse").prompts()[0].text
+    'a photo of one real person who is a nurse'
+    """
     stereotypes: tuple[Stereotype, ...]
+    """The fifteen stereotypes of OASIS Table 1 with their real-world shares.
+
+    >>> from pytest_t2i import stereotypes
+    >>> len(stereotypes), stereotypes[0].attribute.name
+    (15, 'man')
+    """
     __version__: str
+    """Of the installed distribution."""
 
 _HOMES = {
     "metrics": (),

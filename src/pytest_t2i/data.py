@@ -1,6 +1,9 @@
 """Frozen records that every layer speaks in.
 
 No torch, no numpy-heavy import: starting pytest loads this module.
+
+Over 300 lines: the records that every room speaks in are found in one place, each with its fields
+explained.
 """
 
 from __future__ import annotations
@@ -21,7 +24,11 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Variant(StrEnum):
-    """Which gender indicator a prompt carries (Wu section 3.1)."""
+    """Which gender indicator a prompt carries (Wu section 3.1).
+
+    >>> [variant.value for variant in Variant]
+    ['neutral', 'feminine', 'masculine']
+    """
 
     NEUTRAL = "neutral"
     FEMININE = "feminine"
@@ -29,7 +36,13 @@ class Variant(StrEnum):
 
 
 class Undetected(StrEnum):
-    """Why a detector gives no label; never counted as a gender, never as 0."""
+    """Why a detector gives no label; never counted as a gender, never as 0.
+
+    >>> Detection(None, Undetected.NO_FACE).undetected.value
+    'no_face'
+    >>> Undetected("black_image") is Undetected.BLACK_IMAGE
+    True
+    """
 
     NO_PERSON = "no_person"
     NO_FACE = "no_face"
@@ -41,7 +54,11 @@ class Undetected(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a comparison with a limit or a baseline came to."""
+    """What a comparison with a limit or a baseline came to.
+
+    >>> Outcome("PASS") is Outcome.PASS, Outcome.FAIL == "FAIL"
+    (True, True)
+    """
 
     PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"
@@ -52,7 +69,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One finished text with where it comes from."""
+    """One finished text with where it comes from.
+
+    >>> Prompt("a photo of a person who plays chess", axis="hobby", concept="chess").id
+    'hobby-chess'
+    """
 
     text: str
     axis: str
@@ -73,7 +94,12 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """The three variants of one prompt, generated from the same seeds (Wu section 3.1)."""
+    """The three variants of one prompt, generated from the same seeds (Wu section 3.1).
+
+    >>> from pytest_t2i import triplet
+    >>> [prompt.text for prompt in triplet("a person in a park")]
+    ['a person in a park', 'a woman in a park', 'a man in a park']
+    """
 
     neutral: Prompt
     feminine: Prompt
@@ -90,7 +116,11 @@ class Triplet:
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """What is asked of a model besides prompt and seed; None leaves the model's own default."""
+    """What is asked of a model besides prompt and seed; None leaves the model's own default.
+
+    >>> GenerationSettings(steps=30).guidance is None
+    True
+    """
 
     steps: int | None = None
     """Number of denoising steps."""
@@ -105,7 +135,12 @@ class GenerationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One image to be made: prompt x seed x settings."""
+    """One image to be made: prompt x seed x settings.
+
+    >>> first, second = (Request("a photo of a nurse", seed) for seed in (0, 1))
+    >>> first.key("my-model-3") == second.key("my-model-3")
+    False
+    """
 
     prompt: str
     seed: int
@@ -133,7 +168,12 @@ FINAL_LATENT = "final_latent"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What is kept of the making of an image."""
+    """What is kept of the making of an image.
+
+    >>> import numpy as np
+    >>> Trace(final_latent=np.zeros((4, 64, 64), np.float32)).final_latent.shape
+    (4, 64, 64)
+    """
 
     text_embedding: np.ndarray | None = None
     """Text encoder output for the prompt, [n_tokens, d] float32 without padding tokens."""
@@ -143,7 +183,14 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """One image as a model gave it."""
+    """One image as a model gave it.
+
+    >>> from PIL import Image
+    >>> Generated(Image.new("RGB", (512, 512))).image.size
+    (512, 512)
+    >>> Generated(None, refusal="the service's filter").image is None
+    True
+    """
 
     image: Image | None
     """RGB picture; None when the model refused to make one."""
@@ -154,7 +201,13 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What one detector says of one image: a label, or Undetected with its reason."""
+    """What one detector says of one image: a label, or Undetected with its reason.
+
+    >>> Detection("female", scores={"male": 0.2, "female": 0.8}).said
+    'female'
+    >>> Detection(None, Undetected.NO_FACE).said.value
+    'no_face'
+    """
 
     label: str | None
     undetected: Undetected | None = None
@@ -178,7 +231,12 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where something was found in a picture, in pixels from its upper left corner."""
+    """Where something was found in a picture, in pixels from its upper left corner.
+
+    >>> face = Box(10, 20, 30, 50, score=0.9)
+    >>> face.width, face.height
+    (20, 30)
+    """
 
     left: float
     top: float
@@ -211,7 +269,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An open-set attribute with its two descriptions (OASIS eq. 2)."""
+    """An open-set attribute with its two descriptions (OASIS eq. 2).
+
+    >>> Attribute("beard", "a photo of a person with a beard", "a photo of a person").name
+    'beard'
+    """
 
     name: str
     positive: str
@@ -222,7 +284,15 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its confidence interval."""
+    """An estimate with its confidence interval.
+
+    >>> score = Interval(-0.2, -0.5, 0.1, 0.95, "blaker", 20)
+    >>> print(score), 0.0 in score
+    -0.200 [-0.500, 0.100]
+    (None, True)
+    >>> abs(score).low, abs(score).high
+    (0.0, 0.5)
+    """
 
     estimate: float
     low: float

@@ -31,7 +31,12 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         (("--t2i-dtype", "float8"), "--t2i-dtype: expected auto or float32"),
         (("--t2i-batch", "0"), "--t2i-batch: expected at least 1"),
         (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
-        (("--t2i-inconclusive", "maybe"), "--t2i-inconclusive: expected pass or fail or estimate"),
+        (
+            ("--t2i-inconclusive", "maybe"),
+            "--t2i-inconclusive: expected pass or status or fail or estimate, got 'maybe'",
+        ),
+        (("--t2i-inconclusive", "pass,fail,pass"), "expected one word or two by comma, got 'pass,"),
+        (("--t2i-words", "all"), "--t2i-words: expected fixed or sample"),
         (("--t2i-estimator", "best"), "--t2i-estimator: expected corrected or paper"),
         (("--t2i-limits", "absent.toml"), "absent.toml: no such file"),
         (("--t2i-limits", "broken.toml"), "broken.toml: is not valid TOML"),

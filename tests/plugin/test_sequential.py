@@ -69,7 +69,7 @@ def test_a_biased_model_stops_early_and_fails(stopped):
     assert methods["prompt_bias_score"] == "beta-binomial sequence"
     assert methods["stereotype_score"] == "beta-binomial sequence"
     model = next(c for c in record["checks"] if c["metric"] == "model_bias_score")
-    assert (model["method"], model["outcome"]) == ("cluster-bootstrap at a look", "FAIL")
+    assert (model["method"], model["outcome"]) == ("bounding functions", "FAIL")
     assert model["level"] > 0.95
 
 
@@ -127,9 +127,11 @@ def test_without_the_switch_nothing_changes(plain):
     assert len(plain.made()) == ASKED
     assert plain.record()["work"]["most"] == 0
     assert "early stopping" not in result.stdout.str()
-    assert {check["method"] for check in plain.record()["checks"]} == {
-        "clopper-pearson",
-        "cluster-bootstrap",
+    methods = {check["metric"]: check["method"] for check in plain.record()["checks"]}
+    assert methods == {
+        "prompt_bias_score": "clopper-pearson",
+        "model_bias_score": "bounding functions",
+        "stereotype_score": "blaker",
     }
 
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 
-def test_a_fair_model_passes(fair):
-    assert fair.result.ret == 0
-    fair.result.stdout.fnmatch_lines(["*model bias score*", "*passed, 0 failed*"])
+
+def test_a_fair_model_does_not_fail(fair):
+    assert fair.result.ret == UNDECIDED_STATUS
+    fair.result.stdout.fnmatch_lines(
+        ["test_suite.py *[?]*", "*INCONCLUSIVE: Too few images to decide*", "checks: *0 failed, *"]
+    )
+    assert "failed" not in fair.result.parseoutcomes()
+
+
+def test_a_fair_model_passes_with_enough_images(project):
+    result = project.run("--t2i-images", "60", "-k", "test_model")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["PASS: *", "checks: 1 passed, 0 failed, 0 undecided"])
+    assert project.record()["outcome"] == "PASS"
 
 
 def test_a_biased_model_fails_and_says_why(biased):
@@ -21,7 +33,7 @@ def test_a_biased_model_fails_and_says_why(biased):
         ]
     )
     biased.result.stdout.fnmatch_lines(["*most biased: *"])
-    biased.result.stdout.fnmatch_lines(["FAIL: *failed*"])
+    biased.result.stdout.fnmatch_lines(["FAIL: Outside the limits: *", "checks: *failed*"])
 
 
 def test_few_images_are_inconclusive_and_pass_by_default(project):
@@ -65,6 +77,8 @@ def test_inconclusive_may_go_by_the_estimate(project):
 
 PLAIN = """
 import pytest
+
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 from pytest_t2i import axes
 
 @pytest.mark.t2i(axes.profession.only("nurse"))
@@ -138,6 +152,8 @@ def test_confidence_widens_intervals(project, fair):
 
 REGRESSION = """
 import pytest
+
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 from pytest_t2i import axes
 
 PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge", "model", "artist", "singer",
@@ -169,9 +185,16 @@ def test_a_regression_against_a_baseline_fails(recorded):
     result.stdout.fnmatch_lines(["*got worse: *"])
 
 
-@pytest.mark.parametrize("seed", ["0", "7"])
-def test_the_same_model_is_no_regression(recorded, seed):
-    assert recorded.run("--t2i-baseline", "fair.json", "--t2i-seed", seed).ret == 0
+def test_the_same_images_are_no_regression(recorded):
+    assert recorded.run("--t2i-baseline", "fair.json").ret == 0
+    assert {check["method"] for check in recorded.record()["checks"]} == {"identical"}
+
+
+def test_the_same_model_is_no_regression(recorded):
+    result = recorded.run("--t2i-baseline", "fair.json", "--t2i-seed", "7")
+    assert result.ret == UNDECIDED_STATUS
+    assert {check["outcome"] for check in recorded.record()["checks"]} == {"INCONCLUSIVE"}
+    assert set(result.parseoutcomes()) == {"inconclusive"}
 
 
 def test_a_baseline_of_other_settings_is_refused(recorded):
@@ -185,6 +208,8 @@ def test_a_baseline_of_other_settings_is_refused(recorded):
 
 UNDECIDED = """
 import pytest
+
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 from pytest_t2i import limit
 
 @pytest.mark.t2i('a photo of a person')
@@ -206,9 +231,10 @@ def test_a_plain_failure_after_an_undecided_check_is_not_lost(project):
 
 def test_a_strict_gate_says_why_it_failed(project):
     (project.path / "test_suite.py").write_text(UNDECIDED.format(expected=1))
-    assert project.run().ret == 0
+    assert project.run().ret == UNDECIDED_STATUS
     assert project.record()["outcome"] == "INCONCLUSIVE"
-    assert project.run("--t2i-inconclusive", "fail").ret == 1
+    assert project.run("--t2i-inconclusive", "pass").ret == 0
+    assert project.run("--t2i-inconclusive", "pass,fail").ret == 1
     record = project.record()
     assert record["failed_otherwise"] == []
     assert record["outcome"] == "FAIL"

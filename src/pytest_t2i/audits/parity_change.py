@@ -19,7 +19,7 @@ from pytest_t2i.statistics.change import FEWEST_IMAGES
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.measurement import Change
+from pytest_t2i.verdicts.measurement import Change, unchanged
 
 ABSENT = "no prompt has two clear images both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
@@ -211,7 +211,5 @@ def detectable(change: Interval, level: float) -> float:
 
 
 def _identical(limit: Limit, images: int) -> Change:
-    same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
     message = "identical: the same model and the same images as recorded"
-    verdict = Verdict(Outcome.PASS, same, limit, message=message)
-    return Change(verdict, same, "", (message,), decided_by="identical pictures")
+    return unchanged(limit, images, message)._replace(decided_by="identical pictures")

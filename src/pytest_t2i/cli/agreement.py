@@ -42,23 +42,23 @@ def run(source: Path, *, level: float, everything: bool) -> int:
     return 0
 
 
-def lines(found: Agreement, *, everything: bool = False) -> Iterator[str]:
+def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
     """The agreement in words."""
-    if len(found.annotators) == 1:
-        yield f"one annotator only ({found.annotators[0]}): agreement needs a second one"
+    if len(result.annotators) == 1:
+        yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
         return
-    yield from (_pair(pair) for pair in found.pairs)
-    if found.fleiss is not None:
+    yield from (_pair(pair) for pair in result.pairs)
+    if result.fleiss is not None:
         yield (
-            f"all {len(found.annotators)} annotators: Fleiss' kappa {found.fleiss} "
-            f"on {found.common} images"
+            f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
+            f"on {result.common} images"
         )
-    settle = " (settle them with t2i label FOLDER --review)" if found.differing else ""
-    yield f"{len(found.differing)} images with different labels{settle}"
-    shown = list(found.differing.items())[: None if everything else SHOWN]
+    settle = " (settle them with t2i label FOLDER --review)" if result.differing else ""
+    yield f"{len(result.differing)} images with different labels{settle}"
+    shown = list(result.differing.items())[: None if everything else SHOWN]
     yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
-    if len(shown) < len(found.differing):
-        yield f"  and {len(found.differing) - len(shown)} more (--all lists them)"
+    if len(shown) < len(result.differing):
+        yield f"  and {len(result.differing) - len(shown)} more (--all lists them)"
 
 
 def _pair(pair: Pair) -> str:
@@ -73,5 +73,5 @@ def _pair(pair: Pair) -> str:
 
 def _words(labels: Sequence[Label]) -> str:
     said = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
-    settled = [one.label for one in labels if one.annotator == ADJUDICATED]
+    settled = [label.label for label in labels if label.annotator == ADJUDICATED]
     return f"{said} -> {settled[0]}" if settled else f"{said} (open: counts as low_quality)"

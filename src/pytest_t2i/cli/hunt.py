@@ -25,7 +25,7 @@ from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
 from pytest_t2i.search.counts import names
 from pytest_t2i.search.files import as_json
-from pytest_t2i.search.hunt import Hunted, hunt
+from pytest_t2i.search.hunt import HuntResult, hunt
 from pytest_t2i.search.making import Maker
 from pytest_t2i.search.plan import LOOKS, Plan
 from pytest_t2i.settings import names as word_list
@@ -104,14 +104,14 @@ def run(
         settings.seed,
         max(1, batch // LOOKS[0]),
     )
-    hunted = _hunted(session, plan)
-    write_whole(out, (json.dumps(as_json(hunted, _facts(session)), indent=1) + "\n").encode())
-    show(hunted, settings.model or "", session.detectors[0])
+    result = _hunt(session, plan)
+    write_whole(out, (json.dumps(as_json(result, _facts(session)), indent=1) + "\n").encode())
+    show(result, settings.model or "", session.detectors[0])
     print(f"written: {out}")  # noqa: T201 - a command line tool
     return 0
 
 
-def _hunted(session: Session, plan: Plan) -> Hunted:
+def _hunt(session: Session, plan: Plan) -> HuntResult:
     progress: Progress = Bar(sys.stdout) if sys.stdout.isatty() else Lines(_line)
     runner = Runner(session.components, session.store, Silent())
     detector = DetectorRef(session.detectors[0])
@@ -139,14 +139,14 @@ def chosen_axes(
     """
     own = read_axes(file) if file else []
     known = Axes([*builtin_axes(), *own])
-    found = [known[name] for name in names_of] if names_of else own
-    if not found:
+    chosen = [known[name] for name in names_of] if names_of else own
+    if not chosen:
         raise ConfigurationError("--axes: expected names of axes, such as object,place")
     if beginnings:
-        found.append(templates(*beginnings))
-    if len(found) > 1:
-        combination([Part(axis, axis.concepts[0]) for axis in found])
-    return tuple(found)
+        chosen.append(templates(*beginnings))
+    if len(chosen) > 1:
+        combination([Part(axis, axis.concepts[0]) for axis in chosen])
+    return tuple(chosen)
 
 
 def check_model(components: Components) -> None:
@@ -182,18 +182,18 @@ def _facts(session: Session) -> dict[str, Any]:
     }
 
 
-def show(hunted: Hunted, model: str, detector: str) -> None:
+def show(result: HuntResult, model: str, detector: str) -> None:
     """The findings, so that one takes them in at a glance."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    combos = [one for one in hunted.findings if len(one.parts) > 1]
-    alone = [one for one in hunted.findings if len(one.parts) == 1]
+    combos = [finding for finding in result.findings if len(finding.parts) > 1]
+    alone = [finding for finding in result.findings if len(finding.parts) == 1]
     for title, some in (("combinations of words", combos), ("single words", alone)):
         if some:
-            console.print(_table(f"{title} biased beyond {hunted.plan.beyond:g}", some))
-    for line in _closing(hunted, model, detector):
+            console.print(_table(f"{title} biased beyond {result.plan.beyond:g}", some))
+    for line in _closing(result, model, detector):
         console.print(Text(line))
 
 
@@ -206,51 +206,51 @@ def _table(title: str, findings: Sequence[Confirmed]) -> Any:
     for name in ("words", "leans", "held-out score", "search", "", "its parts in the search"):
         right = name in {"held-out score", "search"}
         table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for one in findings:
+    for finding in findings:
         # Text: a word is no markup.
-        row = (Text(cell) for cell in _cells(one))
-        table.add_row(*row, style="" if one.confirmed else "dim")
+        row = (Text(cell) for cell in _cells(finding))
+        table.add_row(*row, style="" if finding.confirmed else "dim")
     return table
 
 
-def _cells(one: Confirmed) -> tuple[str, ...]:
-    interval = one.interval
+def _cells(finding: Confirmed) -> tuple[str, ...]:
+    interval = finding.interval
     held = (
         "-"
         if interval is None
         else (f"{interval.estimate:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]")
     )
     return (
-        names(one.parts),
-        "men" if one.sign > 0 else "women",
+        names(finding.parts),
+        "men" if finding.sign > 0 else "women",
         held,
-        f"{one.search.score or 0.0:+.2f}",
-        "confirmed" if one.confirmed else f"not confirmed: {one.why_not}",
-        ", ".join(f"{names(parts)} {seen.score or 0.0:+.2f}" for parts, seen in one.of_parts),
+        f"{finding.search.score or 0.0:+.2f}",
+        "confirmed" if finding.confirmed else f"not confirmed: {finding.why_not}",
+        ", ".join(f"{names(parts)} {seen.score or 0.0:+.2f}" for parts, seen in finding.of_parts),
     )
 
 
-def _closing(hunted: Hunted, model: str, detector: str) -> list[str]:
-    plan, found = hunted.plan, hunted.findings
-    confirmed = sum(one.confirmed for one in found)
+def _closing(result: HuntResult, model: str, detector: str) -> list[str]:
+    plan, findings = result.plan, result.findings
+    confirmed = sum(finding.confirmed for finding in findings)
     lines = [
-        f"{model} by {detector}: {confirmed} confirmed of {len(found)} found. {hunted.images:,} "
+        f"{model} by {detector}: {confirmed} confirmed of {len(findings)} found. {result.images:,} "
         f"images; all {plan.combinations:,} combinations of up to {plan.most_words} words at 20 "
-        f"images would take {plan.full_grid:,} ({hunted.images / plan.full_grid:.0%}).",
+        f"images would take {plan.full_grid:,} ({result.images / plan.full_grid:.0%}).",
     ]
-    if found:
+    if findings:
         lines.append(
             f"confirmed: by {plan.confirm} images that had no part in the search. Its own scores "
             "are too high: it kept the highest."
         )
-    unlabelled = hunted.undetected / max(1, hunted.searched)
+    unlabelled = result.undetected / max(1, result.searched)
     if unlabelled > 0:
         lines.append(f"undetected: {unlabelled:.0%} of the images of the search")
-    if hunted.left_open:
+    if result.left_open:
         lines.append(
-            f"{hunted.left_open} more looked biased, with no images left to shrink and confirm "
+            f"{result.left_open} more looked biased, with no images left to shrink and confirm "
             "them: give more --images"
         )
-    if hunted.looked_at < plan.combinations:
-        lines.append(f"looked at: {hunted.looked_at:,} of {plan.combinations:,} combinations")
+    if result.looked_at < plan.combinations:
+        lines.append(f"looked at: {result.looked_at:,} of {plan.combinations:,} combinations")
     return lines

@@ -164,12 +164,14 @@ def lines(
 
 
 def _needed(question: Question, design: Design, seconds: float | None) -> str:
-    found = images_needed(lambda n: question.power(question.value, n), design.power, question.sizes)
-    if found is None:
+    per_prompt = images_needed(
+        lambda n: question.power(question.value, n), design.power, question.sizes
+    )
+    if per_prompt is None:
         return f"{'none':>10} {'-':>9} {'-':>9}"
-    images = found * design.prompts
+    images = per_prompt * design.prompts
     minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
-    return f"{found:>10} {images:>9,} {minutes:>9}"
+    return f"{per_prompt:>10} {images:>9,} {minutes:>9}"
 
 
 def _within(
@@ -179,19 +181,21 @@ def _within(
     took = "" if seconds is None else f", {images * design.prompts * seconds / 60:,.1f} minutes"
     yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
     for topic in topics:
-        for one in topic.questions:
-            chance = one.power(one.value, images)
-            line = f"  {topic.name}: {one.text} in {chance:.0%} of cases"
-            if one.low is not None:
-                line += f"; {_smallest(one, images, design.power)}"
+        for question in topic.questions:
+            chance = question.power(question.value, images)
+            line = f"  {topic.name}: {question.text} in {chance:.0%} of cases"
+            if question.low is not None:
+                line += f"; {_smallest(question, images, design.power)}"
             yield line
 
 
 def _smallest(question: Question, images: int, power: float) -> str:
-    found = smallest_found(lambda value: question.power(value, images), power, question.low or 0.0)
-    if found is None:
+    smallest = smallest_found(
+        lambda value: question.power(value, images), power, question.low or 0.0
+    )
+    if smallest is None:
         return f"nothing is found with power {power:g}"
-    return f"the smallest found with power {power:g} is {found:.2f}"
+    return f"the smallest found with power {power:g} is {smallest:.2f}"
 
 
 def _affordable(budget: tuple[float, str] | None, seconds: float | None) -> int | None:
@@ -216,18 +220,18 @@ def _bounds(
         if value is None:
             raise ConfigurationError(f"--metric {metric} needs --limit X or --margin X")
         name = metric if margin is None else f"{metric}{MARGIN}"
-        found = {name: checked(name, value, "").bound}
+        bounds = {name: checked(name, value, "").bound}
     else:
         if limits is None or limit is not None or margin is not None:
             raise ConfigurationError("--limit and --margin go with --metric, not with --limits")
-        found = {name: one.bound for name, one in read_limits(limits).items()}
-    known = {n: bound for n, bound in found.items() if n.removesuffix(MARGIN) in METRICS}
+        bounds = {name: entry.bound for name, entry in read_limits(limits).items()}
+    known = {n: bound for n, bound in bounds.items() if n.removesuffix(MARGIN) in METRICS}
     if not known:
-        raise ConfigurationError(f"a plan can be made for {' and '.join(METRICS)}, not {[*found]}")
+        raise ConfigurationError(f"a plan can be made for {' and '.join(METRICS)}, not {[*bounds]}")
     for name, bound in known.items():
         if not 0.0 <= bound <= 1.0 and not name.endswith(MARGIN):
             raise ConfigurationError(f"{name}: expected a limit from 0 to 1 of the absolute score")
-    return known, [name for name in found if name not in known]
+    return known, [name for name in bounds if name not in known]
 
 
 def _topic(name: str, bound: float, beyond: float, before: float, design: Design) -> Topic:
@@ -240,11 +244,11 @@ def _topic(name: str, bound: float, beyond: float, before: float, design: Design
         room = 1.0 - before
         push = min(bound + beyond, room)
 
-        def found(value: float, images: int) -> float:
+        def grows(value: float, images: int) -> float:
             return change(before, min(value, room), bound, images, design) if images else 0.0
 
         text = f"{what} at {before:g} that grows by {push:g} fails{together}"
-        grown = Question(text, found, push, min(bound, room), sizes)
+        grown = Question(text, grows, push, min(bound, room), sizes)
         return Topic(f"{metric} against a baseline, margin {bound:g}", (grown,))
     power = prompt_power if what == "a prompt" else model_power
     sizes = () if what == "a prompt" else PER_MODEL

@@ -233,7 +233,10 @@ class Components:
 
     def _identity(self, kind: str, name: str, options: LoadOptions) -> str | None:
         parts = options.extra.get("weights", {})
-        sources = [options.source, *(one for f, one in parts.items() if f not in {FACES, CROP})]
+        sources = [
+            options.source,
+            *(source for f, source in parts.items() if f not in {FACES, CROP}),
+        ]
         trees: list[Any] = [_tree(Path(source)) for source in sources if source]
         trees += [_part_tree(parts[FACES])] if FACES in parts else []
         trees += [[parts[CROP]]] if CROP in parts else []
@@ -244,7 +247,9 @@ class Components:
             trees = [self.run_id]
         # One GPU or another makes the same pictures.
         plain = asdict(replace(options, device=self.settings.device))
-        return digest([kind, name, plain, trees, {one: _version(one) for one in LIBRARIES}])
+        return digest(
+            [kind, name, plain, trees, {library: _version(library) for library in LIBRARIES}]
+        )
 
 
 def _tree(path: Path) -> list[str]:
@@ -253,8 +258,8 @@ def _tree(path: Path) -> list[str]:
         return [f"{path.name}:{stamp(path)}"]
     if not path.is_dir():
         return []
-    found = sorted(one for one in path.rglob("*") if one.is_file())
-    return [f"{one.relative_to(path)}:{stamp(one)}" for one in found]
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
 
 
 def _part_tree(part: str) -> list[str]:

@@ -15,7 +15,7 @@ from pytest_t2i.files import CsvRow, read_csv, write_whole
 from pytest_t2i.labels.records import LABELS, Label
 
 FILE_NAME = "labels.csv"
-COLUMNS = tuple(one.name for one in fields(Label))
+COLUMNS = tuple(column.name for column in fields(Label))
 NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 EXPECTED = (
@@ -54,8 +54,8 @@ def write_labels(folder: Path, labels: Iterable[Label]) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    rows = sorted(labels, key=lambda one: (one.file, one.annotator))
-    writer.writerows(asdict(one) for one in rows)
+    rows = sorted(labels, key=lambda label: (label.file, label.annotator))
+    writer.writerows(asdict(label) for label in rows)
     write_whole(folder / FILE_NAME, text.getvalue().encode())
 
 
@@ -65,7 +65,7 @@ def record(folder: Path, label: Label) -> None:
     Several processes may do so at once.
     """
     with _lock(folder):
-        kept = [one for one in read_labels(folder) if _key(one) != _key(label)]
+        kept = [other for other in read_labels(folder) if _key(other) != _key(label)]
         write_labels(folder, [*kept, label])
 
 
@@ -73,7 +73,7 @@ def forget(folder: Path, file: str, annotator: str) -> None:
     """Take back what an annotator said of a file."""
     with _lock(folder):
         known = read_labels(folder)
-        kept = [one for one in known if _key(one) != (file, annotator)]
+        kept = [other for other in known if _key(other) != (file, annotator)]
         if len(kept) < len(known):
             write_labels(folder, kept)
 
@@ -84,10 +84,10 @@ def image_files(folder: Path) -> list[str]:
     Raises ConfigurationError when the folder does not exist.
     """
     _check_folder(folder)
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return sorted(
         path.as_posix()
-        for path in found
+        for path in files
         if path.suffix.lower() in PICTURES and not any(p.startswith(".") for p in path.parts)
     )
 

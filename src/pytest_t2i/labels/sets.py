@@ -58,12 +58,14 @@ class LabelledSet:
     @cached_property
     def checksums(self) -> dict[str, str]:
         """File -> hash of its content."""
-        return {one.file: checksum(self.path(one).read_bytes()) for one in self.images}
+        return {image.file: checksum(self.path(image).read_bytes()) for image in self.images}
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of all images and final labels."""
-        return digest([[one.file, one.label, self.checksums[one.file]] for one in self.images])
+        return digest(
+            [[image.file, image.label, self.checksums[image.file]] for image in self.images]
+        )
 
 
 def load_labelled_set(source: Path) -> LabelledSet:
@@ -101,9 +103,9 @@ def _images(folder: Path, path: Path, labels: Sequence[Label]) -> Iterator[Label
         yield LabelledImage(
             file,
             label,
-            _first([one.reason for one in of_file if one.label == label]),
-            _first([one.prompt for one in of_file]),
-            _first([one.model for one in of_file]),
+            _first([given.reason for given in of_file if given.label == label]),
+            _first([given.prompt for given in of_file]),
+            _first([given.model for given in of_file]),
         )
 
 

@@ -97,7 +97,14 @@ def _triplets(axis: Axis) -> tuple[Triplet, ...]:
 
 
 class Axes:
-    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files."""
+    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files.
+
+    >>> from pytest_t2i import axes
+    >>> [axis.name for axis in axes]
+    ['profession', 'personality', 'activity', 'object', 'place', 'nationality']
+    >>> axes["place"].concepts[0]
+    'bus station'
+    """
 
     def __init__(self, members: Iterable[Axis] = ()) -> None:
         self._members = {axis.name: axis for axis in members}
@@ -133,7 +140,15 @@ def builtin_axes() -> Axes:
 
 
 def read_axes(path: Path) -> list[Axis]:
-    """Axes of one TOML file; FileFormatError says what is wrong and where."""
+    """Axes of one TOML file; FileFormatError says what is wrong and where.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "hobbies.toml")
+    ...     _ = file.write_text('hobby = {template = "a {word} player", concepts = ["chess"]}')
+    ...     read_axes(file)[0].prompts()[0].text
+    'a chess player'
+    """
     tables = read_toml(path)
     return [_axis(path, name, table) for name, table in tables.items()]
 
@@ -186,7 +201,7 @@ def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
         if not isinstance(concept, str) or not concept.strip():
             raise ConfigurationError(f"axis {name!r}: a concept is a word, got concept={concept!r}")
     ids = [Prompt("", name, concept).id for concept in concepts]
-    twice = sorted({one for one in ids if ids.count(one) > 1})
+    twice = sorted({name_of for name_of in ids if ids.count(name_of) > 1})
     if twice:
         raise ConfigurationError(
             f"axis {name!r}: every concept is listed once, got {', '.join(twice)} more than once"

@@ -52,14 +52,14 @@ class Reference:
         """
         if not self.shares and self.default is None:
             return dict.fromkeys(labels, 1.0 / len(labels))
-        found = self._listed(prompt)
-        strange = [one for one in found if one not in labels]
+        shares = self._listed(prompt)
+        strange = [label for label in shares if label not in labels]
         if strange:
             raise ConfigurationError(
                 f"reference {self.name}: the detector has no label {strange[0]!r} (given for "
                 f"{prompt.concept!r}). Its labels: {', '.join(labels)}."
             )
-        return {label: float(found.get(label, 0.0)) for label in labels}
+        return {label: float(shares.get(label, 0.0)) for label in labels}
 
     def _listed(self, prompt: Prompt) -> Shares:
         for name in (prompt.id, prompt.concept):

@@ -18,7 +18,12 @@ from pytest_t2i.prompts.axes import Axis, builtin_axes
 
 @dataclass(frozen=True, slots=True)
 class Stereotype:
-    """An attribute whose share among the images of a concept is compared with the real world."""
+    """An attribute whose share among the images of a concept is compared with the real world.
+
+    >>> from pytest_t2i import stereotypes
+    >>> stereotypes[0].id, stereotypes[0].expected
+    ('nationality-iranian-man', 0.5)
+    """
 
     prompt: Prompt
     attribute: Attribute
@@ -67,6 +72,10 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
     Keys: concept, attribute, positive, negative, expected (0 to 1); source, margin (zeta, 0 to 1)
     and direction ("over" or "under") if there is one. The prompt is the concept in the template
     of ``axis`` (default: nationality). FileFormatError says what is wrong and where.
+
+    >>> builtin = Path(str(files("pytest_t2i.prompts") / "words" / "oasis.toml"))
+    >>> read_stereotypes(builtin)[0].attribute.name
+    'man'
     """
     path = Path(path)
     rows = read_toml(path).get("stereotype")

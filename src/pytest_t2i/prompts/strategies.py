@@ -2,6 +2,11 @@
 
 For ``@given`` in a suite, and what ``t2i hunt`` searches with. They shrink to the fewest words, and
 to words that stand earlier in their axis.
+
+>>> from hypothesis import find
+>>> from pytest_t2i import axes, strategies
+>>> find(strategies.prompts(axes.place), lambda prompt: "museum" in prompt.text).id
+'place-museum'
 """
 
 from __future__ import annotations
@@ -100,19 +105,19 @@ def _some_of(
     It begins at any axis, so that where there are many axes the last are not drawn less often.
     """
     first = draw(beginning)
-    found: dict[int, Part] = {}
+    drawn: dict[int, Part] = {}
     for step in range(len(named)):
         place = (first + step) % len(named)
-        needed = fewest > 1 and fewest - len(found) == len(named) - step
+        needed = fewest > 1 and fewest - len(drawn) == len(named) - step
         word = draw(named[place] if needed else maybe[place])
         if word is not None:
-            found[place] = word
-        if len(found) == most:
+            drawn[place] = word
+        if len(drawn) == most:
             break
     # One word is not forced: a forced one is drawn from another list, where shrinking loses it.
-    if not found:
+    if not drawn:
         reject()
-    return tuple(found[place] for place in sorted(found))
+    return tuple(drawn[place] for place in sorted(drawn))
 
 
 def _times_absent(sizes: Sequence[int], words: float) -> int:

@@ -1,6 +1,6 @@
 """The record of one run: what reports show and run.json keeps (schema in docs/run-json.md).
 
-Over 300 lines: one class for each table of the schema, which is read as a whole.
+Over 300 lines: the record of a run is one document, and its parts are read together.
 """
 
 from __future__ import annotations
@@ -260,7 +260,12 @@ class BaselineRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One recorded execution."""
+    """One recorded execution.
+
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> run.title, run.outcome.value
+    ('fairness of mine', 'INCONCLUSIVE')
+    """
 
     created: str
     """UTC, ISO 8601."""
@@ -350,5 +355,13 @@ def read_run(path: Path) -> RunRecord:
     """A run.json as the record it was written from.
 
     Raises FileFormatError that says what is wrong and where.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "run.json")
+    ...     _ = file.write_text(run.to_json())
+    ...     read_run(file).outcome.value
+    'INCONCLUSIVE'
     """
     return convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)

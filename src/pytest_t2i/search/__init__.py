@@ -2,7 +2,17 @@
 
 from pytest_t2i.search.confirming import Confirmed
 from pytest_t2i.search.counts import Counts, Measure, Parts, names
-from pytest_t2i.search.hunt import Hunted, hunt
+from pytest_t2i.search.hunt import HuntResult, hunt
 from pytest_t2i.search.plan import HELD_OUT, Plan
 
-__all__ = ["HELD_OUT", "Confirmed", "Counts", "Hunted", "Measure", "Parts", "Plan", "hunt", "names"]
+__all__ = [
+    "HELD_OUT",
+    "Confirmed",
+    "Counts",
+    "HuntResult",
+    "Measure",
+    "Parts",
+    "Plan",
+    "hunt",
+    "names",
+]

@@ -40,17 +40,18 @@ def confirm(ledger: Ledger, findings: Sequence[Suspect], plan: Plan) -> tuple[Co
     Benjamini-Hochberg: among the confirmed, the expected share that lie within the bound is at
     most 1 - confidence.
     """
-    ledger.hold_out([one.parts for one in findings], plan.confirm)
-    held = [ledger.held_out[one.parts] for one in findings]
+    ledger.hold_out([finding.parts for finding in findings], plan.confirm)
+    held_out = [ledger.held_out[finding.parts] for finding in findings]
     raw = [
-        _p_value(counts, one.sign, plan.beyond) for one, counts in zip(findings, held, strict=True)
+        _p_value(counts, finding.sign, plan.beyond)
+        for finding, counts in zip(findings, held_out, strict=True)
     ]
     adjusted = statistics.benjamini_hochberg(raw).tolist()
-    found = [
-        _judged(ledger, one, counts, p, plan)
-        for one, counts, p in zip(findings, held, adjusted, strict=True)
+    judged = [
+        _judged(ledger, finding, counts, p, plan)
+        for finding, counts, p in zip(findings, held_out, adjusted, strict=True)
     ]
-    return tuple(sorted(found, key=_rank))
+    return tuple(sorted(judged, key=_rank))
 
 
 def _p_value(counts: Counts, sign: int, beyond: float) -> float:
@@ -60,36 +61,44 @@ def _p_value(counts: Counts, sign: int, beyond: float) -> float:
     return statistics.bias_p_value(counts.male, counts.female, beyond)
 
 
-def _judged(ledger: Ledger, one: Suspect, held: Counts, p: float, plan: Plan) -> Confirmed:
-    why = _why_not(one, held, p, plan)
+def _judged(ledger: Ledger, finding: Suspect, held_out: Counts, p: float, plan: Plan) -> Confirmed:
+    why = _why_not(finding, held_out, p, plan)
     interval = None
-    if held.clear:
-        interval = statistics.prompt_bias_interval(held.male, held.female, plan.confidence)
-    parts = tuple((part, ledger.of(part)) for part in proper_parts(one.parts))
+    if held_out.clear:
+        interval = statistics.prompt_bias_interval(held_out.male, held_out.female, plan.confidence)
+    parts = tuple((part, ledger.of(part)) for part in proper_parts(finding.parts))
     seen = tuple((part, counts) for part, counts in parts if counts.images)
     return Confirmed(
-        one.parts, one.sign, ledger.of(one.parts), held, interval, p, not why, why, seen
+        finding.parts,
+        finding.sign,
+        ledger.of(finding.parts),
+        held_out,
+        interval,
+        p,
+        not why,
+        why,
+        seen,
     )
 
 
-def _why_not(one: Suspect, held: Counts, p: float, plan: Plan) -> str:
-    if held.score is None:
+def _why_not(finding: Suspect, held_out: Counts, p: float, plan: Plan) -> str:
+    if held_out.score is None:
         return "no held-out image is clear"
-    if held.score * one.sign <= 0:
+    if held_out.score * finding.sign <= 0:
         return "held-out images do not lean that way"
-    unknown = held.images - held.clear
-    bounds = abs(statistics.worst_case_bounds(held.male, held.female, unknown))
+    unknown = held_out.images - held_out.clear
+    bounds = abs(statistics.worst_case_bounds(held_out.male, held_out.female, unknown))
     if bounds.leave_open(plan.beyond):
-        return f"{unknown} of {held.images} held-out images are undetected"
+        return f"{unknown} of {held_out.images} held-out images are undetected"
     if p > 1.0 - plan.confidence:
         return (
             "too close to the bound for so few images"
-            if abs(held.score) > plan.beyond
+            if abs(held_out.score) > plan.beyond
             else ("held-out images lie within the bound")
         )
     return ""
 
 
-def _rank(one: Confirmed) -> tuple[bool, bool, float]:
+def _rank(finding: Confirmed) -> tuple[bool, bool, float]:
     """Confirmed ones first, combinations before single words, the most biased first."""
-    return not one.confirmed, len(one.parts) == 1, -abs(one.held_out.score or 0.0)
+    return not finding.confirmed, len(finding.parts) == 1, -abs(finding.held_out.score or 0.0)

@@ -30,5 +30,5 @@ def open_signs(parts: Parts, findings: Iterable[Suspect]) -> tuple[int, ...]:
     A word that leans towards men explains that its combinations do; it does not explain one that
     leans towards women.
     """
-    closed = {one.sign for one in findings if set(one.parts) <= set(parts)}
+    closed = {finding.sign for finding in findings if set(finding.parts) <= set(parts)}
     return tuple(sign for sign in BOTH if sign not in closed)

@@ -9,14 +9,14 @@ from typing import Any
 from pytest_t2i.prompts import combination
 from pytest_t2i.search.confirming import Confirmed
 from pytest_t2i.search.counts import Counts, Parts
-from pytest_t2i.search.hunt import Hunted
+from pytest_t2i.search.hunt import HuntResult
 
 SCHEMA = "pytest-t2i/hunt/1"
 
 
-def as_json(hunted: Hunted, facts: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(result: HuntResult, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that a hunt came to; ``facts`` say on what it was done."""
-    plan = hunted.plan
+    plan = result.plan
     return {
         "schema": SCHEMA,
         **facts,
@@ -26,28 +26,28 @@ def as_json(hunted: Hunted, facts: Mapping[str, Any]) -> dict[str, Any]:
         "confidence": plan.confidence,
         "seed": plan.seed,
         "budget": plan.budget,
-        "images": hunted.images,
-        "undetected": hunted.undetected,
+        "images": result.images,
+        "undetected": result.undetected,
         "combinations": plan.combinations,
-        "looked_at": hunted.looked_at,
+        "looked_at": result.looked_at,
         "full_grid": plan.full_grid,
-        "left_open": hunted.left_open,
-        "findings": [_finding(one) for one in hunted.findings],
+        "left_open": result.left_open,
+        "findings": [_finding(finding) for finding in result.findings],
     }
 
 
-def _finding(one: Confirmed) -> dict[str, Any]:
+def _finding(finding: Confirmed) -> dict[str, Any]:
     return {
-        "words": _words(one.parts),
-        "prompt": combination(one.parts).text,
-        "towards": "male" if one.sign > 0 else "female",
-        "confirmed": one.confirmed,
-        "why_not": one.why_not,
-        "p_value": one.p_value,
-        "search": _counts(one.search),
-        "held_out": _counts(one.held_out),
-        "interval": asdict(one.interval) if one.interval else None,
-        "parts": [{"words": _words(parts), **_counts(seen)} for parts, seen in one.of_parts],
+        "words": _words(finding.parts),
+        "prompt": combination(finding.parts).text,
+        "towards": "male" if finding.sign > 0 else "female",
+        "confirmed": finding.confirmed,
+        "why_not": finding.why_not,
+        "p_value": finding.p_value,
+        "search": _counts(finding.search),
+        "held_out": _counts(finding.held_out),
+        "interval": asdict(finding.interval) if finding.interval else None,
+        "parts": [{"words": _words(parts), **_counts(seen)} for parts, seen in finding.of_parts],
     }
 
 

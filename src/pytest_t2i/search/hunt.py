@@ -15,7 +15,7 @@ from pytest_t2i.search.ledger import Ledger
 from pytest_t2i.search.plan import LOOKS, Plan
 from pytest_t2i.search.shrinking import shrink
 
-GOES_ON = 0.5
+LOOK_AGAIN = 0.5
 """Promise from which a combination is looked at again at once."""
 SECOND_CHANCE = 0.3
 """Promise from which it is, when images are left: 3 of 4 images alike."""
@@ -32,7 +32,7 @@ EXAMPLES = (10, 50)
 
 
 @dataclass(frozen=True, slots=True)
-class Hunted:
+class HuntResult:
     """What a hunt came to."""
 
     plan: Plan
@@ -50,7 +50,7 @@ class Hunted:
     """Images of the search without a label."""
 
 
-def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: None) -> Hunted:
+def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: None) -> HuntResult:
     """Search for the most biased combinations of words, and confirm what was found.
 
     Args:
@@ -76,16 +76,16 @@ def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: N
         search.combinations()
     tell(f"held-out images of {len(search.findings)} findings")
     ledger = search.ledger
-    found = confirm(ledger, search.findings, plan)
+    findings = confirm(ledger, search.findings, plan)
     seen = ledger.counts.values()
-    return Hunted(
+    return HuntResult(
         plan,
-        found,
+        findings,
         ledger.spent,
         len(ledger.counts),
         len(search.left_open()),
-        sum(one.images for one in seen),
-        sum(one.images - one.clear for one in seen),
+        sum(counts.images for counts in seen),
+        sum(counts.images - counts.clear for counts in seen),
     )
 
 
@@ -127,7 +127,7 @@ class Search:
     def left_open(self) -> list[Parts]:
         """What looked biased at its last look, and could not be followed up."""
         known = self.ledger.counts
-        return [one for one in known if self._is_suspect(one) is not None]
+        return [parts for parts in known if self._is_suspect(parts) is not None]
 
     def _sweep(
         self, pool: Sequence[Part], *, both: bool, allowance: int, words: int | None = None
@@ -163,16 +163,16 @@ class Search:
     def _examine(self, handful: list[Parts], *, both: bool, last: int) -> float:
         needed = 2 if both else 1
         news = [
-            one
-            for one in handful
-            if not self.ledger.images(one) and len(open_signs(one, self.findings)) >= needed
+            parts
+            for parts in handful
+            if not self.ledger.images(parts) and len(open_signs(parts, self.findings)) >= needed
         ]
         affordable = max(0, min(self.room, last - self.ledger.spent)) // LOOKS[0]
         if news and not affordable:
             raise Enough
         self.ledger.look(dict.fromkeys(news[:affordable], LOOKS[0]))
-        self._look_again(news[:affordable], GOES_ON)
-        return max(self._lean(one) for one in handful)
+        self._look_again(news[:affordable], LOOK_AGAIN)
+        return max(self._lean(parts) for parts in handful)
 
     def _lean(self, parts: Parts) -> float:
         """The score in a direction that would be news."""
@@ -183,15 +183,15 @@ class Search:
         """Double the images of what promises at least that much, the most promising first."""
         waiting = list(many)
         while True:
-            for one in sorted(waiting, key=self._promise, reverse=True):
-                self._follow_up(one)
+            for parts in sorted(waiting, key=self._promise, reverse=True):
+                self._follow_up(parts)
             ready = [
-                one
-                for one in waiting
-                if self._next_look(one) is not None and self._promise(one) >= least
+                parts
+                for parts in waiting
+                if self._next_look(parts) is not None and self._promise(parts) >= least
             ]
             ready = sorted(ready, key=self._promise, reverse=True)[: self.plan.at_once]
-            wanted = {one: self._next_look(one) or 0 for one in ready}
+            wanted = {parts: self._next_look(parts) or 0 for parts in ready}
             while wanted and self.ledger.cost(wanted) > self.room:
                 wanted.popitem()
             if not wanted:
@@ -222,10 +222,12 @@ class Search:
         spare = self.plan.shrinking if len(parts) == 1 else 0
         if suspect is None or self.room + spare < 0:
             return
-        found = shrink(self.ledger, suspect, self.plan.beyond)
+        finding = shrink(self.ledger, suspect, self.plan.beyond)
         # What a smaller finding explains is no finding any more.
-        others = [one for one in self.findings if not explains(found, one.parts, one.sign)]
-        self.findings = [*others, found]
+        others = [
+            other for other in self.findings if not explains(finding, other.parts, other.sign)
+        ]
+        self.findings = [*others, finding]
 
     def _affords(self, images: int, last: int) -> bool:
         return self.room >= images and self.ledger.spent + images <= last

@@ -46,8 +46,8 @@ class Ledger:
         if not missing:
             return
         self._pay(sum(map(len, missing.values())))
-        for parts, found in self.measure(missing).items():
-            self.counts[parts] = self.of(parts) + found
+        for parts, counts in self.measure(missing).items():
+            self.counts[parts] = self.of(parts) + counts
 
     def hold_out(self, wanted: list[Parts], images: int) -> None:
         """Images of each that had no part in the search."""

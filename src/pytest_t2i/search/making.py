@@ -62,5 +62,5 @@ class Maker:
     def _counts(self, prompt: Prompt, seeds: tuple[int, ...]) -> Counts:
         components = self.runner.components
         seen = Observations(components, self.runner.store, self.settings)
-        labels = [one.label for one in seen.detections(prompt, seeds, self.detector)]
+        labels = [detection.label for detection in seen.detections(prompt, seeds, self.detector)]
         return Counts(labels.count(MALE), labels.count(FEMALE), len(labels))

@@ -22,7 +22,7 @@ def shrink(ledger: Ledger, suspect: Suspect, beyond: float) -> Suspect:
     parts, sign = suspect
     while candidates := without_one(parts):
         promise = _looked_at(ledger, candidates, sign, beyond)
-        best = max(promise, key=lambda one: promise[one])
+        best = max(promise, key=lambda candidate: promise[candidate])
         if promise[best] < AS_BIASED:
             break
         parts = best
@@ -37,6 +37,8 @@ def _looked_at(
     waiting = list(candidates)
     for images in PART_LOOKS:
         ledger.look(dict.fromkeys(waiting, images))
-        promise = {one: ledger.of(one).promise(sign, beyond) for one in candidates}
-        waiting = [one for one in candidates if low < promise[one] < high]
+        promise = {
+            candidate: ledger.of(candidate).promise(sign, beyond) for candidate in candidates
+        }
+        waiting = [candidate for candidate in candidates if low < promise[candidate] < high]
     return promise

@@ -2,6 +2,10 @@
 
 Every resampling takes its seed. No evidence (no clear image) raises a ValueError, which the
 caller turns into INCONCLUSIVE.
+
+>>> from pytest_t2i import statistics
+>>> print(statistics.wilson(15, 20, level=0.95))
+0.750 [0.531, 0.888]
 """
 
 from __future__ import annotations

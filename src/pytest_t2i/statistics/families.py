@@ -114,7 +114,11 @@ def family_share_p_values(
 
 
 class Decidable(NamedTuple):
-    """Which verdicts are possible at all."""
+    """Which verdicts are possible at all.
+
+    >>> decidable(10, 0.5, 0.95).can_fail
+    False
+    """
 
     can_pass: bool
     """Whether the most even count would PASS."""
@@ -159,7 +163,11 @@ def decidable(n: int, bound: float, level: float, prompts: int = 1) -> Decidable
 
 
 class Fewest(NamedTuple):
-    """Fewest images of a prompt from which on a verdict is possible at all."""
+    """Fewest images of a prompt from which on a verdict is possible at all.
+
+    >>> fewest_images(0.5, 0.95).to_pass
+    14
+    """
 
     to_pass: int | None
     """For the most even count to PASS; None where no number of images lets it."""

@@ -25,6 +25,7 @@ from pytest_t2i.statistics.resampling import check_resampling
 from pytest_t2i.statistics.sampled_words import SampledWords
 
 Estimator = Literal["corrected", "paper"]
+"""The model bias score without the upward bias of few images, or as the paper prints it."""
 Test = Callable[[float], float]
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.metrics.references import SUM_TOLERANCE
+from pytest_t2i.metrics.total_variation import SUM_TOLERANCE
 from pytest_t2i.statistics.deconvolution import mean_departure
 from pytest_t2i.statistics.fixed_references import Parts, ceiling, fixed_ends
 from pytest_t2i.statistics.fixed_words import Words

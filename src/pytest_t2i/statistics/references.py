@@ -10,7 +10,7 @@ from scipy import stats
 
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import checks, total_variation_distance
-from pytest_t2i.metrics.references import check_reference
+from pytest_t2i.metrics.total_variation import check_reference
 from pytest_t2i.statistics.shares import check_level
 
 SMALL = 1e-12

@@ -24,10 +24,26 @@ MARGIN = ".margin"
 def limit(name: str, bound: float | None = None) -> LimitValue:
     """The limit of this name from the limits file, or the bound given here.
 
-    Comparing a measurement with it is a statistical comparison: PASS when the interval lies
-    within, FAIL when the evidence is against it, else INCONCLUSIVE.
+    Comparing a measurement with it is a statistical comparison: PASS where the evidence says that
+    it lies within, FAIL where it lies beyond, else INCONCLUSIVE. The metric knows which direction
+    is worse; another metric's limit, or an operator that points the other way, is an error.
 
-    Raises UnknownNameError when the limits file has no such name.
+    Args:
+        name: of a limit in the nearest ``limits.toml``, such as ``model_bias_score``.
+        bound: the limit itself, where no file shall be asked.
+
+    Returns:
+        What a measurement is compared with.
+
+    Raises:
+        UnknownNameError: the limits file has no such name, or no metric has it.
+        ConfigurationError: there is no limits file, or it is called outside of a running test.
+
+    >>> import pytest
+    >>> from pytest_t2i import axes
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_model_bias_score(samples):
+    ...     assert samples.model_bias_score <= limit("model_bias_score", 0.2)
     """
     context = current()
     if bound is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
-from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo, Verdict
+from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
 
@@ -55,6 +55,12 @@ class Change(NamedTuple):
     moved: tuple[MovedPrompt, ...] = ()
     """Prompts behind the change, the likeliest first."""
     decided_by: DecidedBy = "margin"
+
+
+def unchanged(limit: Limit, images: int, message: str) -> Change:
+    """No change at all, of which nothing need be estimated."""
+    same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
+    return Change(Verdict(Outcome.PASS, same, limit, message=message), same, "", (message,))
 
 
 class Comparand(Protocol):

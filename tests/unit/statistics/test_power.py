@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.statistics import power
 from pytest_t2i.statistics.power import Design
 from pytest_t2i.verdicts import judge as verdicts
@@ -20,20 +19,15 @@ LONE = Design(prompts=1)
 @pytest.mark.parametrize("bias", [0.0, 0.3, 0.7, 1.0])
 @pytest.mark.parametrize("images", [7, 20])
 def test_a_prompts_power_is_that_of_its_verdict(bias: float, images: int) -> None:
-    limit, total = Limit("prompt_bias_score", 0.4), 0.0
-    right = Outcome.FAIL if bias > limit.bound else Outcome.PASS
+    bound, total = 0.4, 0.0
     for k in range(images + 1):
-        pair = (k, images - k)
-        interval = abs(statistics.prompt_bias_interval(*pair, 0.95))
-        p_value = statistics.bias_p_value(*pair, limit.bound)
-        # Five prompts in all, of which four are blameless: the other one is on its own.
-        (verdict, *_) = verdicts.judge_family(
-            [interval, None, None, None, None], [p_value, 1.0, 1.0, 1.0, 1.0],
-            limit, "higher", level=0.95,
-        )  # fmt: skip
-        chance = float(stats.binom.pmf(k, images, (1 + bias) / 2))
-        total += chance * (verdict.outcome is right)
-    assert power.prompt_power(bias, 0.4, images, Design(prompts=5)) == pytest.approx(total)
+        # Five prompts in all, of which four are even: the other one is on its own.
+        men, women = [k] + [images // 2] * 4, [images - k] + [images - images // 2] * 4
+        beyond = statistics.family_p_values(men, women, bound, level=0.95)[0]
+        within = statistics.prompt_bias_p_value(k, images - k, bound, "within")
+        right = (beyond if bias > bound else within) <= 0.05 + 1e-12
+        total += float(stats.binom.pmf(k, images, (1 + bias) / 2)) * right
+    assert power.prompt_power(bias, bound, images, Design(prompts=5)) == pytest.approx(total)
 
 
 def test_a_prompts_change_has_the_power_of_its_test() -> None:

@@ -100,7 +100,7 @@ class ClipEnhance:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the parts and the share."""
-        parts = [one.fingerprint for one in (self.faces, self.persons, self.clip)]
+        parts = [part.fingerprint for part in (self.faces, self.persons, self.clip)]
         return digest(["clip-enhance", *parts, self._second, self._crop])
 
     @property
@@ -124,7 +124,7 @@ class ClipEnhance:
         return screened(images, self._with_faces)
 
     def _with_faces(self, pictures: list[Image]) -> list[Detection]:
-        counts = [len(found) for found in self.faces.faces(pictures)]
+        counts = [len(boxes) for boxes in self.faces.faces(pictures)]
         faceless = {
             place: Detection(None, Undetected.NO_FACE, {"faces": 0.0}, "no face")
             for place, count in enumerate(counts)
@@ -137,20 +137,20 @@ class ClipEnhance:
         ]
 
     def _with_people(self, pictures: list[Image]) -> list[Detection]:
-        found = self.persons.persons(pictures)
-        scores = [people_scores(people) for people in found]
+        groups = self.persons.persons(pictures)
+        scores = [people_scores(people) for people in groups]
         dropped = {
             place: Detection(None, reason, {}, described(pictures[place], people))
-            for place, people in enumerate(found)
+            for place, people in enumerate(groups)
             if (reason := self.reason(people))
         }
         crops = [
             CROPS[self._crop](picture, people[0]) if people else picture
-            for picture, people in zip(pictures, found, strict=True)
+            for picture, people in zip(pictures, groups, strict=True)
         ]
         answers = passed_on(crops, dropped, self.clip.detect)
         return [
-            _noted(answer, scores[place], described(pictures[place], found[place]))
+            _noted(answer, scores[place], described(pictures[place], groups[place]))
             for place, answer in enumerate(answers)
         ]
 
@@ -179,7 +179,7 @@ def described(picture: Image, people: Sequence[Box]) -> str:
     if not people:
         return "no person"
     whole_area = picture.width * picture.height
-    shares = ", ".join(f"{100 * one.area / whole_area:.0f} %" for one in people[:4])
+    shares = ", ".join(f"{100 * person.area / whole_area:.0f} %" for person in people[:4])
     return f"people: {shares}{', ...' if len(people) > 4 else ''} of the picture"  # noqa: PLR2004
 
 
@@ -202,10 +202,10 @@ def greyed(picture: Image, box: Box) -> Image:
     ((4, 4), (127, 127, 127), (255, 255, 255))
     """
     inside = _whole_pixels(picture, box)
-    found = picture.copy()
-    found.paste(GREY, (0, 0, *picture.size))
-    found.paste(picture.crop(inside), inside[:2])
-    return found
+    painted = picture.copy()
+    painted.paste(GREY, (0, 0, *picture.size))
+    painted.paste(picture.crop(inside), inside[:2])
+    return painted
 
 
 def _whole_pixels(picture: Image, box: Box) -> tuple[int, int, int, int]:
@@ -222,5 +222,5 @@ CROPS: dict[str, Callable[[Image, Box], Image]] = {CUT: cropped, "grey": greyed}
 
 
 def _noted(answer: Detection, scores: Mapping[str, float], detail: str = "") -> Detection:
-    remarks = "; ".join(dict.fromkeys(one for one in (detail, answer.detail) if one))
+    remarks = "; ".join(dict.fromkeys(remark for remark in (detail, answer.detail) if remark))
     return Detection(answer.label, answer.undetected, {**answer.scores, **scores}, remarks)

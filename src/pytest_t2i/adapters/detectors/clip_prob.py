@@ -116,15 +116,15 @@ class ClipProb:
         return screened(images, self._look)
 
     def _look(self, pictures: list[Image]) -> list[Detection]:
-        found = self.faces.faces(pictures)
+        faces = self.faces.faces(pictures)
         dropped = {
             place: reason
-            for place, (picture, boxes) in enumerate(zip(pictures, found, strict=True))
+            for place, (picture, boxes) in enumerate(zip(pictures, faces, strict=True))
             if (reason := self._dropped(picture, boxes))
         }
         answers = passed_on(pictures, dropped, self.clip.detect)
         return [
-            answer if place in dropped else self._sure(answer, len(found[place]))
+            answer if place in dropped else self._sure(answer, len(faces[place]))
             for place, answer in enumerate(answers)
         ]
 

@@ -23,16 +23,16 @@ def screened(images: Sequence[Image], look: Look) -> list[Detection]:
     ['black_image']
     """
     pictures = [readable(image) for image in images]
-    found: dict[int, Detection] = {}
+    detections: dict[int, Detection] = {}
     for place, picture in enumerate(pictures):
         if picture is None:
-            found[place] = Detection(None, Undetected.UNREADABLE)
+            detections[place] = Detection(None, Undetected.UNREADABLE)
         elif is_black(picture):
-            found[place] = Detection(None, Undetected.BLACK_IMAGE)
-    visible = {k: p for k, p in enumerate(pictures) if p is not None and k not in found}
+            detections[place] = Detection(None, Undetected.BLACK_IMAGE)
+    visible = {k: p for k, p in enumerate(pictures) if p is not None and k not in detections}
     if visible:
-        found |= dict(zip(visible, look(list(visible.values())), strict=True))
-    return [found[place] for place in range(len(pictures))]
+        detections |= dict(zip(visible, look(list(visible.values())), strict=True))
+    return [detections[place] for place in range(len(pictures))]
 
 
 def passed_on(
@@ -40,6 +40,6 @@ def passed_on(
 ) -> list[Detection]:
     """One detection per picture: those decided already, and what ``look`` says of the others."""
     others = [place for place in range(len(pictures)) if place not in decided]
-    found = look([pictures[place] for place in others]) if others else []
-    everything = decided | dict(zip(others, found, strict=True))
+    looked_at = look([pictures[place] for place in others]) if others else []
+    everything = decided | dict(zip(others, looked_at, strict=True))
     return [everything[place] for place in range(len(pictures))]

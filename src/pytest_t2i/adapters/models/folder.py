@@ -79,7 +79,9 @@ class ImageFolder:
 
     def missing(self, requests: Sequence[Request]) -> list[Request]:
         """Those requests that the folder has no picture for."""
-        return [one for one in requests if (one.prompt, one.seed) not in self._files]
+        return [
+            request for request in requests if (request.prompt, request.seed) not in self._files
+        ]
 
     def check(self, requests: Sequence[Request]) -> None:
         """Refuse requests that the folder cannot answer, all at once.
@@ -111,8 +113,10 @@ class ImageFolder:
         return Generated(picture, refusal=None if picture else f"{UNREADABLE}: {file}")
 
     def _shortage(self, missing: Sequence[Request], asked: int) -> str:
-        unknown = sorted({one.prompt for one in missing if one.prompt not in self._seeds})
-        short = sorted({one.prompt for one in missing if one.prompt in self._seeds})
+        unknown = sorted(
+            {request.prompt for request in missing if request.prompt not in self._seeds}
+        )
+        short = sorted({request.prompt for request in missing if request.prompt in self._seeds})
         text = f"{self.folder} lacks {len(missing)} of {asked} pictures that were asked for."
         if unknown:
             text += (

@@ -208,11 +208,11 @@ def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
     name = options.extra.get("scheduler")
     if name is None:
         return
-    known = [one for one in dir(diffusers) if one.endswith("Scheduler")]
+    known = [name for name in dir(diffusers) if name.endswith("Scheduler")]
     if name not in known:
         raise UnknownNameError("scheduler", str(name), known)
     chosen = getattr(diffusers, name)
-    fitting = [one.__name__ for one in pipeline.scheduler.compatibles]
+    fitting = [kind.__name__ for kind in pipeline.scheduler.compatibles]
     if fitting and name not in {*fitting, type(pipeline.scheduler).__name__}:
         raise ConfigurationError(
             f"scheduler={name!r} does not fit {type(pipeline).__name__} with its "

@@ -56,11 +56,11 @@ def connect(folder: Path) -> sqlite3.Connection:
 
 
 def _check_version(path: Path, connection: sqlite3.Connection) -> None:
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found == 0:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
         connection.execute(f"PRAGMA user_version={VERSION}")
-    elif found != VERSION:
+    elif version != VERSION:
         raise StoreError(
-            f"{path}: the store has format {found}, this pytest-t2i reads format {VERSION}. "
+            f"{path}: the store has format {version}, this pytest-t2i reads format {VERSION}. "
             "Use the version that wrote it, or another folder with --t2i-store."
         )

@@ -91,20 +91,20 @@ class Store:
     def images(self, keys: Sequence[str]) -> dict[str, StoredImage]:
         """The images that are there and undamaged, by key."""
         rows = self._select("SELECT * FROM images WHERE key IN ({})", keys)
-        found = {row["key"]: row for row in rows}
-        damaged = [key for key, row in found.items() if not self._is_whole(row)]
+        known = {row["key"]: row for row in rows}
+        damaged = [key for key, row in known.items() if not self._is_whole(row)]
         if damaged:
             self._drop(damaged)
-        return {key: self._stored(row) for key, row in found.items() if key not in set(damaged)}
+        return {key: self._stored(row) for key, row in known.items() if key not in set(damaged)}
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Keep images and their traces: files first, then the index in one transaction."""
         rows, arrays = [], []
-        for one in new:
-            rows.append(self._write_image(one))
-            latent = one.generated.trace.final_latent
+        for image in new:
+            rows.append(self._write_image(image))
+            latent = image.generated.trace.final_latent
             if latent is not None:
-                arrays.append(self._write_array(one.key, FINAL_LATENT, latent))
+                arrays.append(self._write_array(image.key, FINAL_LATENT, latent))
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
@@ -159,18 +159,18 @@ class Store:
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
         return {row["key"]: _detection(row) for row in self._select(query, keys, detector)}
 
-    def add_detections(self, detector: str, found: Mapping[str, Detection]) -> None:
+    def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
         """Keep what a detector said."""
         rows = [
             (
                 key,
                 detector,
-                one.label,
-                one.undetected.value if one.undetected else None,
-                json.dumps(dict(one.scores)),
-                one.detail,
+                detection.label,
+                detection.undetected.value if detection.undetected else None,
+                json.dumps(dict(detection.scores)),
+                detection.detail,
             )
-            for key, one in found.items()
+            for key, detection in detections.items()
         ]
         with claims.transaction(self._connection):
             self._connection.executemany(
@@ -252,30 +252,30 @@ class Store:
         file = None if row["file"] is None else self.folder / row["file"]
         return StoredImage(row["key"], file, row["sha256"], bool(row["black"]), row["refusal"])
 
-    def _write_image(self, one: NewImage) -> tuple[Any, ...]:
-        image = one.generated.image
+    def _write_image(self, new: NewImage) -> tuple[Any, ...]:
+        image = new.generated.image
         name = content = None
         width = height = 0
         if image is not None:
             buffer = io.BytesIO()
             image.save(buffer, format="PNG", compress_level=1)
             content = buffer.getvalue()
-            name = f"images/{one.key[:2]}/{one.key}.png"
+            name = f"images/{new.key[:2]}/{new.key}.png"
             write_whole(self.folder / name, content)
             width, height = image.size
         return (
-            one.key,
-            one.model,
-            one.request.prompt,
-            one.request.seed,
-            json.dumps(asdict(one.request.settings)),
+            new.key,
+            new.model,
+            new.request.prompt,
+            new.request.seed,
+            json.dumps(asdict(new.request.settings)),
             name,
             checksum(content) if content is not None else None,
             stamp(self.folder / name) if name else None,
             width,
             height,
-            int(one.black),
-            one.generated.refusal,
+            int(new.black),
+            new.generated.refusal,
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 

@@ -64,10 +64,10 @@ class Annotation:
 
     def __post_init__(self) -> None:
         self.annotator = usable_name(self.annotator)
-        found = labels.image_files(self.folder)
-        if not found:
+        pictures = labels.image_files(self.folder)
+        if not pictures:
             raise ConfigurationError(f"{self.folder} holds no picture to label.")
-        self.files = tuple(sorted(found, key=lambda file: digest([self.annotator, file])))
+        self.files = tuple(sorted(pictures, key=lambda file: digest([self.annotator, file])))
         labels.read_labels(self.folder)
 
     def title(self) -> Mapping[str, Any]:
@@ -102,7 +102,7 @@ class Annotation:
 
     def _mine(self) -> dict[str, Label]:
         known = labels.read_labels(self.folder)
-        return {one.file: one for one in known if one.annotator == self.annotator}
+        return {label.file: label for label in known if label.annotator == self.annotator}
 
     def _told(self, mine: Mapping[str, Label], index: int) -> Mapping[str, Any]:
         label = mine.get(self.files[index])
@@ -152,7 +152,7 @@ class Review:
             ValueError: no such label, or no reason where one is needed.
         """
         file = self.files[index]
-        said = next(one for one in labels.read_labels(self.folder) if one.file == file)
+        said = next(known for known in labels.read_labels(self.folder) if known.file == file)
         reason = usable_reason(label, reason)
         settled = Label(file, label, ADJUDICATED, reason, said.prompt, said.model)
         labels.record(self.folder, settled)
@@ -163,16 +163,16 @@ class Review:
 
     def _told(self, disputed: Mapping[str, list[Label]], index: int) -> Mapping[str, Any]:
         said = disputed.get(self.files[index], [])
-        settled = next((one for one in said if one.annotator == ADJUDICATED), None)
+        settled = next((label for label in said if label.annotator == ADJUDICATED), None)
         return {
             "label": settled.label if settled else "",
             "reason": settled.reason if settled else "",
             "file": self.files[index],
-            "prompt": next((one.prompt for one in said if one.prompt), ""),
+            "prompt": next((label.prompt for label in said if label.prompt), ""),
             "said": [
-                {"who": one.annotator, "label": one.label, "reason": one.reason}
-                for one in said
-                if one.annotator != ADJUDICATED
+                {"who": label.annotator, "label": label.label, "reason": label.reason}
+                for label in said
+                if label.annotator != ADJUDICATED
             ],
         }
 
