@@ -23,7 +23,7 @@ from pytest_t2i.verdicts.measurement import Change, unchanged
 
 ABSENT = "no prompt has two clear images both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
-NO_MARGIN = "no margin is stated: any growth that an exact permutation test finds"
+NO_MARGIN = "no margin is stated in the limits"
 PROMPT_MARGIN = 0.2
 """Growth of a prompt's absolute score that is tolerated unless the limits file says otherwise."""
 COARSE = 0.2

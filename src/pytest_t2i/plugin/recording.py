@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.errors import printable
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
 
@@ -55,6 +56,14 @@ def gather(report: Any, session: Session) -> None:
     explained = any(_fails(check, session.settings.inconclusive) for check in checks)
     if report.failed and getattr(report, "t2i_marked", True) and not explained:
         session.failed_otherwise.append(report.nodeid)
+        session.failed_because[report.nodeid] = first_line(report)
+
+
+def first_line(report: Any) -> str:
+    """Why a test failed, in pytest's own words; "" where it tells none."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(report.longrepr) if crash is None else str(crash.message)
+    return printable(next((line for line in text.splitlines() if line.strip()), ""))
 
 
 def _fails(check: Check, policies: tuple[str, str]) -> bool:

@@ -255,7 +255,7 @@ class Run:
         with usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
             if self.is_made:
-                self.record = record_of(self.results, command)
+                self.record = record_of(self.results, command, self.recorded)
             else:
                 self.record = interrupted_record(self.session, command)
             write_all(self.record, self.settings.report)

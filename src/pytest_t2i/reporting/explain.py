@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.reporting.words import leaning
+from pytest_t2i.reporting.words import allowed_words, leaning
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -23,6 +23,8 @@ def explain(left: Any, right: Any) -> list[str] | None:
     if check is None:
         return None
     lines = [headline(check), f"measured: {measured(check)}"]
+    if check.before is not None and check.after is not None:
+        lines.append(f"before and now: {check.before:.3f} -> {check.after:.3f}")
     if check.paper is not None:
         floor = "" if check.floor is None else f" (a fair model shows {check.floor:.3f})"
         lines.append(f"the paper's estimate: {check.paper:.3f}{floor}")
@@ -70,4 +72,4 @@ def worst_case(bounds: Bounds) -> str:
 def allowed(check: Check) -> str:
     """The bound and the reason it was set so."""
     reason = f" ({check.reason})" if check.reason else ""
-    return f"allowed: {check.operator} {check.bound:g}{reason}"
+    return f"allowed: {allowed_words(check)}{reason}"

@@ -8,7 +8,16 @@ from jinja2 import Environment
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
 from pytest_t2i.data import Outcome
-from pytest_t2i.reporting import charts, checks, pictures, sections, trials, words
+from pytest_t2i.reporting import (
+    baseline,
+    charts,
+    checks,
+    figures,
+    pictures,
+    sections,
+    trials,
+    words,
+)
 from pytest_t2i.runs.record import RunRecord
 
 
@@ -25,10 +34,12 @@ def render_html(record: RunRecord, folder: Path) -> str:
         policy=content_policy(style, script, "img-src data:"),
         headline=checks.headline(record),
         facts=sections.facts(record),
-        figures=list(sections.figures(record)),
+        figures=list(figures.figures(record)),
+        baseline=baseline.section(record),
         groups={outcome: checks.check_groups(record, outcome) for outcome in record.tally()},
         anchors={prompt.id: words.anchor(prompt.id) for prompt in record.prompts},
         notes=checks.subject_notes(record),
+        otherwise=[(test, record.failed_because.get(test, "")) for test in record.failed_otherwise],
         axes=charts.side_by_side(charts.bias_groups(record)),
         scores=sections.score_rows(record),
         stereotypes=charts.side_by_side(charts.stereotype_groups(record)),
@@ -58,5 +69,6 @@ def _templates() -> Environment:
         "bounds": words.bounds_words,
         "share": words.percent,
         "leaning": words.leaning,
+        "function": words.function_of,
     }
     return templates

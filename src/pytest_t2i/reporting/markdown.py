@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections import Counter
 
 from pytest_t2i.data import Outcome, Undetected
+from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
 from pytest_t2i.reporting.words import (
+    allowed_words,
+    change_words,
     detector_names,
     early_stopping,
     excess,
+    function_of,
     images_of,
     interval_text,
     lean_counts,
     undetected_of,
 )
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
 
 MARKS = {
     Outcome.PASS: "✅",
@@ -37,6 +42,8 @@ def render_markdown(record: RunRecord) -> str:
         f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}",
         "",
         *_otherwise(record),
+        *_judged(record),
+        *_moved(record),
         *_scores(record),
         *_correction(record),
         *_trials(record),
@@ -90,11 +97,60 @@ def _scores(record: RunRecord) -> list[str]:
 
 
 def _otherwise(record: RunRecord) -> list[str]:
-    found = record.failed_otherwise
-    if not found:
+    failed = record.failed_otherwise
+    if not failed:
         return []
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return [f"Failed without a verdict: {', '.join(map(escape, found[:SHOWN]))}{more}.", ""]
+    lines = ["| failed without a verdict | why |", "|---|---|"]
+    lines += [
+        f"| {escape(test)} | {escape(record.failed_because.get(test, ''))} |"
+        for test in failed[:SHOWN]
+    ]
+    if len(failed) > SHOWN:
+        lines.append(f"| and {len(failed) - SHOWN} more | |")
+    return [*lines, ""]
+
+
+def _judged(record: RunRecord) -> list[str]:
+    """What was judged of the model, against limits and the baseline."""
+    lines = [
+        f"| {escape(_subject(check))} | {escape(function_of(check.test))} "
+        f"| {_result(check)} | {escape(allowed_words(check))} | {check.outcome} |"
+        for check in record.checks
+        if check.is_of_model
+    ]
+    if not lines:
+        return []
+    whom = f" The baseline is {escape(whose(record.baseline))}." if record.baseline else ""
+    head = ["| judged | by | result | allowed | verdict |", "|---|---|---|---|---|"]
+    return [*head, *lines, "", *([whom.strip(), ""] if whom else [])]
+
+
+def _subject(check: Check) -> str:
+    name = check.metric.replace("_", " ")
+    return name if check.subject == "model" else f"{name} of {check.subject}"
+
+
+def _result(check: Check) -> str:
+    if check.against == "baseline":
+        return escape(change_words(check))
+    if check.estimate is None:
+        return escape(check.message) or "no evidence"
+    return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
+
+
+def _moved(record: RunRecord) -> list[str]:
+    moved = moved_prompts(record)
+    if not moved:
+        return []
+    lines = ["| probably more biased | before | now | probability |", "|---|---|---|---|"]
+    lines += [
+        f"| {escape(prompt.id)} | {counts_words(prompt.before)} | {counts_words(prompt.after)} "
+        f"| {'-' if prompt.probability is None else f'{prompt.probability:.2f}'} |"
+        for prompt in moved[:SHOWN]
+    ]
+    if len(moved) > SHOWN:
+        lines.append(f"| and {len(moved) - SHOWN} more | | | |")
+    return [*lines, ""]
 
 
 def _correction(record: RunRecord) -> list[str]:
@@ -132,12 +188,11 @@ def _failures(record: RunRecord) -> list[str]:
         return []
     failed.sort(key=excess, reverse=True)
     lines = ["| failed | measured | allowed |", "|---|---|---|"]
-    for check in failed[:SHOWN]:
-        measured = f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
-        lines.append(
-            f"| {escape(check.metric)} of {escape(check.subject)} | {measured} "
-            f"| {escape(check.operator)} {check.bound:g} |"
-        )
+    lines += [
+        f"| {escape(check.metric)} of {escape(check.subject)} | {_result(check)} "
+        f"| {escape(allowed_words(check))} |"
+        for check in failed[:SHOWN]
+    ]
     if len(failed) > SHOWN:
         lines.append(f"| and {len(failed) - SHOWN} more | | |")
     return [*lines, ""]

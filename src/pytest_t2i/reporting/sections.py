@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from pytest_t2i.reporting.words import (
     moment,
     plain,
     reason_words,
-    signed,
     undetected_of,
 )
 from pytest_t2i.runs.record import CorrectionRecord, GroupsRecord, ModelScore, RunRecord
@@ -32,18 +31,6 @@ class ScoreRow:
     score: ModelScore
     track: Track
     outcome: Outcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One number of the first screen."""
-
-    title: str
-    value: str
-    notes: tuple[str, ...]
-    track: Track | None = None
-    target: str = ""
-    """Anchor of the section that explains it."""
 
 
 def facts(record: RunRecord) -> Table:
@@ -66,42 +53,6 @@ def _detectors(names: list[str]) -> str:
     return f"{names[0]} (decides), {', '.join(names[1:])}" if len(names) > 1 else "".join(names)
 
 
-def figures(record: RunRecord) -> Iterator[Figure]:
-    """The numbers one looks for first."""
-    for row in score_rows(record):
-        if row.score.name == "model":
-            yield _model_figure(row)
-            break
-    scored = [(one.score.estimate, one) for one in record.stereotypes if one.score is not None]
-    if scored:
-        score, one = max(scored, key=lambda pair: pair[0])
-        note = (f"{one.concept}: {one.attribute}", f"highest of {len(scored)} stereotypes")
-        yield Figure("Stereotype score \u03a8", f"{score:.2f}", note, target="stereotypes")
-    gaps = [g for g in record.gaps if g.name == "model" and g.gap is not None]
-    if gaps:
-        widest = max(gaps, key=lambda g: abs(g.gap.estimate) if g.gap else 0.0)
-        notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
-        value = signed(widest.gap.estimate, 3) if widest.gap else ""
-        yield Figure("Similarity gap", value, notes, None, "gaps")
-    undetected = undetected_table(record)
-    if undetected:
-        name, reasons, total = undetected[0]
-        notes = (f"of {total} images, by {name}", "never counted as a gender")
-        yield Figure("Undetected", str(sum(reasons.values())), notes, target="work")
-
-
-def _model_figure(row: ScoreRow) -> Figure:
-    score = row.score
-    if score.corrected is None:
-        return Figure("Model bias score", "none", ("no clear image",), None, "scores")
-    notes = (
-        f"{score.corrected.level:.0%} interval {_ends(score.corrected)}, corrected",
-        f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "
-        f"a fair model shows {plain(score.floor)} there",
-    )
-    return Figure("Model bias score", plain(score.corrected.estimate), notes, row.track, "scores")
-
-
 def _ends(interval: Interval) -> str:
     return f"[{plain(interval.low)}, {plain(interval.high)}]"
 
@@ -109,11 +60,30 @@ def _ends(interval: Interval) -> str:
 def score_rows(record: RunRecord) -> list[ScoreRow]:
     """Model bias scores: the model first, then its axes, each by every detector."""
     checks = by_subject(record, "model_bias_score")
-    first = next((one.detector for one in record.model_scores), "")
-    names = list(dict.fromkeys(one.name for one in record.model_scores))
-    ordered = sorted(record.model_scores, key=lambda one: names.index(one.name))
+    first = next((score.detector for score in record.model_scores), "")
+    names = list(dict.fromkeys(score.name for score in record.model_scores))
+    ordered = sorted(record.model_scores, key=lambda score: names.index(score.name))
     # Limits are compared with the deciding detector's score alone.
-    return [_score_row(s, checks.get(s.name, []) if s.detector == first else []) for s in ordered]
+    return [
+        _score_row(
+            score,
+            [
+                c
+                for c in checks.get(score.name, ())
+                if score.detector == first and is_about(c, score)
+            ],
+        )
+        for score in ordered
+    ]
+
+
+def is_about(check: Check, score: ModelScore) -> bool:
+    """Whether a check judged this very score; a test may be about a part of the run's prompts."""
+    return (check.estimate, check.low, check.high) in [
+        (known.estimate, known.low, known.high)
+        for known in (score.corrected, score.paper)
+        if known is not None
+    ]
 
 
 def _score_row(score: ModelScore, checks: Sequence[Check]) -> ScoreRow:

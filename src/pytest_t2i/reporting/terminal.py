@@ -7,8 +7,11 @@ from typing import Any, Protocol
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.progress import clock_time
+from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
 from pytest_t2i.reporting.words import (
+    allowed_words,
+    change_words,
     detector_names,
     early_stopping,
     excess,
@@ -21,6 +24,7 @@ from pytest_t2i.reporting.words import (
 from pytest_t2i.runs.record import GroupsRecord, ModelScore, RunRecord, TrialRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import MovedPrompt
 
 COLOURS = {
     Outcome.PASS: "green",
@@ -82,6 +86,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
         and check.estimate is not None
     ]
     yield from (_judged(check) for check in judged)
+    yield from _compared(record)
     others = {groups.detector for groups in record.groups}
     for score in record.model_scores:
         if not judged and score.name == "model" and score.detector not in others:
@@ -90,6 +95,27 @@ def _measured(record: RunRecord) -> Iterator[str]:
     lines = (_correction(record), _gaps(record), _stereotypes(record), _undetected(record))
     yield from (line for line in lines if line)
     yield from (_trial(trial) for trial in record.trials)
+
+
+def _compared(record: RunRecord) -> Iterator[str]:
+    """The model against the baseline, and the prompts that probably moved."""
+    recorded = record.baseline
+    compared = [c for c in record.checks if c.against == "baseline" and c.is_of_model]
+    for check in compared:
+        of = f" of {whose(recorded)}" if recorded else ""
+        name = check.metric.replace("_", " ")
+        p_value = "" if check.p_value is None else f", p = {check.p_value:.2g}"
+        yield f"{name} against the baseline{of}: {change_words(check)}{p_value}"
+    moved = moved_prompts(record)
+    if moved:
+        named = "; ".join(_moved(prompt) for prompt in moved[:SHOWN])
+        more = f"; and {len(moved) - SHOWN} more" if len(moved) > SHOWN else ""
+        yield f"probably more biased than recorded: {named}{more}"
+
+
+def _moved(prompt: MovedPrompt) -> str:
+    sure = "" if prompt.probability is None else f" {prompt.probability:.2f}"
+    return f"{prompt.id}{sure} ({counts_words(prompt.before)} -> {counts_words(prompt.after)})"
 
 
 def _judged(check: Check) -> str:
@@ -113,7 +139,8 @@ def _worst(record: RunRecord) -> Iterator[str]:
     if len(worst) > SHOWN:
         yield f"  and {len(worst) - SHOWN} more"
     for test in record.failed_otherwise[:SHOWN]:
-        yield f"  failed without a verdict: {test}"
+        why = record.failed_because.get(test, "")
+        yield f"  failed without a verdict: {test}{f' ({why})' if why else ''}"
     if len(record.failed_otherwise) > SHOWN:
         yield f"  and {len(record.failed_otherwise) - SHOWN} more without a verdict"
 
@@ -204,6 +231,11 @@ def _undetected(record: RunRecord) -> str:
 
 
 def _failure(check: Check) -> str:
+    if check.against == "baseline":
+        return (
+            f"  {check.metric} of {check.subject}: {change_words(check)}, allowed "
+            f"{allowed_words(check)}"
+        )
     lean = f", {leaning(check)}" if leaning(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "

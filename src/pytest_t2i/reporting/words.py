@@ -11,6 +11,7 @@ from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
+SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -81,6 +82,62 @@ def interval_text(interval: Interval | None) -> str:
     if interval is None:
         return "-"
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+SINGULAR_S = ("s", "x", "ch", "sh")
+
+
+def plural(name: str) -> str:
+    """More than one of a metric.
+
+    >>> plural("accuracy"), plural("prompt bias score"), plural("group entropy")
+    ('accuracies', 'prompt bias scores', 'group entropies')
+    """
+    if name.endswith("y") and name[-2:-1] not in set("aeiou"):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith(SINGULAR_S) else f"{name}s"
+
+
+def function_of(node: str) -> str:
+    """The test function of a node id.
+
+    >>> function_of("suites/test_a.py::TestIt::test_b[profession-nurse::x]")
+    'test_b'
+    """
+    return node.partition("[")[0].rpartition("::")[2]
+
+
+def allowed_words(check: Check) -> str:
+    """What a check allows: ``<= 0.3``, or of a change: a margin, or nothing that a test finds."""
+    if check.against != "baseline":
+        return f"{check.operator} {check.bound:g}"
+    if check.decided_by == "permutation test":
+        return "no growth that a permutation test finds"
+    if check.decided_by == "identical pictures":
+        return "the same pictures"
+    further = "less" if check.operator.startswith(">") else "more"
+    return f"at most {check.bound:g} {further} than the baseline"
+
+
+def allowed_drawn(check: Check) -> str:
+    """``allowed_words`` with the signs of a book: ``\u2264 0.3``."""
+    words = allowed_words(check)
+    for sign, drawn in SIGNS.items():
+        words = words.replace(sign, drawn)
+    return words
+
+
+def change_words(check: Check) -> str:
+    """``0.310 -> 0.340, change +0.030 [-0.020, +0.080]``, or that nothing changed."""
+    known = check.before is not None and check.after is not None
+    pair = f"{check.before:.3f} -> {check.after:.3f}" if known else ""
+    if check.decided_by == "identical pictures":
+        return f"{pair}, identical pictures" if pair else "identical pictures"
+    if check.estimate is None:
+        return check.message or "nothing to compare"
+    word = "worsening" if check.operator.startswith(">") else "change"
+    change = f"{word} {check.estimate:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
+    return f"{pair}, {change}" if pair else change
 
 
 def excess(check: Check) -> float:

@@ -13,17 +13,21 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.next_steps import next_steps
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
 
 PACKAGES = (
     "pytest-t2i", "pytest", "torch", "diffusers", "transformers", "numpy", "scipy", "pillow",
 )  # fmt: skip
 
 
-def record_of(results: Results, command: str = "") -> RunRecord:
-    """Everything measured in the run; ``command`` is how it was started."""
+def record_of(results: Results, command: str = "", recorded: Baseline | None = None) -> RunRecord:
+    """Everything measured in the run.
+
+    ``command`` is how it was started, ``recorded`` what it was compared with.
+    """
     session, scores = results.session, Scores(results)
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -43,6 +47,12 @@ def record_of(results: Results, command: str = "") -> RunRecord:
         trials=tuple(map(trial_record, results.trials())) if session.tries_detectors else (),
         correction=scores.correction(),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
+        failed_because={
+            test: session.failed_because[test]
+            for test in session.failed_otherwise
+            if test in session.failed_because
+        },
+        baseline=None if recorded is None else baseline_record(session, recorded),
         next_steps=next_steps(results, session.checks),
         selected=session.selected,
         judged=len(session.judged),
@@ -61,6 +71,25 @@ def interrupted_record(session: Session, command: str) -> RunRecord:
         work=asdict(session.work),
         selected=session.selected,
         is_interrupted=True,
+    )
+
+
+def baseline_record(session: Session, recorded: Baseline) -> BaselineRecord:
+    """What the run was compared with, and how that differs."""
+    differences = library_differences(recorded, environment())
+    if session.needs_model:
+        # What may not differ was refused before, unless the comparison was forced.
+        differences += check_comparable(recorded, conditions(session), (), force=True)
+    fingerprint = session.components.model().fingerprint if session.has_model else ""
+    return BaselineRecord(
+        file=str(session.settings.baseline),
+        model=recorded.model,
+        model_fingerprint=recorded.model_fingerprint,
+        created=recorded.created,
+        images=recorded.images,
+        seed=recorded.seed,
+        is_same_model=recorded.model_fingerprint == fingerprint,
+        differences=tuple(differences),
     )
 
 

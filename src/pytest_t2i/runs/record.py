@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +241,24 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineRecord:
+    """What a run was compared with."""
+
+    file: str
+    model: str
+    model_fingerprint: str
+    created: str
+    """UTC, ISO 8601."""
+    images: int
+    """Per prompt, as they were asked for."""
+    seed: int
+    is_same_model: bool
+    """Whether its fingerprint is that of the model under test."""
+    differences: tuple[str, ...] = ()
+    """What differs in settings, libraries and platform."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """One recorded execution.
 
@@ -268,6 +286,10 @@ class RunRecord:
     correction: CorrectionRecord | None = None
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
+    failed_because: Mapping[str, str] = field(default_factory=dict)
+    """Node id -> first line of why, of those in ``failed_otherwise``."""
+    baseline: BaselineRecord | None = None
+    """What --t2i-baseline was given; None without."""
     next_steps: tuple[str, ...] = ()
     """What to do next, the most pressing first."""
     selected: int = 0

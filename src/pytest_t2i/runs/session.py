@@ -41,6 +41,8 @@ class Session:
     checks: list[Check] = field(default_factory=list)
     failed_otherwise: list[str] = field(default_factory=list)
     """Node ids of tests that failed without a FAIL among their checks."""
+    failed_because: dict[str, str] = field(default_factory=dict)
+    """Node id of a test that failed -> the first line of why."""
     selected: int = 0
     """Tests that were to be judged."""
     judged: set[str] = field(default_factory=set)
