@@ -5,4 +5,6 @@ from importlib.util import find_spec
 pytest_plugins = ["pytester"]
 
 # Its examples cannot be run where it cannot be imported; no extra brings it (see the module).
-collect_ignore = [] if find_spec("facenet_pytorch") else ["src/pytest_t2i/adapters/finders/mtcnn.py"]
+collect_ignore = (
+    [] if find_spec("facenet_pytorch") else ["src/pytest_t2i/adapters/finders/mtcnn.py"]
+)

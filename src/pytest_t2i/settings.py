@@ -2,6 +2,8 @@
 
 One grammar for pytest's ``--t2i-...`` options, their ini keys and the arguments of ``t2i``: each
 reader takes the option's name and a text, and raises ConfigurationError that names the option.
+
+Over 300 lines: the table of options stands beside the readers and the Settings that it becomes.
 """
 
 from __future__ import annotations

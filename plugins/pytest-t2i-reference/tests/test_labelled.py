@@ -56,8 +56,8 @@ def test_the_detector_of_the_reference_models_agrees_with_the_eye():
         pytest.skip("needs ultralytics")
     from pytest_t2i.adapters.catalogue import read_catalogues
     from pytest_t2i.adapters.detectors.clip_enhance import load
-    from pytest_t2i.protocols import LoadOptions
     from pytest_t2i.adapters.registry import Registries
+    from pytest_t2i.protocols import LoadOptions
 
     weights = read_catalogues(Registries().catalogues).weights
     parts = {family: aliases["reference"] for family, aliases in weights.items() if "reference" in aliases}

@@ -1,4 +1,7 @@
-"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3)."""
+"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3).
+
+Over 300 lines: a trial has a property for each metric of the paper's tables, and no more.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,14 @@ from functools import cached_property, partial
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Detection, Evidence, Interval, Limit, Undetected
-from pytest_t2i.errors import BaselineMismatchError
+from pytest_t2i.audits.detector_change import recorded_trial, share_change
+from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
-from pytest_t2i.verdicts import judge
-from pytest_t2i.verdicts.baseline_file import Baseline, RecordedTrial
-from pytest_t2i.verdicts.measurement import Change, Measurement, unchanged
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.measurement import Change, Measurement
 
 MALE, FEMALE = CLEAR
-MARGINS = {"accuracy": 0.02, "filter_recall": 0.02, "filter_rate": 0.05, "filter_precision": 0.02}
-"""Losses that are tolerated unless the limits file says otherwise."""
-SAME = "identical: the same detector says the same of the same images as recorded"
-NAMED = 8
-"""Images named that a detector lost since the baseline."""
 WORST = 5
 """Mistakes named in a failure text."""
 
@@ -268,38 +265,17 @@ class Trial:
     def _change(
         self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
     ) -> Change:
-        """The same images, before and now: a loss beyond the margin is a regression."""
-        recorded = self._recorded(baseline)
+        """Its share against the recorded one."""
+        recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
         words = [recorded.said[image.file] for image in self.labelled]
-        before = outcomes(metric, self.labelled, words, label)
-        now = self.outcomes(metric, label)
-        both = sorted(before.keys() & now.keys())
-        lost = [file for file in both if before[file] and not now[file]]
-        gained = sum(now[file] and not before[file] for file in both)
-        tolerated = MARGINS[metric] if margin is None else margin
-        limit = Limit(metric, tolerated, "largest worsening tolerated against the baseline")
-        if recorded.detector_fingerprint == self.fingerprint and words == self.said:
-            return unchanged(limit, len(both), SAME)
-        change = None
-        if both:
-            at = statistics.one_sided(level)
-            change = statistics.paired_share_change(gained, len(lost), len(both), at)
-        return Change(
-            judge.judge(change, limit, "higher"),
-            change,
-            "no image counts both in the baseline and now",
-            (f"worse on {len(lost)} images, better on {gained}: {', '.join(lost[:NAMED])}",),
+        return share_change(
+            metric,
+            outcomes(metric, self.labelled, words, label),
+            self.outcomes(metric, label),
+            margin,
+            level,
+            is_same=recorded.detector_fingerprint == self.fingerprint and words == self.said,
         )
-
-    def _recorded(self, baseline: Baseline) -> RecordedTrial:
-        recorded = baseline.trials.get(self.detector)
-        if recorded is None or recorded.labelled != self.labelled.fingerprint:
-            what = "has no trial of" if recorded is None else "tried other labelled images with"
-            raise BaselineMismatchError(
-                f"the baseline {what} detector {self.detector!r}. Record a new one with "
-                "--t2i-save-baseline."
-            )
-        return recorded
 
     def _worst(self) -> str:
         named = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.store import NewImage
+from pytest_t2i.generation.waiting import Waiting
 from pytest_t2i.protocols import Executor, TextEmbedding
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 
 CLAIMED = 256
 """Images that one process takes on at a time; the rest is left for other devices."""
-WAIT_FOR_OTHERS = 0.2
-"""Seconds between looks at what another process is making."""
-TELL_AFTER = 10.0
-"""Seconds of waiting without progress after which it is said for whom."""
-GIVE_UP_AFTER = 900.0
-"""Seconds of waiting without progress after which the run ends with a message."""
 TURNS = 3
 """Times that images which turn out damaged are made again before the store is given up."""
 
@@ -251,35 +246,6 @@ class Runner:
     def _say(self, note: str) -> None:
         self.work.notes.append(note)
         self.progress.say(note)
-
-
-@dataclass
-class Waiting:
-    """Waits for images that other processes make; says for whom, and gives up in the end."""
-
-    store: Store
-    say: Callable[[str], None]
-    _missing: int = -1
-    _since: float = 0.0
-    _told: bool = False
-
-    def wait(self, missing: Sequence[str]) -> None:
-        """One short wait; StoreError after a quarter of an hour without progress."""
-        now = time.monotonic()
-        if len(missing) != self._missing:
-            self._missing, self._since, self._told = len(missing), now, False
-        idle = now - self._since
-        if idle > TELL_AFTER and not self._told:
-            self._told = True
-            owners = ", ".join(self.store.owners(missing)) or "another process"
-            self.say(f"waiting for {len(missing)} images that are being made by {owners}")
-        if idle > GIVE_UP_AFTER:
-            owners = ", ".join(self.store.owners(missing)) or "another process"
-            raise StoreError(
-                f"{len(missing)} images are claimed by {owners}, and none was finished for "
-                f"{GIVE_UP_AFTER / 60:.0f} minutes. End that process, and run again."
-            )
-        time.sleep(WAIT_FOR_OTHERS)
 
 
 MODES = ("RGB", "L", "RGBA", "P", "1")

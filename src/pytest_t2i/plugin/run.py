@@ -1,4 +1,7 @@
-"""The plugin that is registered when a model is given: from collected tests to reports."""
+"""The plugin that is registered when a model is given: from collected tests to reports.
+
+Over 300 lines: pytest finds all hooks of a run on one object; each delegates.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,10 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
-from pytest_t2i.plugin.fixtures import NO_MODEL
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.making import make_here
-from pytest_t2i.plugin.marker import selection_of
 from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
-from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
+from pytest_t2i.plugin.selecting import Selecting
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_reference
 from pytest_t2i.runs.build_record import (
@@ -34,15 +35,14 @@ from pytest_t2i.runs.foresight import undecidable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.record_baseline import save_baseline
 from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.selection import SelectedTest, Selection
-from pytest_t2i.runs.session import NO_LABELS, Session
+from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts import context
 from pytest_t2i.verdicts.baseline import RecordedRun
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     check_comparable,
-    check_prompts,
     library_differences,
     read_baseline,
 )
@@ -105,9 +105,10 @@ class Run:
             return
         try:
             with usage_errors():
+                selecting = Selecting(self.session, self.limits, self.recorded)
                 for item in session.items:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
-                        self._select(item)
+                        selecting.select(item)
                 self.session.selected = len(self.session.tests)
                 self._foresee()
                 if not session.config.option.setupplan and not session.config.option.setuponly:
@@ -120,20 +121,6 @@ class Run:
             if not self.workers.is_worker:
                 raise
 
-    def _select(self, item: pytest.Function) -> None:
-        selection = selection_of(item)
-        reason = self._reason_to_skip(selection)
-        if reason:
-            item.add_marker(pytest.mark.skip(reason=reason))
-            return
-        images = selection.images(self.settings.images)
-        test = SelectedTest(item.nodeid, Path(item.path), selection, images, images, foreseen(item))
-        try:
-            self._check(item, test)
-        except T2IError as error:
-            raise pytest.UsageError(f"{item.nodeid}: {error}") from None
-        self.session.tests[item.nodeid] = test
-
     def _foresee(self) -> None:
         """Say, before an image is made, what these images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -141,23 +128,6 @@ class Run:
         for line in lines:
             if reporter is not None and not self.workers.is_worker:
                 reporter.write_line(f"t2i: {line}", yellow=True)
-
-    def _reason_to_skip(self, selection: Selection) -> str:
-        if selection.labelled and self.session.labels is None:
-            return NO_LABELS
-        return NO_MODEL if selection.needs_model and not self.session.has_model else ""
-
-    def _check(self, item: pytest.Function, test: SelectedTest) -> None:
-        """Refuse, before an image is made, what the test could not be judged by."""
-        for name in limits_named_in(item.function):
-            self.limits.look_up(name, test.file)
-        prompts = test.selection.prompts
-        if "reference" in item.fixturenames and self.session.reference is not None:
-            detector = self.session.components.detector(DetectorRef(self.session.detectors[0]))
-            for prompt in prompts:
-                self.session.reference.of(prompt, detector.labels)
-        if self.recorded is not None and "baseline" in item.fixturenames:
-            check_prompts(self.recorded, prompts, test.images)
 
     def _make(self) -> None:
         if self.recorded is not None and self.session.needs_model:

@@ -1,4 +1,7 @@
-"""The record of one run: what reports show and run.json keeps (schema in docs/run-json.md)."""
+"""The record of one run: what reports show and run.json keeps (schema in docs/run-json.md).
+
+Over 300 lines: the record of a run is one document, and its parts are read together.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Power is the chance that a verdict is reached and right: PASS where the true score lies within the
 limit, FAIL where it lies beyond.
+
+Over 300 lines: the power of each verdict stands beside that of its change.
 """
 
 from __future__ import annotations

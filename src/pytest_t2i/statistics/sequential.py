@@ -3,6 +3,8 @@
 A fixed-n interval is right at one n chosen beforehand. Looked at after every round, and stopped
 where it pleases, it is wrong far more often than it says. What stands here holds at all n at once
 (docs/decisions/0006-early-stopping.md), or shares its error level out among the looks.
+
+Over 300 lines: confidence sequences of shares, scores and means share one construction.
 """
 
 from __future__ import annotations

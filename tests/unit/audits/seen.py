@@ -9,11 +9,16 @@ from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Detection, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
 
-SAID = {"m": Detection("male"), "f": Detection("female"), "-": Detection(None, Undetected.NO_FACE)}
+SAID = {
+    "m": Detection("male"),
+    "f": Detection("female"),
+    "-": Detection(None, Undetected.NO_FACE),
+    "2": Detection(None, Undetected.MULTIPLE_PEOPLE),
+}
 
 
 class Seen:
-    """What a detector said, by prompt text: "mmf-"."""
+    """What a detector said, by prompt text: "mmf-2"."""
 
     def __init__(self, said: dict[str, str], model: str = "model-1") -> None:
         self.said, self.model_fingerprint = said, model
