@@ -80,7 +80,6 @@ def label_by_colour(folder, annotator):
 @pytest.fixture
 def reader(pytester, monkeypatch, fake_reference, capsys):
     """Does what a reader of a tutorial does."""
-    monkeypatch.syspath_prepend(fake_reference)
     monkeypatch.syspath_prepend(pytester.path)
     monkeypatch.setenv("COLUMNS", "120")
 

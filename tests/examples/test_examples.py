@@ -45,8 +45,7 @@ def test_the_companion_keeps_its_promises(example):
     result.assert_outcomes(passed=6)
 
 
-def test_the_companion_is_listed(companion, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(companion)
+def test_the_companion_is_listed(companion, capsys):
     main(["list", "models"])
     listed = capsys.readouterr().out
     assert "painted: balanced" in listed
