@@ -6,6 +6,8 @@ import pytest
 from false_alarms import AGAINST_LIMITS, TWICE, against_limits, twice
 from power import gates
 
+pytestmark = pytest.mark.slow
+
 FEW = 40
 
 
