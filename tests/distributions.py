@@ -20,6 +20,13 @@ def write_metadata(folder, name, version, groups):
 def installed(folder, monkeypatch):
     """A fixture's body: the distributions of a folder are there while the test runs."""
     monkeypatch.syspath_prepend(folder)
-    registry._points.cache_clear()
+    forget_what_is_installed()
     yield folder
-    registry._points.cache_clear()
+    forget_what_is_installed()
+
+
+def forget_what_is_installed():
+    """The registry looks through the path once."""
+    for value in vars(registry).values():
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()
