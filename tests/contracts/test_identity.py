@@ -26,6 +26,8 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 SOURCE = '''
 """Everything that a project can register, in one file."""
 

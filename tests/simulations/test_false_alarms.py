@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from false_alarms import AGAINST_LIMITS, MARGINS, TWICE, against_limits, twice
 
+pytestmark = pytest.mark.slow
+
 FEW = 40
 
 

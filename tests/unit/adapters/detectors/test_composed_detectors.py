@@ -20,6 +20,8 @@ from pytest_t2i.data import Attribute, Box, Undetected
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
 
+pytestmark = pytest.mark.slow
+
 TURBAN = Attribute("turban", "with a turban", "without a turban")
 FACE = Box(2, 2, 6, 6)
 
