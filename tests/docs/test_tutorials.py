@@ -103,6 +103,7 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_does_what_it_says(tutorial, reader, pytester):
     done = 0
