@@ -42,6 +42,8 @@ class Settings:
     batch: int | None = None
     """Images per batch; None lets the model and the device decide."""
     store: Path = Path(".t2i")
+    catalogue: Path | None = None
+    """TOML file of aliases for models and weights, beside the registered catalogues."""
     labels: str | None = None
     """Labelled images: a folder, a Label Studio export, or a registered name."""
     limits: Path | None = None
@@ -230,6 +232,7 @@ OPTIONS = (
     ),
     Option("device", text, "auto, cpu, cuda, cuda:1 or mps (default: auto)"),
     Option("batch", batch, "images per batch, or auto (default: auto)", "N"),
+    Option("catalogue", path, "TOML file of the project's own models and weights", "FILE"),
     Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),
     Option(
         "labels",

@@ -33,6 +33,8 @@ from pytest_t2i.protocols import (
     TextToImage,
 )
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 SHARED = PROJECT.parents[1] / "shared" / "data"
 PROMPTS = ("a photo of a nurse", "a photo of a pilot")

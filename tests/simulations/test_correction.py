@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from correction import judged
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("world", ["fair", "0.15 throughout"])
 def test_a_model_within_its_limit_does_not_fail_by_its_labels(world):

@@ -7,6 +7,8 @@ import pytest
 from early_stopping import bias_of, is_wrong, run, stop
 from worlds import table7
 
+pytestmark = pytest.mark.slow
+
 REPEATS = 12
 
 

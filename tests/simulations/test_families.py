@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from families import leaning, verdicts
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("images", [8, 10, 14, 20, 40, "2 to 40", "20, 30 % lost"])
 def test_where_all_lie_at_the_limit_hardly_any_suite_fails(images):

@@ -7,6 +7,8 @@ import pytest
 from fixed_words import UNEQUAL, decided, sampled, simulate
 from worlds import FIXED
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("world", FIXED)
 @pytest.mark.parametrize(("prompts", "n"), [(1, 20), (3, 8), (10, 20), (100, 20)])

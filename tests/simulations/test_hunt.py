@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hunt import curse, go, worlds
 
+pytestmark = pytest.mark.slow
+
 RUNS = 5
 
 

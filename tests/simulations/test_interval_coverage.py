@@ -6,6 +6,8 @@ import interval_coverage as coverage
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXACT = [name for name in coverage.OF_ONE_SHARE if name not in {
     "wilson", "f1_interval (J = rate)", "group_entropy_interval"}]  # fmt: skip
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from model_bias import errors, misses
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("world", "n", "bias"),

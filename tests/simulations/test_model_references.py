@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from model_references import REFERENCES, simulate
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("n", [8, 20, 100])
 @pytest.mark.parametrize("reference", REFERENCES)

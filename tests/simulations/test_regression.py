@@ -8,6 +8,8 @@ from many_worlds import scores
 from regression import EVEN, SPLIT, Change, gate, pairing, pushed, suspects
 from worlds import table7
 
+pytestmark = pytest.mark.slow
+
 SDXL = np.abs(2 * table7("sdxl") - 1)
 
 

@@ -20,6 +20,8 @@ if find_spec("ultralytics") is None:  # not imported here: it changes other libr
 
 from pytest_t2i.adapters.finders.yolo import YoloPersons
 
+pytestmark = pytest.mark.slow
+
 CATALOGUE = tomllib.loads(catalogue().read_text(encoding="utf-8"))
 WEIGHTS = catalogue().parent / CATALOGUE["weights"]["yolo"]["reference"]["path"]
 COUNT = 24

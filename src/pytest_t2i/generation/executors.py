@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
-from pytest_t2i.generation.components import Handle
+from pytest_t2i.generation.handle import Handle
 from pytest_t2i.protocols import TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")

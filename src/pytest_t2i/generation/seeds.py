@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
-from pytest_t2i.generation.components import Handle
+from pytest_t2i.generation.handle import Handle
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 

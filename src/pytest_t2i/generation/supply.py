@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.components import Handle
+from pytest_t2i.generation.handle import Handle
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 SHOWN = 3

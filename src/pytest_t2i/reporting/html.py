@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment
@@ -59,6 +60,7 @@ def render_html(record: RunRecord, folder: Path) -> str:
     )
 
 
+@cache
 def _templates() -> Environment:
     templates = environment("pytest_t2i.reporting")
     templates.filters |= {

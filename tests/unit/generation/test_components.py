@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_t2i.adapters import registry
 from pytest_t2i.adapters.catalogue import papers, read_catalogues
 from pytest_t2i.adapters.registry import Registries, Registry, import_factory
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
@@ -61,19 +62,41 @@ def test_hub_ids_and_registered_models(components, name):
     assert components(model=name).model().get().fingerprint.startswith("loaded from")
 
 
-def test_a_local_folder_loads_once_and_is_remembered(components, tmp_path):
+@pytest.fixture
+def installed(monkeypatch):
+    """What an entry point names is our fake: not a conftest.py's own, which is asked every time."""
+    load = registry._load
+
+    def loaded(feature, point):
+        return Loaded if feature.startswith(("model ", "detector ")) else load(feature, point)
+
+    monkeypatch.setattr(registry, "_load", loaded)
+
+    def made(made):
+        made.registries.models.local.clear()
+        made.registries.detectors.local.clear()
+        return made
+
+    return made
+
+
+def test_a_local_folder_loads_once_and_is_remembered(components, tmp_path, installed):
     folder = tmp_path / "pipeline"
     folder.mkdir()
     (folder / "model_index.json").write_text("{}")
-    first = components(model=str(folder)).model()
+    first = installed(components(model=str(folder))).model()
     assert first.fingerprint.endswith("pipeline")
     assert Loaded.count == 1
-    second = components(model=str(folder)).model()
+    second = installed(components(model=str(folder))).model()
     assert second.fingerprint == first.fingerprint
     assert Loaded.count == 0
     (folder / "model_index.json").write_text("{ }")
-    assert components(model=str(folder)).model().fingerprint
+    assert installed(components(model=str(folder))).model().fingerprint
     assert Loaded.count == 1
+    # The same name by a conftest.py: whatever it is, it is asked.
+    for _ in range(2):
+        assert components(model=str(folder)).model().fingerprint
+        assert Loaded.count == 1
 
 
 def test_a_hub_id_is_asked_every_time(components):
@@ -168,6 +191,24 @@ def test_folders_beside_a_catalogue_are_found(tmp_path):
     found = read_catalogues(registry)
     assert Path(found.models["a"].options.source) == tmp_path / "weights"
     assert found.resolve_weights("clip", "b") == str(tmp_path / "weights")
+
+
+def test_a_projects_own_catalogue_wins(components, tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "people.onnx").write_bytes(b"weights")
+    own = tmp_path / "mine" / "own.toml"
+    own.write_text(
+        "[models.sdxl]\npath = 'other/model'\n[models.new]\npath = 'x/y'\nsteps = 3\n"
+        "[weights.persons]\na = 'yolo:people.onnx'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    made = components(model="sdxl", catalogue=Path("mine/own.toml"))
+    assert made.model().get().options.source == "other/model"
+    assert made.catalogue.models["new"].options.defaults.steps == 3
+    people = made.catalogue.resolve_weights("persons", "a")
+    assert people == f"yolo:{tmp_path / 'mine' / 'people.onnx'}"
+    with pytest.raises(FileFormatError, match=r"nowhere\.toml: no such file"):
+        _ = components(model="sdxl", catalogue=Path("nowhere.toml")).catalogue
 
 
 def test_weights_of_a_face_part_are_found_beside_a_catalogue(tmp_path):

@@ -143,8 +143,9 @@ def test_traces_and_features_are_kept(rig):
     _, keys, _ = rig.run(need(NURSE, [1, 2], [], encoders=frozenset({"clip"}), observe=observe))
     names = list(keys.values())
     assert len(rig.store.arrays(names, FINAL_LATENT)) == 2
-    assert len(rig.store.arrays(names, "fake-encoder")) == 2
-    feature = np.load(rig.store.arrays(names, "fake-encoder")[names[0]])
+    features = rig.store.arrays(names, rig.components.encoder("clip").fingerprint)
+    assert len(features) == 2
+    feature = np.load(features[names[0]])
     assert feature.shape == (3,)
 
 

@@ -13,6 +13,7 @@ from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.runs import record as records
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
 PARTS = {
@@ -45,6 +46,7 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner = {"prompts": records.ImageRecord, "trials": records.MistakeRecord}
     inner["sensitivity"] = records.VariationRecord
     inner["correction"] = records.CorrectedPrompt
+    inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "The run":
         extra = {"outcome"}
@@ -53,7 +55,7 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    counts = {field.name for field in fields(records.Counts)}
+    counts = {field.name for kind in (records.Counts, LabelCounts) for field in fields(kind)}
     words = {*Outcome, *Undetected, *work, *counts}
     assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT

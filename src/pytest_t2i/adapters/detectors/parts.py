@@ -1,9 +1,9 @@
 """Where a detector that is put together takes its parts from: CLIP, faces, persons by name.
 
 An alias behind the detector's name (``clip-enhance:reference``) stands for one set of weights per
-family of the catalogue: ``clip``, ``yolo``, ``faces``, whose entry names a face part, and ``crop``,
-whose entry names a way to crop. Anything else behind the name is the CLIP: a hub id, a folder, an
-open_clip name.
+family of the catalogue: ``clip``, ``faces`` and ``persons``, whose entries name a part, the parts'
+own names such as ``yolo``, and ``crop``, whose entry names a way to crop. Anything else behind the
+name is the CLIP: a hub id, a folder, an open_clip name.
 """
 
 from __future__ import annotations
@@ -31,16 +31,24 @@ def face_part(options: LoadOptions, default: str) -> FaceDetector:
     Raises:
         UnknownNameError: no face part is registered under the name.
     """
-    name, _, source = (_alias(options, "faces") or default).partition(":")
-    factory = _registries(options).faces.get(name, "A face part is written name or name:weights.")
-    return cast("FaceDetector", factory(replace(options, source=source, extra={})))
+    return cast("FaceDetector", _part(options, "face", default))
 
 
-def person_part(options: LoadOptions) -> PersonDetector:
-    """YOLO with the weights of the alias, else with its own default."""
-    factory = _registries(options).persons.get("yolo")
-    source = _alias(options, "yolo")
-    return cast("PersonDetector", factory(replace(options, source=source, extra={})))
+def person_part(options: LoadOptions, default: str = "yolo") -> PersonDetector:
+    """The person part of the alias, else the default: ``name`` or ``name:weights``.
+
+    Raises:
+        UnknownNameError: no person part is registered under the name.
+    """
+    return cast("PersonDetector", _part(options, "person", default))
+
+
+def _part(options: LoadOptions, kind: str, default: str) -> object:
+    """A part by the family of its kind; its weights are named with it, or by its own family."""
+    name, _, source = (_alias(options, f"{kind}s") or default).partition(":")
+    registry = _registries(options).of(kind)
+    factory = registry.get(name, f"A {kind} part is written name or name:weights.")
+    return factory(replace(options, source=source or _alias(options, name), extra={}))
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("answer", "label"),

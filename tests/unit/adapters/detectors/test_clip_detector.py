@@ -14,6 +14,8 @@ from pytest_t2i.data import Attribute, Undetected
 from pytest_t2i.errors import DetectorError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
 
+pytestmark = pytest.mark.slow
+
 MALE, FEMALE = "a photo of a male", "a photo of a female"
 
 

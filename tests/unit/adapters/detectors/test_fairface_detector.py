@@ -18,6 +18,8 @@ from pytest_t2i.data import Box, Undetected
 from pytest_t2i.errors import DetectorError, MissingExtraError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 
 def picture(seed=0):
     pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), dtype=np.uint8)

@@ -19,6 +19,8 @@ from pytest_t2i.data import Box, Undetected
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 
 def picture(width=200, height=200):
     pixels = np.random.default_rng(0).integers(1, 256, (height, width, 3), dtype=np.uint8)

@@ -15,6 +15,8 @@ from pytest_t2i.adapters.support.remembering import PictureMemory
 from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import Encoder, LoadOptions, TextEncoder
 
+pytestmark = pytest.mark.slow
+
 LIBRARIES = [
     pytest.param(clip, tiny.write_clip, id="transformers"),
     pytest.param(open_clip, tiny.write_open_clip, id="open_clip"),

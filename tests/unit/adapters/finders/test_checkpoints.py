@@ -19,6 +19,8 @@ from pytest_t2i.adapters.detectors.mivolo_boxes import PersonAndFaceFinder
 from pytest_t2i.adapters.finders import ultralytics_guard, yolo, yolo_model
 from pytest_t2i.adapters.finders.ultralytics_guard import contained, ultralytics
 
+pytestmark = pytest.mark.slow
+
 ultralytics()
 
 

@@ -14,6 +14,8 @@ from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.errors import MissingExtraError, ModelLoadError
 from pytest_t2i.protocols import FaceDetector, LoadOptions
 
+pytestmark = pytest.mark.slow
+
 NEEDS = {
     "dlib-hog": "dlib",
     "dlib-cnn": "dlib",

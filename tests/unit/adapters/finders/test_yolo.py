@@ -20,6 +20,8 @@ needs("ultralytics")
 from pytest_t2i.adapters.finders import yolo
 from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 
+pytestmark = pytest.mark.slow
+
 
 def pictures(count):
     rng = np.random.default_rng(3)

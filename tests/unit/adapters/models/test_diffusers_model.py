@@ -19,6 +19,8 @@ from pytest_t2i.data import Generated, GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
 from pytest_t2i.protocols import LoadOptions, TextEmbedding, TextToImage
 
+pytestmark = pytest.mark.slow
+
 BOTH = frozenset({"final_latent", "text_embedding"})
 FAMILIES = [pytest.param(family, id=family.name) for family in tiny.FAMILIES]
 

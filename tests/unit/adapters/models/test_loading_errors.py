@@ -22,6 +22,8 @@ from pytest_t2i.errors import (
 )
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 
 def load(source, **options):
     return adapter.load(LoadOptions(**{"source": str(source), "device": "cpu", **options}))

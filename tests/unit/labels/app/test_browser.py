@@ -19,7 +19,10 @@ pytest.importorskip("uvicorn")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 COMMAND = "import sys; from pytest_t2i.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
 
 
 class Sitting:
