@@ -83,6 +83,8 @@ class Prompt:
     variant: Variant = Variant.NEUTRAL
     parts: tuple[tuple[str, str], ...] = ()
     """(axis, concept) of each concept of an intersection; () for a single one."""
+    tag: str = ""
+    """Tells it, within a run, from a prompt of the same word in another sentence."""
 
     @property
     def id(self) -> str:
@@ -100,7 +102,7 @@ class Prompt:
             mark = hashlib.sha256(self.concept.encode(errors="backslashreplace")).hexdigest()[:6]
             slug = f"{slug}-{mark}".lstrip("-")
         suffix = "" if self.variant is Variant.NEUTRAL else f".{self.variant.value}"
-        return f"{self.axis}-{slug}{suffix}"
+        return f"{self.axis}-{slug}{self.tag}{suffix}"
 
 
 def _words(concept: str) -> list[str]:

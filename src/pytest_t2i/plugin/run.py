@@ -35,7 +35,7 @@ from pytest_t2i.runs.foresight import undecidable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.record_baseline import save_baseline
 from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts import context
@@ -109,6 +109,7 @@ class Run:
                 for item in session.items:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
                         selecting.select(item)
+                self.session.tests = told_apart(self.session.tests)
                 self.session.selected = len(self.session.tests)
                 self._foresee()
                 if not session.config.option.setupplan and not session.config.option.setuponly:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -62,7 +62,7 @@ class Reference:
         return {label: float(shares.get(label, 0.0)) for label in labels}
 
     def _listed(self, prompt: Prompt) -> Shares:
-        for name in (prompt.id, prompt.concept):
+        for name in (prompt.id, replace(prompt, tag="").id, prompt.concept):
             if name in self.shares:
                 return self.shares[name]
         if self.default is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +11,12 @@ from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import SPACES
 from pytest_t2i.prompts import Axis, Intersection, Stereotype, builtin_axes, triplet
+from pytest_t2i.runs.telling_apart import Tags, tagged, tags_of
 
 ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
 """Fixture that makes one test case per member -> what its members are."""
+KINDS = ("prompts", "triplets", "stereotypes")
+"""Kinds of members."""
 TRIALS = ("trial", "trials")
 """Fixtures that are about detectors: one test case per detector, or all together."""
 TOGETHER = {"samples": "prompts", "triplets": "triplets", "stereotypes": "stereotypes"}
@@ -48,6 +51,16 @@ class Selection:
         """The same, about these kinds of members alone."""
         about: dict[str, Any] = {kind: getattr(self, kind) for kind in kinds}
         return replace(self, **{"prompts": (), "triplets": (), "stereotypes": (), **about})
+
+    @property
+    def all_members(self) -> tuple[Prompt | Triplet | Stereotype, ...]:
+        """Prompts, triplets and stereotypes."""
+        return (*self.prompts, *self.triplets, *self.stereotypes)
+
+    def tagged(self, tags: Tags) -> Selection:
+        """The same, its prompts told from others of the same id."""
+        members = {kind: tuple(tagged(m, tags) for m in getattr(self, kind)) for kind in KINDS}
+        return replace(self, **members)  # type: ignore[arg-type]
 
     def images(self, images: int) -> int:
         """Images per prompt, in a run that has so many."""
@@ -105,6 +118,21 @@ class SelectedTest:
     def stopped(self, images: int, planned: int) -> SelectedTest:
         """The same with the images at which it stopped."""
         return replace(self, images=images, planned=planned, sequential=True)
+
+
+def told_apart(tests: Mapping[str, SelectedTest]) -> dict[str, SelectedTest]:
+    """The tests with prompts of one id and several texts tagged; by node id."""
+    tags = tags_of(
+        member
+        for test in tests.values()
+        for kind in KINDS
+        for member in getattr(test.selection, kind)
+    )
+    if not tags:
+        return dict(tests)
+    return {
+        node: replace(test, selection=test.selection.tagged(tags)) for node, test in tests.items()
+    }
 
 
 def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
@@ -184,7 +212,8 @@ def _axis_or_prompt(text: str) -> Any:
 
 def _distinct(members: list[Any]) -> tuple[Any, ...]:
     by_id: dict[str, Any] = {}
-    for member in members:
+    tags = tags_of(members)
+    for member in [tagged(member, tags) for member in members] if tags else members:
         if by_id.setdefault(member.id, member) != member:
             raise ConfigurationError(
                 f"mark t2i: two different members have the id {member.id!r}; give one of them "
