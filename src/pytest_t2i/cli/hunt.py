@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -30,6 +31,7 @@ from pytest_t2i.search.making import Maker
 from pytest_t2i.search.plan import LOOKS, Plan
 from pytest_t2i.settings import names as word_list
 from pytest_t2i.settings import share, whole
+from pytest_t2i.statistics import bias_p_value
 
 if TYPE_CHECKING:
     from pytest_t2i.search.confirming import Confirmed
@@ -39,6 +41,8 @@ RUN_OPTIONS = (
     *("catalogue", "store", "confidence", "trust-remote-code"),
 )
 """What a hunt has in common with a run of pytest."""
+MOST_HELD_OUT = 2000
+"""Held-out images beyond which none are suggested."""
 BATCH = 32
 """Images that a model with no batch size of its own is given together."""
 
@@ -71,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=path, default=Path("hunt.json"), metavar="FILE", help="result (hunt.json)"
     )
+    parser.add_argument(
+        "--fail", action="store_true", help="exit status 1 where a finding was confirmed"
+    )
 
 
 def run(
@@ -83,9 +90,10 @@ def run(
     beyond: float,
     held_out: int,
     out: Path,
+    fail: bool,
     **of_run: Any,
 ) -> int:
-    """Hunt, print the findings and write them."""
+    """Hunt, print the findings and write them; returns the exit status."""
     chosen = chosen_axes(axes, axes_file, template)
     check_out(out)
     settings = run_settings(of_run)
@@ -104,15 +112,30 @@ def run(
         settings.seed,
         max(1, batch // LOOKS[0]),
     )
+    if note := cannot_confirm(plan):
+        _tell(f"t2i: {note}")
     result = _hunt(session, plan)
     write_whole(out, (json.dumps(as_json(result, _facts(session)), indent=1) + "\n").encode())
     show(result, settings.model or "", session.detectors[0])
     print(f"written: {out}")  # noqa: T201 - a command line tool
-    return 0
+    return int(fail and any(finding.confirmed for finding in result.findings))
+
+
+def cannot_confirm(plan: Plan) -> str:
+    """A warning where not even held-out images of one gender confirm a finding; "" else."""
+    error = 1.0 - plan.confidence
+    enough = (n for n in range(1, MOST_HELD_OUT) if bias_p_value(n, 0, plan.beyond) <= error)
+    fewest = next(enough, MOST_HELD_OUT)
+    if plan.confirm >= fewest:
+        return ""
+    return (
+        f"warning: {plan.confirm} held-out images cannot confirm a bias beyond {plan.beyond:g}, "
+        f"even if all show one gender: give --held-out {fewest} or more"
+    )
 
 
 def _hunt(session: Session, plan: Plan) -> HuntResult:
-    progress: Progress = Bar(sys.stdout) if sys.stdout.isatty() else Lines(_line)
+    progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
     runner = Runner(session.components, session.store, Silent())
     detector = DetectorRef(session.detectors[0])
     maker = Maker(runner, detector, session.generation, plan.seed, progress)
@@ -126,8 +149,9 @@ def _hunt(session: Session, plan: Plan) -> HuntResult:
             progress.say(note)
 
 
-def _line(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 - a command line tool
+def _tell(text: str) -> None:
+    """Progress and warnings; findings alone go to the standard output."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 
 
 def chosen_axes(
@@ -187,7 +211,9 @@ def show(result: HuntResult, model: str, detector: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    # On a terminal, and with COLUMNS, Rich knows the width.
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    console = Console(width=None if known else 120, highlight=False)
     combos = [finding for finding in result.findings if len(finding.parts) > 1]
     alone = [finding for finding in result.findings if len(finding.parts) == 1]
     for title, some in (("combinations of words", combos), ("single words", alone)):
