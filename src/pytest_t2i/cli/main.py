@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = vars(parser.parse_args(given))
     parsed.pop("command")
     try:
-        return int(implementation.run(**parsed))
+        status = int(implementation.run(**parsed))
+        # Here, and not when Python ends: a reader that is gone is no error.
+        sys.stdout.flush()
     except T2IError as error:
         print(f"ERROR: {error}", file=sys.stderr)  # noqa: T201 - a command line tool
         return 2
@@ -56,3 +58,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe (head) has seen enough; Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    return status
