@@ -25,6 +25,7 @@ from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, sta
 from pytest_t2i.plugin.selecting import Selecting
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_reference
+from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.build_record import (
     conditions,
     environment,
@@ -88,10 +89,11 @@ class Run:
         """What is measured with what."""
         s = self.settings
         subject = f"model {s.model}, " if s.model else ""
-        return [
+        line = (
             f"t2i: {subject}detector {', '.join(self.session.detectors)}, "
             f"{s.images} images per prompt, seed {s.seed}, store {s.store}"
-        ]
+        )
+        return wrapped(line, self._width)
 
     # collected tests
 
@@ -128,7 +130,13 @@ class Run:
         lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
         for line in lines:
             if reporter is not None and not self.workers.is_worker:
-                reporter.write_line(f"t2i: {line}", yellow=True)
+                for part in wrapped(f"t2i: {line}", self._width):
+                    reporter.write_line(part, yellow=True)
+
+    @property
+    def _width(self) -> int:
+        """Columns of the terminal; pytest asks COLUMNS, and takes 80 where nobody knows."""
+        return int(self.config.get_terminal_writer().fullwidth)
 
     def _make(self) -> None:
         if self.recorded is not None and self.session.needs_model:
@@ -270,7 +278,7 @@ class Run:
         if self.record is not None:
             from pytest_t2i.reporting.terminal import summarise
 
-            summarise(self.record, self.settings, terminalreporter)
+            summarise(self.record, self.settings, terminalreporter, width=self._width)
 
     def pytest_unconfigure(self) -> None:
         """Close the store."""

@@ -21,6 +21,7 @@ from pytest_t2i.reporting.words import (
     leaning,
     undetected_of,
 )
+from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.record import GroupsRecord, ModelScore, RunRecord, TrialRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
@@ -47,25 +48,31 @@ class Writer(Protocol):
         """A line."""
 
 
-def summarise(record: RunRecord, settings: Settings, writer: Any) -> None:
-    """Is it fair, what is worst, what to do next."""
+def summarise(
+    record: RunRecord, settings: Settings, writer: Any, *, width: int | None = None
+) -> None:
+    """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns."""
     target: Writer = writer
     target.section(record.title, sep="=")
-    colour = {COLOURS[record.outcome]: True, "bold": True}
-    target.write_line(f"{record.outcome}: {headline(record)}", **colour)
-    target.write_line(_tally(record))
-    for line in _measured(record):
-        target.write_line(line)
-    if any(sensitivity.fragile for sensitivity in record.sensitivity):
-        target.write_line(FRAGILE, yellow=True)
-    for line in _worst(record):
-        target.write_line(line, red=True)
-    target.write_line(_work(record))
-    for step in record.next_steps:
-        target.write_line(f"next: {step}")
+    for line, markup in _lines(record):
+        for part in wrapped(line, width):
+            target.write_line(part, **markup)
+    # Paths stay whole: they are clicked on.
     target.write_line(f"report: {settings.report / 'index.html'}")
     if settings.save_baseline is not None:
         target.write_line(f"baseline: {settings.save_baseline}")
+
+
+def _lines(record: RunRecord) -> Iterator[tuple[str, dict[str, bool]]]:
+    """Each line with its colours."""
+    yield f"{record.outcome}: {headline(record)}", {COLOURS[record.outcome]: True, "bold": True}
+    yield _tally(record), {}
+    yield from ((line, {}) for line in _measured(record))
+    if any(sensitivity.fragile for sensitivity in record.sensitivity):
+        yield FRAGILE, {"yellow": True}
+    yield from ((line, {"red": True}) for line in _worst(record))
+    yield _work(record), {}
+    yield from ((f"next: {step}", {}) for step in record.next_steps)
 
 
 def _tally(record: RunRecord) -> str:
