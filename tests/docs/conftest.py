@@ -61,3 +61,8 @@ def fake_reference(tmp_path_factory):
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: t2i-fakes\nVersion: 1\n")
     (installed / "entry_points.txt").write_text(ENTRY_POINTS)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _installed_anew(installed_anew):
+    """Each test has a distribution of its own on the path."""

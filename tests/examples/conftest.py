@@ -105,3 +105,8 @@ def job(action, tmp_path):
         return Job(done[0].returncode, done[0].stdout, texts[0].splitlines(), *texts[1:])
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _installed_anew(installed_anew):
+    """Each test has a distribution of its own on the path."""
