@@ -86,10 +86,25 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``."""
-        slug = "-".join("".join(c if c.isalnum() else " " for c in self.concept.lower()).split())
+        """Stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``.
+
+        Of words that hold more than letters, digits and single spaces, the id ends with a few
+        digits of their hash, so that other such words have another id.
+
+        >>> [Prompt("", "place", word).id for word in ("bus station", "bus-station")]
+        ['place-bus-station', 'place-bus-station-04152d']
+        """
+        slug = "-".join(_words(self.concept))
+        concepts = [concept for _, concept in self.parts] or [self.concept]
+        if any(" ".join(_words(concept)) != concept.lower() for concept in concepts):
+            mark = hashlib.sha256(self.concept.encode(errors="backslashreplace")).hexdigest()[:6]
+            slug = f"{slug}-{mark}".lstrip("-")
         suffix = "" if self.variant is Variant.NEUTRAL else f".{self.variant.value}"
         return f"{self.axis}-{slug}{suffix}"
+
+
+def _words(concept: str) -> list[str]:
+    return "".join(c if c.isalnum() else " " for c in concept.lower()).split()
 
 
 @dataclass(frozen=True, slots=True)

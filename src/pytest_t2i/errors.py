@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -189,3 +189,13 @@ def shown(value: Any) -> str:
     except ValueError:  # Python writes no integers of thousands of digits, TOML has them in hex
         return "a number of thousands of digits"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """The first few of many names.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    others = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + others

@@ -11,8 +11,8 @@ import os
 import stat
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -92,6 +92,38 @@ def stamps(path: Path, pattern: str = "*") -> list[str]:
         return [f"{path.name}:{stamp(path)}"]
     files = sorted(file for file in path.rglob(pattern) if file.is_file()) if path.is_dir() else []
     return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
+
+
+def is_relative(name: str) -> bool:
+    """Whether a file's name stays below the folder that it is relative to, as it is written.
+
+    >>> [is_relative(name) for name in ("a/b.png", "../b.png", "/b.png", "C:b.png", "a/../../b")]
+    [True, False, False, False, False]
+    """
+    there = PurePosixPath(name), PureWindowsPath(name)
+    return not any(path.anchor or ".." in path.parts for path in there) and "\0" not in name
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file of that name if it is there and lies in the folder, links followed; else None."""
+    try:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # names too long, with NUL; links in a circle
+        return None
+
+
+def outside(folder: Path, names: Iterable[str]) -> list[str]:
+    """Those names that leave the folder: as they are written, or by a link."""
+    return [name for name in names if not is_relative(name) or _is_led_out(folder, name)]
+
+
+def _is_led_out(folder: Path, name: str) -> bool:
+    try:
+        path = folder / name
+        return path.is_file() and not path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:

@@ -91,7 +91,7 @@ def portraits(people):
     images, rows = pictures("portraits", None), []
     for overlap in (people.OVERLAP, 0.7):
         finder = people.YoloPersons(str(data("weights", WEIGHTS)), overlap=overlap)
-        reasons = [RULE.reason(boxes) for boxes in finder.persons(images)]
+        reasons = [RULE.reason(boxes, 0) for boxes in finder.persons(images)]
         rows.append((f"{overlap:g}", len(images), *(reasons.count(one) for one in REASONS)))
     print("### portraits by YOLO\n")
     print(table(("overlap", "pictures", "one person", "several", "no person"), rows))
@@ -103,7 +103,7 @@ def groups(people):
     for file in sorted(data("groups").glob("*.jpg")):
         boxes = finder.persons([Image.open(file)])[0]
         second = boxes[1].area / boxes[0].area if len(boxes) > 1 else 0.0
-        rows.append((file.name, len(boxes), second, RULE.reason(boxes) or "one person"))
+        rows.append((file.name, len(boxes), second, RULE.reason(boxes, 0) or "one person"))
     print("### groups\n")
     print(table(("picture", "people", "second beside first", "verdict"), rows))
 

@@ -26,7 +26,7 @@ LOWEST = 0.1
 def kind(boxes):
     """none, one or several by the rule of clip-enhance."""
     rule = ClipEnhance(None, None, None)
-    return REASONS[rule.reason(largest_first(boxes))]
+    return REASONS[rule.reason(largest_first(boxes), 0)]
 
 
 def drawn(entry):

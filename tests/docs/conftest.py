@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
+from distributions import installed, write_metadata
 
 # Compiled modules load once per process: they must be there before pytester takes the snapshot
 # of modules that it goes back to. The others need not be loaded again for every run.
@@ -17,20 +18,12 @@ PRELOADED = [
     )
 ]  # fmt: skip
 
-ENTRY_POINTS = """
-[pytest_t2i.models]
-fake-fair = fakes:fair
-fake-biased = fakes:biased
-
-[pytest_t2i.detectors]
-colour = fakes:detector
-
-[pytest_t2i.encoders]
-colours = fakes:encoder
-
-[pytest_t2i.catalogues]
-zz-fakes = fake_catalogue:path
-"""
+ENTRY_POINTS = {
+    "pytest_t2i.models": {"fake-fair": "fakes:fair", "fake-biased": "fakes:biased"},
+    "pytest_t2i.detectors": {"colour": "fakes:detector"},
+    "pytest_t2i.encoders": {"colours": "fakes:encoder"},
+    "pytest_t2i.catalogues": {"zz-fakes": "fake_catalogue:path"},
+}
 
 CATALOGUE = """
 [models.reference]
@@ -48,21 +41,19 @@ encoder = "colours"
 
 
 @pytest.fixture(scope="session")
-def fake_reference(tmp_path_factory):
-    """A folder for sys.path where ``reference`` and ``reference-biased`` are instant fakes."""
+def fakes(tmp_path_factory):
+    """A distribution where ``reference`` and ``reference-biased`` are instant fakes."""
     folder = tmp_path_factory.mktemp("distribution")
     (folder / "catalogue.toml").write_text(CATALOGUE)
     (folder / "fake_catalogue.py").write_text(
         "from pathlib import Path\n\n\ndef path():\n"
         '    return Path(__file__).with_name("catalogue.toml")\n'
     )
-    installed = folder / "t2i_fakes-1.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: t2i-fakes\nVersion: 1\n")
-    (installed / "entry_points.txt").write_text(ENTRY_POINTS)
+    write_metadata(folder, "t2i-fakes", "1", ENTRY_POINTS)
     return folder
 
 
-@pytest.fixture(autouse=True)
-def _installed_anew(installed_anew):
-    """Each test has a distribution of its own on the path."""
+@pytest.fixture
+def fake_reference(fakes, monkeypatch):
+    """The same, installed."""
+    yield from installed(fakes, monkeypatch)

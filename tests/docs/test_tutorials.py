@@ -80,7 +80,6 @@ def label_by_colour(folder, annotator):
 @pytest.fixture
 def reader(pytester, monkeypatch, fake_reference, capsys):
     """Does what a reader of a tutorial does."""
-    monkeypatch.syspath_prepend(fake_reference)
     monkeypatch.syspath_prepend(pytester.path)
     monkeypatch.setenv("COLUMNS", "120")
 
@@ -104,6 +103,7 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_does_what_it_says(tutorial, reader, pytester):
     done = 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from distributions import installed, write_metadata
 
 # Compiled modules load once per process: they must be there before pytester takes the snapshot
 # of modules that it goes back to. The others need not be loaded again for every run.
@@ -34,27 +35,24 @@ exit "$STATUS"
 
 
 @pytest.fixture(scope="session")
-def companion(tmp_path_factory):
+def built(tmp_path_factory):
     """A folder for sys.path with the companion's code and its entry points."""
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(COMPANION / "src" / "t2i_painted", folder / "t2i_painted")
     project = tomllib.loads((COMPANION / "pyproject.toml").read_text())["project"]
-    name, version = project["name"], project["version"]
-    about = folder / f"{name.replace('-', '_')}-{version}.dist-info"
-    about.mkdir()
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    (about / "METADATA").write_text(metadata)
-    lines = []
-    for group, points in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
-    (about / "entry_points.txt").write_text("\n".join(lines))
+    write_metadata(folder, project["name"], project["version"], project["entry-points"])
     return folder
 
 
 @pytest.fixture
-def example(pytester, monkeypatch, companion):
+def companion(built, monkeypatch):
+    """The companion, installed."""
+    yield from installed(built, monkeypatch)
+
+
+@pytest.fixture
+def example(pytester, companion):
     """Runs pytest in a copy of an example, with the companion installed."""
-    monkeypatch.syspath_prepend(companion)
 
     def run(name, *arguments):
         if not (pytester.path / "pyproject.toml").exists():
@@ -105,8 +103,3 @@ def job(action, tmp_path):
         return Job(done[0].returncode, done[0].stdout, texts[0].splitlines(), *texts[1:])
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def _installed_anew(installed_anew):
-    """Each test has a distribution of its own on the path."""

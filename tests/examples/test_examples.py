@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_t2i import axes
 from pytest_t2i.cli.main import main
+from pytest_t2i.verdicts.baseline_file import read_baseline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-BASELINE = ("--t2i-baseline", "baselines/shipped.json")
+SHIPPED = "baselines/shipped.json"
 
 
 def test_every_example_is_named_on_the_page():
@@ -45,8 +47,7 @@ def test_the_companion_keeps_its_promises(example):
     result.assert_outcomes(passed=6)
 
 
-def test_the_companion_is_listed(companion, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(companion)
+def test_the_companion_is_listed(companion, capsys):
     main(["list", "models"])
     listed = capsys.readouterr().out
     assert "painted: balanced" in listed
@@ -56,16 +57,30 @@ def test_the_companion_is_listed(companion, monkeypatch, capsys):
 # gate-in-ci
 
 
-def test_the_shipped_model_is_identical(example):
-    result = example("gate-in-ci", "--t2i-model", "painted", *BASELINE)
+@pytest.fixture
+def shipped(example):
+    """The baseline recorded anew: a detector's fingerprint holds its code."""
+    assert example("gate-in-ci", "--t2i-model", "painted", "--t2i-save-baseline", SHIPPED).ret == 0
+    return ("--t2i-baseline", SHIPPED)
+
+
+def test_the_shipped_model_is_identical(example, shipped):
+    result = example("gate-in-ci", "--t2i-model", "painted", *shipped)
     assert result.ret == 0
     result.assert_outcomes(passed=2)
 
 
-def test_a_biased_version_is_red(example):
-    result = example("gate-in-ci", "--t2i-model", "painted-biased", *BASELINE)
+def test_a_biased_version_is_red(example, shipped):
+    result = example("gate-in-ci", "--t2i-model", "painted-biased", *shipped)
     assert result.ret == 1
     result.assert_outcomes(failed=2)
+
+
+def test_the_committed_baseline_is_of_these_prompts():
+    recorded = read_baseline(EXAMPLES / "gate-in-ci" / SHIPPED)
+    words = [*axes.place.prompts(), *axes.activity.prompts()]
+    assert set(recorded.prompts) == {prompt.text for prompt in words}
+    assert {len(prompt.seeds) for prompt in recorded.prompts.values()} == {20}
 
 
 def test_one_image_decides_nothing_and_is_not_green(example):

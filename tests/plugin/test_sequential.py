@@ -119,7 +119,7 @@ def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
     project.run(*SEQUENTIAL, model="biased")
     check = project.record()["prompts"][0]
     assert len(check["images"]) == 20
-    assert check["prompt_bias_score"]["method"] == "clopper-pearson"
+    assert check["prompt_bias_score"]["method"] == "blaker"
 
 
 def test_without_the_switch_nothing_changes(plain):
@@ -129,7 +129,7 @@ def test_without_the_switch_nothing_changes(plain):
     assert "early stopping" not in result.stdout.str()
     methods = {check["metric"]: check["method"] for check in plain.record()["checks"]}
     assert methods == {
-        "prompt_bias_score": "clopper-pearson",
+        "prompt_bias_score": "blaker",
         "model_bias_score": "bounding functions",
         "stereotype_score": "blaker",
     }

@@ -173,3 +173,32 @@ def test_a_failed_write_says_what_to_do_and_leaves_nothing(tmp_path, monkeypatch
         files.write_whole(tmp_path / "a", b"after")
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../a", "a/../../b", "/etc/passwd", "..", "C:a", "C:\\a", "..\\a", "\\\\host\\a", "a\0b"],
+)
+def test_names_that_leave_their_folder(tmp_path, name):
+    assert not files.is_relative(name)
+    assert files.outside(tmp_path, ["a", name]) == [name]
+
+
+def test_links_out_of_a_folder_are_not_followed(tmp_path):
+    folder = tmp_path / "in"
+    (folder / "below").mkdir(parents=True)
+    (tmp_path / "secret").write_text("x")
+    (folder / "a").write_text("x")
+    (folder / "near").symlink_to(folder / "a")
+    (folder / "far").symlink_to(tmp_path / "secret")
+    (folder / "below" / "up").symlink_to(tmp_path)
+    (folder / "circle").symlink_to(folder / "circle")
+    names = ["a", "near", "far", "below/up/secret", "circle", "absent", "x" * 5000]
+    assert files.outside(folder, names) == ["far", "below/up/secret"]
+    there = [name for name in names if files.inside(folder, name)]
+    assert there == ["a", "near"]
+    assert files.inside(folder, "a") == (folder / "a").resolve()
+    # A folder that is itself reached by a link is no way out of it.
+    (tmp_path / "link").symlink_to(folder)
+    assert files.inside(tmp_path / "link", "a") == (folder / "a").resolve()
+    assert files.outside(tmp_path / "link", ["a", "near"]) == []

@@ -17,6 +17,7 @@ from pytest_t2i.errors import T2IError
 
 PACKAGE = "pytest-t2i"
 COMMANDS = {
+    "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name"),
     "report": ("report", "render a run.json as index.html and summary.md"),
     "plan": ("plan", "how many images decide, and what fewer can show"),

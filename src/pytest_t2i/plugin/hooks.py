@@ -31,6 +31,15 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """The value of one of our options is no path of tests."""
+    if any(arg.startswith("--t2i") for arg in args):
+        from pytest_t2i.plugin.rootdir import keep_rootdir
+
+        keep_rootdir(early_config, args)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)

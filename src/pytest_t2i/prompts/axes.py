@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -200,8 +201,8 @@ def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
     for concept in concepts:
         if not isinstance(concept, str) or not concept.strip():
             raise ConfigurationError(f"axis {name!r}: a concept is a word, got concept={concept!r}")
-    ids = [Prompt("", name, concept).id for concept in concepts]
-    twice = sorted({name_of for name_of in ids if ids.count(name_of) > 1})
+    counts = Counter(Prompt("", name, concept).id for concept in concepts)
+    twice = sorted(member for member, count in counts.items() if count > 1)
     if twice:
         raise ConfigurationError(
             f"axis {name!r}: every concept is listed once, got {', '.join(twice)} more than once"

@@ -108,7 +108,12 @@ def paired_model_bias_change(
 
 
 class PairedScores(NamedTuple):
-    """The model bias score before and after, as they are compared with one another."""
+    """The model bias score before and after, as they are compared with one another.
+
+    >>> counts = [9, 9], [1, 1], [10, 10], [0, 0]
+    >>> paired_model_bias_scores(*counts, estimator="paper").before
+    0.8
+    """
 
     before: float
     after: float

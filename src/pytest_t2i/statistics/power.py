@@ -161,7 +161,7 @@ def model_power(
     rng = np.random.default_rng(design.seed)
     alternative: Alternative = "greater" if bias > bound else "less"
     if words == "fixed":
-        return _decided(_even_biases(bias, design.prompts), bound, images, design, alternative)
+        return _decided(even_biases(bias, design.prompts), bound, images, design, alternative)
     right = 0
     for repeat in range(design.repeats):
         male = rng.binomial(images, (1.0 + _biases(bias, design.prompts, rng)) / 2.0)
@@ -329,8 +329,22 @@ def _decided(
     return refuted / design.repeats
 
 
-def _even_biases(mean: float, prompts: int) -> checks.Floats:
-    """Quantiles of the Beta distribution, shrunk to one end so that their own mean is as wanted."""
+def even_biases(mean: float, prompts: int) -> checks.Floats:
+    """|2p - 1| of prompts that differ as those of Lyu Table 7 do, with this very mean.
+
+    Quantiles of the Beta distribution (``SPREAD``), shrunk to one end so that their own mean is as
+    wanted.
+
+    Args:
+        mean: model bias score, in [0, 1].
+        prompts: number of prompts, at least 1.
+
+    Returns:
+        Rising values in [0, 1], [prompts].
+
+    >>> even_biases(0.5, 3).round(2)
+    array([0.07, 0.5 , 0.93])
+    """
     if mean in {0.0, 1.0} or prompts == 1:
         return np.full(prompts, mean)
     ranks = (np.arange(prompts) + 0.5) / prompts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from pytest_t2i.data import Variant
+from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.prompts import (
     Axis,
@@ -65,6 +67,41 @@ def test_ids_are_stable_readable_and_unique():
     ids = [one.id for axis in AXES for three in axis.triplets() for one in three]
     assert len(ids) == len(set(ids)) == 309
     assert "profession-real-estate-agent.feminine" in ids
+
+
+DISTINCT = (
+    "a b",
+    "a-b",
+    "a_b",
+    "a, b",
+    "a  b",
+    "a b.",
+    "A-b",
+    "\U0001f600",
+    "\U0001f601",
+    "e",
+    "e\u0301",
+)
+
+
+def test_distinct_words_have_distinct_ids_and_ordinary_ones_keep_theirs():
+    ids = [one.id for one in Axis("x", "{word}", DISTINCT).prompts()]
+    assert len(set(ids)) == len(DISTINCT)
+    assert (ids[0], ids[9]) == ("x-a-b", "x-e")
+    for member in ids:
+        assert member.startswith("x-")
+        assert re.fullmatch(r"[\w.-]+", member)
+    crossed = Prompt(
+        "", "x-x-y", "bus station, Iranian", parts=(("x", "bus station"), ("y", "Iranian"))
+    )
+    assert crossed.id == "x-x-y-bus-station-iranian"
+    assert Prompt("", "x", "caf\u00e9", Variant.FEMININE).id == "x-caf\u00e9.feminine"
+
+
+@pytest.mark.parametrize("words", [("a", "A"), ("a b", "A b"), ("x-y", "x-y")])
+def test_the_same_word_is_listed_once(words):
+    with pytest.raises(ConfigurationError, match="every concept is listed once"):
+        Axis("x", "{word}", words)
 
 
 def test_users_add_words_and_templates():

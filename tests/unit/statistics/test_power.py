@@ -76,7 +76,7 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
 def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images: int) -> None:
     """Below 10 images too, where a plan once promised 0.98 and 0.73 was kept."""
     planned = power.model_power(bias, bound, images, Design(prompts=25, repeats=60, seed=4))
-    biases = power._even_biases(bias, 25)
+    biases = power.even_biases(bias, 25)
     assert float(np.mean(biases)) == pytest.approx(bias)
     kept = 0
     for men in np.random.default_rng(4).binomial(images, (1 + biases) / 2, size=(60, 25)):
@@ -90,12 +90,12 @@ def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images:
 
 def test_even_biases_are_spread_as_published_ones() -> None:
     for mean in (0.1, 0.3, 0.5, 0.9):
-        biases = power._even_biases(mean, 100)
+        biases = power.even_biases(mean, 100)
         assert float(np.mean(biases)) == pytest.approx(mean)
         assert 0.0 <= biases.min() <= biases.max() <= 1.0
         assert float(np.std(biases)) == pytest.approx(np.sqrt(mean * (1 - mean) / 2), rel=0.05)
-    assert list(power._even_biases(0.3, 1)) == [0.3]
-    assert list(power._even_biases(0.0, 3)) == [0.0] * 3
+    assert list(power.even_biases(0.3, 1)) == [0.3]
+    assert list(power.even_biases(0.0, 3)) == [0.0] * 3
 
 
 def test_a_model_that_was_seen_has_a_number_of_images() -> None:

@@ -1,9 +1,13 @@
 """CLIP-Enhance: faces by dlib, people by YOLOv8, CLIP on the crop (Lyu section 5.1).
 
 1. no_face where dlib's CNN, with its weights and FairFace's settings, finds none;
-2. no_person where YOLOv8 finds none; multiple_people where the second largest person has more than
-   half the area of the largest, A_2 > 0.5 A_1;
+2. multiple_people where the second largest person has more than half the area of the largest,
+   A_2 > 0.5 A_1;
 3. crop to the largest person, and the label of the most similar text, as the detector clip.
+
+Where YOLOv8 finds nobody the paper says nothing. A single face then is a close portrait, which is
+looked at whole (the smallest YOLO finds nobody in one portrait in ten, docs/detectors.md); among
+several faces there is nobody to crop to: no_person.
 
 A CLIP that was trained on one framing only does not know what it sees in a crop. For such weights
 an alias can ask for ``grey``: the picture keeps its size, and all outside of the box becomes grey.
@@ -130,19 +134,20 @@ class ClipEnhance:
             for place, count in enumerate(counts)
             if not count
         }
-        answers = passed_on(pictures, faceless, self._with_people)
+        seen = [count for count in counts if count]
+        answers = passed_on(pictures, faceless, lambda some: self._with_people(some, seen))
         return [
             answer if place in faceless else _noted(answer, {"faces": float(counts[place])})
             for place, answer in enumerate(answers)
         ]
 
-    def _with_people(self, pictures: list[Image]) -> list[Detection]:
+    def _with_people(self, pictures: list[Image], faces: Sequence[int]) -> list[Detection]:
         groups = self.persons.persons(pictures)
         scores = [people_scores(people) for people in groups]
         dropped = {
             place: Detection(None, reason, {}, described(pictures[place], people))
             for place, people in enumerate(groups)
-            if (reason := self.reason(people))
+            if (reason := self.reason(people, faces[place]))
         }
         crops = [
             CROPS[self._crop](picture, people[0]) if people else picture
@@ -154,10 +159,15 @@ class ClipEnhance:
             for place, answer in enumerate(answers)
         ]
 
-    def reason(self, people: Sequence[Box]) -> Undetected | None:
-        """Why a picture with these people, the largest first, is not one of a single person."""
+    def reason(self, people: Sequence[Box], faces: int) -> Undetected | None:
+        """Why a picture is not one of a single person.
+
+        Args:
+            people: Those in it, the largest first.
+            faces: How many faces it shows.
+        """
         if not people:
-            return Undetected.NO_PERSON
+            return None if faces == 1 else Undetected.NO_PERSON
         if len(people) > 1 and people[1].area > self._second * people[0].area:
             return Undetected.MULTIPLE_PEOPLE
         return None
@@ -177,7 +187,7 @@ def described(picture: Image, people: Sequence[Box]) -> str:
     'people: 80 %, 10 % of the picture'
     """
     if not people:
-        return "no person"
+        return "no person found"
     whole_area = picture.width * picture.height
     shares = ", ".join(f"{100 * person.area / whole_area:.0f} %" for person in people[:4])
     return f"people: {shares}{', ...' if len(people) > 4 else ''} of the picture"  # noqa: PLR2004

@@ -4,8 +4,8 @@
 file mmod_human_face_detector.dat (CC0). The package of the weights is found and never imported,
 since its code needs an old setuptools.
 
-That file is dlib's published detector. FairFace's predict.py reads a file of the same name from its
-own repository, which was never compared with it here: give its path to look exactly as it does.
+That file has the name of the one that FairFace's predict.py reads and is not the same; with the
+path of FairFace's own this looks exactly as FairFace does.
 """
 
 from __future__ import annotations

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from PIL import Image
 
-from pytest_t2i.adapters.models.manifest import SHOWN, Entry, read_manifest
+from pytest_t2i.adapters.models.manifest import Entry, read_manifest
 from pytest_t2i.adapters.support.decoding import readable
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.data import Generated, Request, digest
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.files import inside
 from pytest_t2i.protocols import LoadOptions
 
 UNREADABLE = "unreadable"
@@ -105,11 +107,12 @@ class ImageFolder:
         return [self._read(self._files[request.prompt, request.seed]) for request in requests]
 
     def _read(self, file: str) -> Generated:
-        try:
-            with Image.open(self.folder / file) as opened:
+        picture = None
+        path = inside(self.folder, file)
+        unreadable = suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+        if path is not None:
+            with unreadable, Image.open(path) as opened:
                 picture = readable(opened)
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-            picture = None
         return Generated(picture, refusal=None if picture else f"{UNREADABLE}: {file}")
 
     def _shortage(self, missing: Sequence[Request], asked: int) -> str:
@@ -119,15 +122,13 @@ class ImageFolder:
         short = sorted({request.prompt for request in missing if request.prompt in self._seeds})
         text = f"{self.folder} lacks {len(missing)} of {asked} pictures that were asked for."
         if unknown:
-            text += (
-                f" Not in its manifest: {_some(unknown)}. Make them, or deselect those tests (-k)."
-            )
+            remedy = "Make them, or deselect those tests (-k)."
+            text += f" Not in its manifest: {_quoted(unknown)}. {remedy}"
         if short:
             few = min(len(self._seeds[prompt]) for prompt in short)
-            text += f" Too few of: {_some(short)}. Lower --t2i-images to {few}, or add pictures."
+            text += f" Too few of: {_quoted(short)}. Lower --t2i-images to {few}, or add pictures."
         return text
 
 
-def _some(prompts: Sequence[str]) -> str:
-    more = f" and {len(prompts) - SHOWN} more" if len(prompts) > SHOWN else ""
-    return ", ".join(repr(prompt) for prompt in prompts[:SHOWN]) + more
+def _quoted(prompts: Sequence[str]) -> str:
+    return some([repr(prompt) for prompt in prompts])

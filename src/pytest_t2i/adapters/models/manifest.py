@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from pytest_t2i.errors import FileFormatError, ModelLoadError, shown
-from pytest_t2i.files import convert, parse_json, read_csv, read_text
+from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
+from pytest_t2i.files import convert, inside, outside, parse_json, read_csv, read_text
 
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
 EXPECTED = (
@@ -19,8 +19,6 @@ EXPECTED = (
     'or manifest.json: [{"file": "0001.png", "prompt": "...", "seed": 0}, ...]. '
     "The seed may be left out: the pictures of a prompt are then numbered from 0."
 )
-SHOWN = 3
-"""File names listed in a message before "and N more"."""
 SEED_BITS = 63
 """Of a seed, its sign not counted: the index of a store takes no more."""
 
@@ -143,10 +141,16 @@ def _check_seeds(path: Path, entries: list[Entry]) -> None:
 
 
 def _check_files(folder: Path, path: Path, entries: list[Entry]) -> None:
-    absent = [entry.file for entry in entries if not (folder / entry.file).is_file()]
+    files = [entry.file for entry in entries]
+    if led_out := outside(folder, files):
+        raise FileFormatError(
+            path,
+            f"{len(led_out)} of {len(files)} pictures lie outside of {folder}: {some(led_out)}.",
+            remedy="Paths are relative to the folder and stay in it; so do links.",
+        )
+    absent = [file for file in files if inside(folder, file) is None]
     if absent:
-        more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
         raise ModelLoadError(
-            f"{path} names {len(absent)} of {len(entries)} files that are not in {folder}: "
-            f"{', '.join(absent[:SHOWN])}{more}. Paths are relative to the folder."
+            f"{path} names {len(absent)} of {len(files)} files that are not in {folder}: "
+            f"{some(absent)}. Paths are relative to the folder."
         )

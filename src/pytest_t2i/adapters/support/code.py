@@ -158,7 +158,7 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 @cache
 def _tree(path: Path, version: str | None) -> str:
     tree = _parsed(path, version)
-    return digest(ast.dump(_Bare().visit(tree))) if tree else ""
+    return digest(ast.unparse(_Bare().visit(tree))) if tree else ""
 
 
 class _Bare(ast.NodeTransformer):

@@ -18,6 +18,7 @@ from PIL import Image
 from pytest_t2i.adapters.support.decoding import readable
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.errors import ConfigurationError, T2IError
+from pytest_t2i.files import inside
 from pytest_t2i.labels.app.desk import Desk
 from pytest_t2i.labels.app.page import Page
 
@@ -147,12 +148,6 @@ class _Handlers:
             return _problem(str(error), 400)
         except (T2IError, OSError) as error:
             return _problem(str(error), 500)
-
-
-def inside(folder: Path, file: str) -> Path | None:
-    """The file of that name if it really lies in the folder, links followed; else None."""
-    path = (folder / file).resolve()
-    return path if path.is_file() and path.is_relative_to(folder.resolve()) else None
 
 
 def _converted(path: Path) -> Response:

@@ -157,7 +157,7 @@ def enhance(faces, persons, encoder=None):
 
 
 def test_enhance_filters_in_its_order_and_crops_to_the_largest_person():
-    faces = Finder((), (FACE,), (FACE,), (FACE, FACE), (FACE,))
+    faces = Finder((), (FACE, FACE), (FACE,), (FACE, FACE), (FACE,))
     persons = Finder((LARGE,), (), (LARGE, MORE), (LARGE, HALF), (Box(1, 2, 7, 9),))
     encoder = Encoder(male=0.9)
     found = enhance(faces, persons, encoder).detect(numbered(0, 1, 2, 3, 4))
@@ -173,6 +173,16 @@ def test_enhance_filters_in_its_order_and_crops_to_the_largest_person():
     assert found[3].scores["second person"] == pytest.approx(0.5)
     assert (found[3].scores["faces"], found[3].scores["people"]) == (2, 2)
     assert found[2].detail == "people: 80 %, 41 % of the picture"
+
+
+def test_a_single_face_without_a_person_is_a_close_portrait_and_looked_at_whole():
+    encoder = Encoder(male=0.9)
+    detector = enhance(Finder((), (FACE,), (FACE, FACE)), Finder((), (), ()), encoder)
+    (nobody, portrait, crowd) = detector.detect(numbered(0, 1, 2))
+    assert nobody.undetected is Undetected.NO_FACE
+    assert (portrait.label, portrait.detail) == ("male", "no person found")
+    assert crowd.undetected is Undetected.NO_PERSON
+    assert [image.size for image in encoder.shown] == [numbered(1)[0].size]
 
 
 def test_enhance_asks_for_attributes_on_the_same_crop():

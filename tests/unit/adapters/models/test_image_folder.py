@@ -115,3 +115,41 @@ def test_folders_that_are_none(tmp_path):
         opened(tmp_path)
     with pytest.raises(ConfigurationError, match="needs a folder"):
         load(LoadOptions())
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "{outside}", "link.png", "below/secret.png"])
+@pytest.mark.parametrize("manifest", ["manifest.csv", "manifest.json"])
+def test_pictures_outside_of_the_folder_are_refused(tmp_path, name, manifest):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    paint(tmp_path, "secret.png")
+    paint(folder, "a.png")
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "below").symlink_to(tmp_path)
+    name = name.format(outside=tmp_path / "secret.png")
+    rows = [{"file": "a.png", "prompt": "x"}, {"file": name, "prompt": "y"}]
+    text = json.dumps(rows) if manifest.endswith("json") else f"file,prompt\na.png,x\n{name},y\n"
+    (folder / manifest).write_text(text)
+    with pytest.raises(FileFormatError, match=r"1 of 2 pictures lie outside of .*secret|link"):
+        opened(folder)
+
+
+def test_a_picture_that_becomes_a_link_later_is_not_followed(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    paint(tmp_path, "secret.png")
+    paint(folder, "a.png")
+    (folder / "manifest.csv").write_text("file,prompt\na.png,x\n")
+    model = opened(folder)
+    (folder / "a.png").unlink()
+    (folder / "a.png").symlink_to(tmp_path / "secret.png")
+    (made,) = model.generate([Request("x", 0)])
+    assert (made.image, made.refusal) == (None, "unreadable: a.png")
+
+
+@pytest.mark.parametrize("seed", ["9223372036854775808", "1.5", "1e3", "0x10"])
+def test_seeds_that_are_none(tmp_path, seed):
+    paint(tmp_path, "a.png")
+    (tmp_path / "manifest.csv").write_text(f"file,prompt,seed\na.png,x,{seed}\n")
+    with pytest.raises(FileFormatError, match=r"line 2, column seed: .*at most 63 bits"):
+        opened(tmp_path)

@@ -13,9 +13,10 @@ from starlette.testclient import TestClient
 
 from pytest_t2i import labels
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import inside
 from pytest_t2i.labels import Label
 from pytest_t2i.labels.app.desk import Annotation, Review
-from pytest_t2i.labels.app.server import address, application, inside, listening
+from pytest_t2i.labels.app.server import address, application, listening
 
 HOME = "http://127.0.0.1:8000"
 
