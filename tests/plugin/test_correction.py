@@ -26,7 +26,10 @@ def label_by_eye(folder, *, all_male=False):
 def sampled(project, fair, capsys):
     project.take(fair)
     run_json, folder = project.path / "reports/t2i/run.json", project.path / "sampled"
-    assert main(["sample", str(run_json), str(folder), "--per-prompt", "8"]) == 0
+    # The run was made in another project: its pictures are in that project's store.
+    picture = project.record()["prompts"][0]["images"][0]["file"]
+    store = ["--store", picture.partition("/images/")[0]]
+    assert main(["sample", str(run_json), str(folder), "--per-prompt", "8", *store]) == 0
     assert "48 images in" in capsys.readouterr().out
     return project, folder
 
