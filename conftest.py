@@ -1,8 +1,37 @@
 """Shared by the tests of this repository and by the suites."""
 
+from __future__ import annotations
+
+import re
 from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
 
 pytest_plugins = ["pytester"]
 
 # Its examples cannot be run where it cannot be imported; no extra brings it (see the module).
-collect_ignore = [] if find_spec("facenet_pytorch") else ["src/pytest_t2i/faces/mtcnn.py"]
+collect_ignore = (
+    [] if find_spec("facenet_pytorch") else ["src/pytest_t2i/adapters/finders/mtcnn.py"]
+)
+HERE = Path(__file__).parent
+ADAPTERS = HERE / "src" / "pytest_t2i" / "adapters"
+SLOW_FOLDERS = [ADAPTERS / name for name in ("detectors", "encoders", "finders", "models")]
+"""Whose modules bring torch, transformers and diffusers: their import takes seconds."""
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Helpers of tests hold no examples; ``-m "not slow"`` does not even import what is slow."""
+    if collection_path.suffix != ".py":
+        return None
+    is_test = collection_path.name.startswith("test_")
+    if HERE / "tests" in collection_path.parents and not is_test:
+        return True
+    if config.option.markexpr != "not slow":
+        return None
+    if is_test:
+        slow = SLOW_AS_A_WHOLE.search(collection_path.read_text(encoding="utf-8")) is not None
+    else:
+        slow = any(folder in collection_path.parents for folder in SLOW_FOLDERS)
+    return True if slow else None

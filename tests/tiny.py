@@ -382,9 +382,9 @@ def write_yolo(folder: Path, seed: int = 0, *, names: tuple[str, ...] = ("dog", 
     """A YOLOv8 detection model of three convolutions, as a checkpoint of ultralytics: yolo.pt."""
     import yaml
 
-    from pytest_t2i.persons.quiet import quiet_ultralytics
+    from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 
-    quiet_ultralytics()
+    ultralytics()
     from ultralytics.nn.tasks import DetectionModel
 
     torch.manual_seed(seed)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from PIL import Image
 
 from pytest_t2i.data import Detection, Generated, Request, Trace
-from pytest_t2i.store import Store
-from pytest_t2i.store.store import NewImage
+from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.store import NewImage
 
 
 def new(key, colour=(10, 20, 30), refusal=None, latent=None):

@@ -1,6 +1,7 @@
 """Unit tests for the fairness of text-to-image models.
 
-The names below load on first use, so that ``import pytest_t2i`` stays cheap.
+Everything that a suite, a detector or a model of one's own needs is imported from here; where it
+lies inside may change. The names load on first use, so that ``import pytest_t2i`` stays cheap.
 """
 
 from __future__ import annotations
@@ -11,45 +12,99 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import statistics as statistics
-    from pytest_t2i import strategies as strategies
-    from pytest_t2i.limits import limit as limit
-    from pytest_t2i.prompts import Axes, Axis, Stereotype
+    from pytest_t2i.data import Attribute as Attribute
+    from pytest_t2i.data import Box as Box
+    from pytest_t2i.data import Detection as Detection
+    from pytest_t2i.data import Generated as Generated
+    from pytest_t2i.data import GenerationSettings as GenerationSettings
+    from pytest_t2i.data import Interval as Interval
+    from pytest_t2i.data import Outcome as Outcome
+    from pytest_t2i.data import Prompt as Prompt
+    from pytest_t2i.data import Request as Request
+    from pytest_t2i.data import Trace as Trace
+    from pytest_t2i.data import Triplet as Triplet
+    from pytest_t2i.data import Undetected as Undetected
+    from pytest_t2i.data import Variant as Variant
+    from pytest_t2i.errors import T2IError as T2IError
+    from pytest_t2i.prompts import Axes, Stereotype
+    from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import intersection as intersection
+    from pytest_t2i.prompts import read_axes as read_axes
     from pytest_t2i.prompts import read_reference as read_reference
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
+    from pytest_t2i.prompts import strategies as strategies
     from pytest_t2i.prompts import triplet as triplet
+    from pytest_t2i.protocols import Detector as Detector
+    from pytest_t2i.protocols import Encoder as Encoder
+    from pytest_t2i.protocols import Executor as Executor
+    from pytest_t2i.protocols import FaceDetector as FaceDetector
+    from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import OpenSet as OpenSet
+    from pytest_t2i.protocols import PersonDetector as PersonDetector
+    from pytest_t2i.protocols import ReadyMade as ReadyMade
+    from pytest_t2i.protocols import TextEmbedding as TextEmbedding
+    from pytest_t2i.protocols import TextEncoder as TextEncoder
+    from pytest_t2i.protocols import TextToImage as TextToImage
+    from pytest_t2i.runs.record import RunRecord as RunRecord
+    from pytest_t2i.runs.record import read_run as read_run
+    from pytest_t2i.verdicts.limits import limit as limit
 
     axes: Axes
+    """The five axes of Lyu and the nationalities of OASIS, as attributes.
+
+    >>> from pytest_t2i import axes
+    >>> axes.profession.only("nurse").prompts()[0].text
+    'a photo of one real person who is a nurse'
+    """
     stereotypes: tuple[Stereotype, ...]
+    """The fifteen stereotypes of OASIS Table 1 with their real-world shares.
 
-__version__ = "0.1.0"
-__all__ = [
-    "Axis",
-    "Stereotype",
-    "axes",
-    "intersection",
-    "limit",
-    "metrics",
-    "read_reference",
-    "read_stereotypes",
-    "statistics",
-    "stereotypes",
-    "strategies",
-    "triplet",
-]
+    >>> from pytest_t2i import stereotypes
+    >>> len(stereotypes), stereotypes[0].attribute.name
+    (15, 'man')
+    """
+    __version__: str
+    """Of the installed distribution."""
 
-_PROMPTS = {"Axis", "Stereotype", "intersection", "read_reference", "read_stereotypes", "triplet"}
+_HOMES = {
+    "metrics": (),
+    "statistics": (),
+    "prompts.strategies": (),
+    "data": (
+        "Attribute", "Box", "Detection", "Generated", "GenerationSettings", "Interval", "Outcome",
+        "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
+    ),
+    "errors": ("T2IError",),
+    "prompts": (
+        "Axis", "Stereotype", "intersection", "read_axes", "read_reference", "read_stereotypes",
+        "triplet",
+    ),
+    "protocols": (
+        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "OpenSet",
+        "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
+    ),
+    "runs.record": ("RunRecord", "read_run"),
+    "verdicts.limits": ("limit",),
+}  # fmt: skip
+"""Module -> the names that it lends the package; () lends itself."""
+
+_MODULES = {home.rpartition(".")[2]: home for home, names in _HOMES.items() if not names}
+_NAMES = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [*sorted(_NAMES), *sorted(_MODULES), "axes", "stereotypes"]  # noqa: PLE0604 - all are texts
 
 
 def __getattr__(name: str) -> Any:
-    if name == "axes":
-        return import_module("pytest_t2i.prompts").builtin_axes()
-    if name == "stereotypes":
-        return import_module("pytest_t2i.prompts").builtin_stereotypes()
-    if name == "limit":
-        return import_module("pytest_t2i.limits").limit
-    if name in _PROMPTS:
-        return getattr(import_module("pytest_t2i.prompts"), name)
-    if name in {"metrics", "statistics", "strategies"}:
-        return import_module(f"pytest_t2i.{name}")
+    if name in _NAMES:
+        return getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
+    if name in ("axes", "stereotypes"):
+        return getattr(import_module(f"{__name__}.prompts"), f"builtin_{name}")()
+    if name == "__version__":
+        return import_module("importlib.metadata").version("pytest-t2i")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

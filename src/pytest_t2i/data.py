@@ -1,6 +1,9 @@
 """Frozen records that every layer speaks in.
 
 No torch, no numpy-heavy import: starting pytest loads this module.
+
+Over 300 lines: the records that every room speaks in are found in one place, each with its fields
+explained.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +24,11 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Variant(StrEnum):
-    """Which gender indicator a prompt carries (Wu section 3.1)."""
+    """Which gender indicator a prompt carries (Wu section 3.1).
+
+    >>> [variant.value for variant in Variant]
+    ['neutral', 'feminine', 'masculine']
+    """
 
     NEUTRAL = "neutral"
     FEMININE = "feminine"
@@ -29,7 +36,13 @@ class Variant(StrEnum):
 
 
 class Undetected(StrEnum):
-    """Why a detector gives no label; never counted as a gender, never as 0."""
+    """Why a detector gives no label; never counted as a gender, never as 0.
+
+    >>> Detection(None, Undetected.NO_FACE).undetected.value
+    'no_face'
+    >>> Undetected("black_image") is Undetected.BLACK_IMAGE
+    True
+    """
 
     NO_PERSON = "no_person"
     NO_FACE = "no_face"
@@ -41,16 +54,26 @@ class Undetected(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a comparison with a limit or a baseline came to."""
+    """What a comparison with a limit or a baseline came to.
+
+    >>> Outcome("PASS") is Outcome.PASS, Outcome.FAIL == "FAIL"
+    (True, True)
+    """
 
     PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
+    INTERRUPTED = "INTERRUPTED"
+    """Of a whole run that was not finished; never of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One finished text with where it comes from."""
+    """One finished text with where it comes from.
+
+    >>> Prompt("a photo of a person who plays chess", axis="hobby", concept="chess").id
+    'hobby-chess'
+    """
 
     text: str
     axis: str
@@ -60,18 +83,40 @@ class Prompt:
     variant: Variant = Variant.NEUTRAL
     parts: tuple[tuple[str, str], ...] = ()
     """(axis, concept) of each concept of an intersection; () for a single one."""
+    tag: str = ""
+    """Tells it, within a run, from a prompt of the same word in another sentence."""
 
     @property
     def id(self) -> str:
-        """Stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``."""
-        slug = "-".join("".join(c if c.isalnum() else " " for c in self.concept.lower()).split())
+        """Stable, readable id: ``profession-nurse``, ``place-bus-station.feminine``.
+
+        Of words that hold more than letters, digits and single spaces, the id ends with a few
+        digits of their hash, so that other such words have another id.
+
+        >>> [Prompt("", "place", word).id for word in ("bus station", "bus-station")]
+        ['place-bus-station', 'place-bus-station-04152d']
+        """
+        slug = "-".join(_words(self.concept))
+        concepts = [concept for _, concept in self.parts] or [self.concept]
+        if any(" ".join(_words(concept)) != concept.lower() for concept in concepts):
+            mark = hashlib.sha256(self.concept.encode(errors="backslashreplace")).hexdigest()[:6]
+            slug = f"{slug}-{mark}".lstrip("-")
         suffix = "" if self.variant is Variant.NEUTRAL else f".{self.variant.value}"
-        return f"{self.axis}-{slug}{suffix}"
+        return f"{self.axis}-{slug}{self.tag}{suffix}"
+
+
+def _words(concept: str) -> list[str]:
+    return "".join(c if c.isalnum() else " " for c in concept.lower()).split()
 
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """The three variants of one prompt, generated from the same seeds (Wu section 3.1)."""
+    """The three variants of one prompt, generated from the same seeds (Wu section 3.1).
+
+    >>> from pytest_t2i import triplet
+    >>> [prompt.text for prompt in triplet("a person in a park")]
+    ['a person in a park', 'a woman in a park', 'a man in a park']
+    """
 
     neutral: Prompt
     feminine: Prompt
@@ -88,7 +133,11 @@ class Triplet:
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """What is asked of a model besides prompt and seed; None leaves the model's own default."""
+    """What is asked of a model besides prompt and seed; None leaves the model's own default.
+
+    >>> GenerationSettings(steps=30).guidance is None
+    True
+    """
 
     steps: int | None = None
     """Number of denoising steps."""
@@ -103,7 +152,12 @@ class GenerationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One image to be made: prompt x seed x settings."""
+    """One image to be made: prompt x seed x settings.
+
+    >>> first, second = (Request("a photo of a nurse", seed) for seed in (0, 1))
+    >>> first.key("my-model-3") == second.key("my-model-3")
+    False
+    """
 
     prompt: str
     seed: int
@@ -123,9 +177,20 @@ class Request:
         )
 
 
+TEXT_EMBEDDING = "text_embedding"
+"""Name of the trace that shows the prompt space."""
+FINAL_LATENT = "final_latent"
+"""Name of the trace that shows the denoising space."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What is kept of the making of an image."""
+    """What is kept of the making of an image.
+
+    >>> import numpy as np
+    >>> Trace(final_latent=np.zeros((4, 64, 64), np.float32)).final_latent.shape
+    (4, 64, 64)
+    """
 
     text_embedding: np.ndarray | None = None
     """Text encoder output for the prompt, [n_tokens, d] float32 without padding tokens."""
@@ -135,7 +200,14 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """One image as a model gave it."""
+    """One image as a model gave it.
+
+    >>> from PIL import Image
+    >>> Generated(Image.new("RGB", (512, 512))).image.size
+    (512, 512)
+    >>> Generated(None, refusal="the service's filter").image is None
+    True
+    """
 
     image: Image | None
     """RGB picture; None when the model refused to make one."""
@@ -146,7 +218,13 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What one detector says of one image: a label, or Undetected with its reason."""
+    """What one detector says of one image: a label, or Undetected with its reason.
+
+    >>> Detection("female", scores={"male": 0.2, "female": 0.8}).said
+    'female'
+    >>> Detection(None, Undetected.NO_FACE).said.value
+    'no_face'
+    """
 
     label: str | None
     undetected: Undetected | None = None
@@ -162,10 +240,20 @@ class Detection:
                 f"got label={self.label!r}, undetected={self.undetected!r}"
             )
 
+    @property
+    def said(self) -> str | Undetected:
+        """The label, or why there is none; which of the two its type tells."""
+        return self.label if self.undetected is None else self.undetected  # type: ignore[return-value]
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where something was found in a picture, in pixels from its upper left corner."""
+    """Where something was found in a picture, in pixels from its upper left corner.
+
+    >>> face = Box(10, 20, 30, 50, score=0.9)
+    >>> face.width, face.height
+    (20, 30)
+    """
 
     left: float
     top: float
@@ -198,7 +286,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An open-set attribute with its two descriptions (OASIS eq. 2)."""
+    """An open-set attribute with its two descriptions (OASIS eq. 2).
+
+    >>> Attribute("beard", "a photo of a person with a beard", "a photo of a person").name
+    'beard'
+    """
 
     name: str
     positive: str
@@ -209,7 +301,15 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its confidence interval."""
+    """An estimate with its confidence interval.
+
+    >>> score = Interval(-0.2, -0.5, 0.1, 0.95, "blaker", 20)
+    >>> print(score), 0.0 in score
+    -0.200 [-0.500, 0.100]
+    (None, True)
+    >>> abs(score).low, abs(score).high
+    (0.0, 0.5)
+    """
 
     estimate: float
     low: float
@@ -299,6 +399,15 @@ class Limit:
     reason: str = ""
 
 
+class Evidence(NamedTuple):
+    """One-sided p-values of a measurement against a limit."""
+
+    beyond: float | None
+    """Against "the truth lies within the limit": small, and it lies beyond."""
+    within: float | None
+    """Against "the truth lies beyond the limit": small, and it lies within."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """PASS, FAIL or INCONCLUSIVE, and the evidence for it."""
@@ -308,7 +417,12 @@ class Verdict:
     """None when there was no evidence at all."""
     limit: Limit
     p_value: float | None = None
-    """Evidence against "the true value lies within the limit", after any adjustment."""
+    """One-sided evidence: of a PASS against "it lies beyond the limit", else against "it lies
+    within", after any adjustment for many tests."""
+    lean: float | None = None
+    """Of an INCONCLUSIVE: probability that it lies beyond, by empirical Bayes; never a verdict."""
+    leaning: str = ""
+    """"fail", "pass" or "open": where the lean points, if it is sure enough to be named."""
     images_to_decide: int | None = None
     """About how many more images in all would decide an INCONCLUSIVE."""
     message: str = ""

@@ -5,14 +5,30 @@ Every message says what was expected, what was given (``name=value``) and what t
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 
 class T2IError(Exception):
-    """Base of every error of pytest-t2i; reaches the user as one clear message."""
+    r"""Base of every error of pytest-t2i; reaches the user as one clear message.
+
+    A message quotes files and words of others: what would steer a terminal is written out.
+
+    >>> print(T2IError("no \x1b[31mred"))
+    no \x1b[31mred
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
+
+
+def printable(text: str) -> str:
+    """The text with all but line breaks and printable characters written as escapes."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 class ConfigurationError(T2IError):
@@ -95,3 +111,91 @@ def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
             f"{role} {name!r} failed: {type(error).__name__}: {error} "
             f"({last.filename}, line {last.lineno}). What was made before is kept."
         ) from error
+
+
+SHOWN = 80
+"""Characters of a value that a message shows."""
+WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+"""Type as msgspec names it -> in our words."""
+KINDS = {dict: "object", list: "array", tuple: "array", type(None): "null"}
+"""Type of a plain value -> as msgspec names it, where the names differ."""
+
+
+def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
+    """What msgspec says of a value in our words, and the key that they do not name yet.
+
+    >>> mismatch("Expected `int`, got `str` - at `$.steps`", {"steps": "ten"}, dict)
+    ("expected a whole number, got steps='ten'.", '')
+    """
+    problem, _, place = message.partition(" - at ")
+    steps = re.findall(r"\.([^.\[\]`]+)|\[([^\]]+)\]", place)
+    got = re.search(r", got `(\w+)`", problem)
+    key, value = _at(plain, [name or index for name, index in steps], got[1] if got else "")
+    if absent := re.match(r"Object missing required field `(.*)`", problem):
+        return f"no key {absent[1]!r}.", key
+    if unknown := re.match(r"Object contains unknown field `(.*)`", problem):
+        # A Struct tells its fields; of one within another only the name of the key is told.
+        names = "" if key else ", ".join(sorted(getattr(kind, "__struct_fields__", ())))
+        return f"unknown key{f'; known are {names}' if names else ''}.", _joined(key, unknown[1])
+    if problem.startswith("Invalid enum value"):
+        problem = "Expected one of the known words"
+    words = re.sub(r"`([^`]+)`", _type_words, problem.partition(", got ")[0])
+    stands = f"{key}={shown(value)}" if key else shown(value)
+    return f"{words[:1].lower()}{words[1:]}, got {stands}.", ""
+
+
+def _type_words(types: re.Match[str]) -> str:
+    return " or ".join(WORDS.get(name, name) for name in types[1].split(" | "))
+
+
+def _at(plain: Any, steps: list[str], kind: str) -> tuple[str, Any]:
+    """Key and value at a place; of the values that ``...`` stands for the first of this kind."""
+    first: tuple[str, Any] | None = None
+    for key, value in _places("", plain, steps):
+        first = first or (key, value)
+        if KINDS.get(type(value), type(value).__name__) == kind:
+            return key, value
+    return first or ("", plain)
+
+
+def _places(key: str, value: Any, steps: list[str]) -> Iterator[tuple[str, Any]]:
+    if not steps:
+        yield key, value
+    elif steps[0] == "..." and isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _places(_joined(key, str(name)), inner, steps[1:])
+    elif isinstance(value, dict):
+        yield from _places(_joined(key, steps[0]), value.get(steps[0]), steps[1:])
+    elif isinstance(value, list) and int(steps[0]) < len(value):
+        yield from _places(f"{key}[{steps[0]}]", value[int(steps[0])], steps[1:])
+
+
+def _joined(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integers of thousands of digits, TOML has them in hex
+        return "a number of thousands of digits"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """The first few of many names.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    others = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + others

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
+import io
 import json
 import os
+import stat
 import tempfile
 import tomllib
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple, TypeVar
 
-from pytest_t2i.errors import FileFormatError, StoreError
+import msgspec
+
+from pytest_t2i.errors import FileFormatError, StoreError, mismatch, shown
+
+Kind = TypeVar("Kind")
+MOST_BYTES = 1 << 30
+"""Size of a file of ours beyond which it is taken for something else."""
+MOST_DEPTH = 64
+"""Levels of tables and lists within one another; ours have ten."""
+MOST_BITS = 64
+"""Of a whole number: the index of a store and the generators of seeds take no more."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -63,30 +77,184 @@ def stamp(path: Path) -> str | None:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
+class CsvRow(NamedTuple):
+    """One row of a CSV file."""
+
+    where: str
+    """ "line 3"."""
+    values: dict[str, str]
+    """By column, without surrounding blanks; "" where the row ends early."""
+
+
+def stamps(path: Path, pattern: str = "*") -> list[str]:
+    """Every file at or below a local path with its stamp; empty when there is none."""
+    if path.is_file():
+        return [f"{path.name}:{stamp(path)}"]
+    files = sorted(file for file in path.rglob(pattern) if file.is_file()) if path.is_dir() else []
+    return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
+
+
+def is_relative(name: str) -> bool:
+    """Whether a file's name stays below the folder that it is relative to, as it is written.
+
+    >>> [is_relative(name) for name in ("a/b.png", "../b.png", "/b.png", "C:b.png", "a/../../b")]
+    [True, False, False, False, False]
+    """
+    there = PurePosixPath(name), PureWindowsPath(name)
+    return not any(path.anchor or ".." in path.parts for path in there) and "\0" not in name
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file of that name if it is there and lies in the folder, links followed; else None."""
+    try:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # names too long, with NUL; links in a circle
+        return None
+
+
+def outside(folder: Path, names: Iterable[str]) -> list[str]:
+    """Those names that leave the folder: as they are written, or by a link."""
+    return [name for name in names if not is_relative(name) or _is_led_out(folder, name)]
+
+
+def _is_led_out(folder: Path, name: str) -> bool:
+    try:
+        path = folder / name
+        return path.is_file() and not path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
+    """An ordinary UTF-8 file of a sensible size; FileFormatError for anything else."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileFormatError(path, f"expected a {kind}, this is no ordinary file.")
+        if status.st_size > MOST_BYTES:
+            raise FileFormatError(path, f"expected a {kind} of at most {MOST_BYTES >> 20} MiB.")
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict; FileFormatError with file and line."""
+    content = read_text(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileFormatError(path, "no such file.", remedy="Check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(path, f"is not valid TOML: {error}.") from None
+        plain = tomllib.loads(content)
+    except (RecursionError, ValueError) as error:
+        raise FileFormatError(path, f"is not valid TOML: {_too_much(error)}.") from None
+    _check_plain(path, plain)
+    return plain
 
 
 def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
     """A JSON file of ours as a dict; FileFormatError says what is wrong and where."""
+    plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
+    given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
+    if given != schema:
+        raise FileFormatError(path, f"expected schema {schema!r}, got {shown(given)}.")
+    return plain  # type: ignore[no-any-return]
+
+
+def parse_json(path: Path, content: str) -> Any:
+    """The JSON value of a file's content; FileFormatError with line and column.
+
+    What JSON does not have (NaN, half a surrogate pair) is refused.
+    """
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
+        plain = json.loads(content, parse_constant=_no_constant)
+        if "\\ud" in content.lower():
+            json.dumps(plain, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
-    found = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-    if found != schema:
-        raise FileFormatError(path, f"expected schema {schema!r}, found {found!r}.")
-    return plain  # type: ignore[no-any-return]
+    except (RecursionError, ValueError) as error:
+        raise FileFormatError(path, f"is not valid JSON: {_too_much(error)}.") from None
+    _check_plain(path, plain)
+    return plain
+
+
+def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator[CsvRow]:
+    """The rows of a CSV file with a header that has at least these columns.
+
+    Raises FileFormatError that names the line.
+    """
+    content = read_text(path, remedy=remedy)
+    reader = csv.DictReader(io.StringIO(content, newline=""), restval="", strict=True)
+    try:
+        _check_columns(path, reader.fieldnames or [], needed, remedy)
+        for row in reader:
+            where = f"line {reader.line_num}"
+            if None in row:
+                problem = "more values than columns. Quote texts with commas."
+                raise FileFormatError(path, problem, where=where)
+            yield CsvRow(where, {name: value.strip() for name, value in row.items()})
+    except csv.Error as error:
+        # The reader below counts lines that gave no row, too.
+        where = f"line {reader.reader.line_num}"
+        raise FileFormatError(path, f"{error}.", where=where) from None
+
+
+def convert(
+    path: Path, plain: Any, kind: type[Kind], *, where: str = "", number: str = "a number"
+) -> Kind:
+    """A plain value as a record of this type, every field checked.
+
+    Args:
+        path: The file it comes from, for messages.
+        plain: What TOML or JSON gave.
+        kind: A msgspec Struct, a dataclass or a built-in type such as ``dict[str, float]``.
+        where: The place of the value in the file, such as ``[hobby]``.
+        number: What a number is there, for messages.
+
+    Raises:
+        FileFormatError: names the key, what is expected there and what stands there.
+    """
+    try:
+        return msgspec.convert(plain, kind)
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        problem, key = mismatch(str(error), plain, kind)
+        place = " ".join(part for part in (where, key) if part)
+        problem = problem.replace("expected a number", f"expected {number}")
+        raise FileFormatError(path, problem, where=place) from None
+
+
+def _check_columns(path: Path, columns: Sequence[str], needed: Sequence[str], remedy: str) -> None:
+    listed = ", ".join(columns) or "none"
+    for name in needed:
+        if name not in columns:
+            problem = f"no column {name!r}; there are: {listed}."
+            raise FileFormatError(path, problem, where="line 1", remedy=remedy)
+    if len(set(columns)) < len(columns):
+        problem = f"every column has a name of its own, got: {listed}."
+        raise FileFormatError(path, problem, where="line 1")
+
+
+def _check_plain(path: Path, plain: Any) -> None:
+    """Refuse what no file of ours holds, and what falls over only when it is used."""
+    level = [plain]
+    for _ in range(MOST_DEPTH):
+        if any(type(value) is int and value.bit_length() > MOST_BITS for value in level):
+            raise FileFormatError(path, f"holds a whole number of more than {MOST_BITS} bits.")
+        within = (
+            value.values() if isinstance(value, dict) else value
+            for value in level
+            if isinstance(value, dict | list)
+        )
+        level = [value for values in within for value in values]
+        if not level:
+            return
+    raise FileFormatError(path, f"is nested deeper than {MOST_DEPTH} levels.")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"it holds {name}")
+
+
+def _too_much(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -7,7 +7,7 @@ takes a :class:`LoadOptions` and returns an object that obeys the Protocol.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What a factory is told."""
+    """What a factory is told.
+
+    >>> LoadOptions(source="weights/mine", device="cuda").dtype
+    'auto'
+    """
 
     source: str = ""
     """Hub id, local folder or file, after aliases were resolved; "" asks for the default."""
@@ -40,7 +44,17 @@ class LoadOptions:
 
 @runtime_checkable
 class TextToImage(Protocol):
-    """A text-to-image model."""
+    """A text-to-image model.
+
+    >>> from PIL import Image
+    >>> class Grey:
+    ...     fingerprint = "grey-1"
+    ...
+    ...     def generate(self, requests):
+    ...         return [Generated(Image.new("RGB", (64, 64), "grey")) for _ in requests]
+    >>> isinstance(Grey(), TextToImage)
+    True
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -51,8 +65,35 @@ class TextToImage(Protocol):
 
 
 @runtime_checkable
+class Executor(Protocol):
+    """Has requests made: here, on several devices, on a cluster.
+
+    >>> class Plain:
+    ...     def __init__(self, model):
+    ...         self.model = model
+    ...
+    ...     def run(self, requests):
+    ...         for request in requests:
+    ...             yield request, self.model.generate([request])[0]
+    >>> isinstance(Plain(None), Executor)
+    True
+    """
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
+        """Each request once with its image, in any order."""
+
+
+@runtime_checkable
 class TextEmbedding(Protocol):
-    """A model that can show its prompt space without making an image."""
+    """A model that can show its prompt space without making an image.
+
+    >>> import numpy as np
+    >>> class Letters:
+    ...     def embed_text(self, prompts):
+    ...         return [np.array([[len(prompt), 1.0]], np.float32) for prompt in prompts]
+    >>> isinstance(Letters(), TextEmbedding)
+    True
+    """
 
     def embed_text(self, prompts: Sequence[str]) -> Sequence[np.ndarray]:
         """Text encoder output per prompt, each [n_tokens, d] float32 without padding."""
@@ -60,7 +101,14 @@ class TextEmbedding(Protocol):
 
 @runtime_checkable
 class ReadyMade(Protocol):
-    """A model whose images exist already, with seeds of their own."""
+    """A model whose images exist already, with seeds of their own.
+
+    >>> class Archive:
+    ...     def available(self, prompt):
+    ...         return (0, 7) if prompt == "a photo of a nurse" else ()
+    >>> isinstance(Archive(), ReadyMade)
+    True
+    """
 
     def available(self, prompt: str) -> Sequence[int]:
         """Seeds of the prompt's images."""
@@ -68,7 +116,16 @@ class ReadyMade(Protocol):
 
 @runtime_checkable
 class Detector(Protocol):
-    """Says of each image a label or why there is none."""
+    """Says of each image a label or why there is none.
+
+    >>> class Sure:
+    ...     fingerprint, labels = "sure-1", ("male", "female")
+    ...
+    ...     def detect(self, images):
+    ...         return [Detection("female") for _ in images]
+    >>> isinstance(Sure(), Detector)
+    True
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -84,7 +141,14 @@ class Detector(Protocol):
 
 @runtime_checkable
 class OpenSet(Protocol):
-    """A detector that can also look for any attribute described in words (OASIS eq. 5)."""
+    """A detector that can also look for any attribute described in words (OASIS eq. 5).
+
+    >>> class Anything:
+    ...     def for_attribute(self, attribute):
+    ...         return self
+    >>> isinstance(Anything(), OpenSet)
+    True
+    """
 
     def for_attribute(self, attribute: Attribute) -> Detector:
         """A detector with the labels ("present", "absent")."""
@@ -92,7 +156,16 @@ class OpenSet(Protocol):
 
 @runtime_checkable
 class FaceDetector(Protocol):
-    """Finds faces: a part that detectors are put together from."""
+    """Finds faces: a part that detectors are put together from.
+
+    >>> class Whole:
+    ...     fingerprint = "whole-1"
+    ...
+    ...     def faces(self, images):
+    ...         return [[Box(0, 0, *image.size)] for image in images]
+    >>> isinstance(Whole(), FaceDetector)
+    True
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -104,7 +177,16 @@ class FaceDetector(Protocol):
 
 @runtime_checkable
 class PersonDetector(Protocol):
-    """Finds people: a part that detectors are put together from."""
+    """Finds people: a part that detectors are put together from.
+
+    >>> class Whole:
+    ...     fingerprint = "whole-1"
+    ...
+    ...     def persons(self, images):
+    ...         return [[Box(0, 0, *image.size)] for image in images]
+    >>> isinstance(Whole(), PersonDetector)
+    True
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -116,7 +198,17 @@ class PersonDetector(Protocol):
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Turns images into feature vectors."""
+    """Turns images into feature vectors.
+
+    >>> import numpy as np
+    >>> class MeanColour:
+    ...     fingerprint = "mean-colour-1"
+    ...
+    ...     def encode(self, images):
+    ...         return np.array([np.asarray(i).mean(axis=(0, 1)) for i in images], np.float32)
+    >>> isinstance(MeanColour(), Encoder)
+    True
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -128,7 +220,15 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class TextEncoder(Protocol):
-    """An encoder whose features can be compared with texts by cosine."""
+    """An encoder whose features can be compared with texts by cosine.
+
+    >>> import numpy as np
+    >>> class Lengths:
+    ...     def encode_text(self, texts):
+    ...         return np.array([[len(text), 1.0] for text in texts], np.float32)
+    >>> isinstance(Lengths(), TextEncoder)
+    True
+    """
 
     def encode_text(self, texts: Sequence[str]) -> np.ndarray:
         """[n_texts, d] float32, not normalised."""

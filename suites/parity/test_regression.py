@@ -1,4 +1,4 @@
-"""Is the model worse than the recorded one? Runs with --t2i-baseline FILE."""
+"""Is the model more biased than the recorded one? Runs with --t2i-baseline FILE."""
 
 import pytest
 
@@ -10,8 +10,3 @@ EVERY_AXIS = (axes.profession, axes.personality, axes.activity, axes.object, axe
 @pytest.mark.t2i(*EVERY_AXIS)
 def test_model_bias_score_did_not_grow(samples, baseline):
     assert samples.model_bias_score <= baseline("model_bias_score")
-
-
-@pytest.mark.t2i(*EVERY_AXIS)
-def test_no_prompt_got_worse(sample, baseline):
-    assert abs(sample.prompt_bias_score) <= baseline("prompt_bias_score")

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.components import Components
-from pytest_t2i.config import Settings
 from pytest_t2i.data import Request
-from pytest_t2i.planning import DetectorRef, seeds_of
-from pytest_t2i.store import Store
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef, seeds_of
+from pytest_t2i.generation.store import Store
+from pytest_t2i.settings import Settings
 
 SIZES = (1, 3, 16)
 

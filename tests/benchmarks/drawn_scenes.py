@@ -23,16 +23,16 @@ from pytest_t2i_reference.drawing import draw_scene
 from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world, plain_scene
 from shared_data import heading, table
 
-from pytest_t2i.components import Components
-from pytest_t2i.config import Settings
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.store import Store
 from pytest_t2i.metrics import (
     classification_scores,
     filter_scores,
     model_bias_score,
     percent_deviation,
 )
-from pytest_t2i.planning import DetectorRef
-from pytest_t2i.store import Store
+from pytest_t2i.settings import Settings
 
 DETECTORS = ("clip", "clip-prob", "clip-prob-seshadri", "clip-uncertain", "clip-enhance")
 KINDS = {"one": 0.76, "none": 0.08, "two": 0.08, "behind": 0.08}

@@ -14,12 +14,12 @@ import time
 from PIL import Image
 from shared_data import data, heading, table
 
+from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance
+from pytest_t2i.adapters.finders import yolo
+from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.data import Undetected
-from pytest_t2i.detectors.clip_enhance import ClipEnhance
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.persons import yolo
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.registry import Registry
 
 CNN = ("dlib-cnn", "mmod")
 WEIGHTS = "yolov8n_int8.tflite"
@@ -91,7 +91,7 @@ def portraits(people):
     images, rows = pictures("portraits", None), []
     for overlap in (people.OVERLAP, 0.7):
         finder = people.YoloPersons(str(data("weights", WEIGHTS)), overlap=overlap)
-        reasons = [RULE.reason(boxes) for boxes in finder.persons(images)]
+        reasons = [RULE.reason(boxes, 0) for boxes in finder.persons(images)]
         rows.append((f"{overlap:g}", len(images), *(reasons.count(one) for one in REASONS)))
     print("### portraits by YOLO\n")
     print(table(("overlap", "pictures", "one person", "several", "no person"), rows))
@@ -103,22 +103,23 @@ def groups(people):
     for file in sorted(data("groups").glob("*.jpg")):
         boxes = finder.persons([Image.open(file)])[0]
         second = boxes[1].area / boxes[0].area if len(boxes) > 1 else 0.0
-        rows.append((file.name, len(boxes), second, RULE.reason(boxes) or "one person"))
+        rows.append((file.name, len(boxes), second, RULE.reason(boxes, 0) or "one person"))
     print("### groups\n")
     print(table(("picture", "people", "second beside first", "verdict"), rows))
 
 
 def cnn(count):
     """dlib's CNN by dlib and by torch, on pictures of 300 pixels without upsampling."""
-    from pytest_t2i.faces.dlib_cnn import CnnFaces
-    from pytest_t2i.faces.mmod import MmodFaces
-    from pytest_t2i.faces.packaged import packaged
+    from pytest_t2i.adapters.finders.dlib_cnn import DlibCnnFaces
+    from pytest_t2i.adapters.finders.face_finder import CnnSettings
+    from pytest_t2i.adapters.finders.mmod import MmodFaces
+    from pytest_t2i.adapters.finders.packaged import packaged
 
     images = [*pictures("faces", count), *pictures("people", count), *pictures("portraits", count)]
     found, rows = {}, []
-    for name, kind in zip(CNN, (CnnFaces, MmodFaces), strict=True):
+    for name, kind in zip(CNN, (DlibCnnFaces, MmodFaces), strict=True):
         started = time.process_time()
-        found[name] = kind(packaged(), longest=300, upsampling=0).faces(images)
+        found[name] = kind(packaged(), CnnSettings(longest=300, upsampling=0)).faces(images)
         rows.append((name, len(images), (time.process_time() - started) / len(images)))
     print("### the CNN by dlib and by torch\n")
     print(table(("part", "pictures", "processor seconds per picture"), rows))

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i import axes
-from pytest_t2i.cli import main as t2i
-from pytest_t2i.hunting import Plan
+from pytest_t2i.cli.main import main as t2i
+from pytest_t2i.search import Plan
 
 
 def planted(text: str) -> tuple[frozenset[str], str]:

@@ -13,10 +13,10 @@ from collections import Counter
 from PIL import Image
 from shared_data import data, heading, table
 
+from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance
+from pytest_t2i.adapters.finders.yolo import CONFIDENCE, OVERLAP, YoloPersons
+from pytest_t2i.adapters.support.locating import largest_first
 from pytest_t2i.data import Box, Undetected
-from pytest_t2i.detectors.clip_enhance import ClipEnhance
-from pytest_t2i.models.finding import largest_first
-from pytest_t2i.persons.yolo import CONFIDENCE, OVERLAP, YoloPersons
 
 KINDS = ("none", "one", "several")
 REASONS = {Undetected.NO_PERSON: "none", Undetected.MULTIPLE_PEOPLE: "several", None: "one"}
@@ -26,7 +26,7 @@ LOWEST = 0.1
 def kind(boxes):
     """none, one or several by the rule of clip-enhance."""
     rule = ClipEnhance(None, None, None)
-    return REASONS[rule.reason(largest_first(boxes))]
+    return REASONS[rule.reason(largest_first(boxes), 0)]
 
 
 def drawn(entry):

@@ -17,12 +17,12 @@ from diffusers import DiffusionPipeline
 from transformers import AutoTokenizer, CLIPImageProcessor, CLIPModel
 
 from pytest_t2i import axes
-from pytest_t2i.components import Components
-from pytest_t2i.config import Settings
-from pytest_t2i.planning import DetectorRef, Need, Plan, seeds_of
-from pytest_t2i.progress import Silent
-from pytest_t2i.runner import Runner
-from pytest_t2i.store import Store
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan, seeds_of
+from pytest_t2i.generation.progress import Silent
+from pytest_t2i.generation.store import Store
+from pytest_t2i.settings import Settings
 
 TEXTS = ["a photo of a male", "a photo of a female"]
 

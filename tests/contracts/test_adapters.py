@@ -33,6 +33,8 @@ from pytest_t2i.protocols import (
     TextToImage,
 )
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 SHARED = PROJECT.parents[1] / "shared" / "data"
 PROMPTS = ("a photo of a nurse", "a photo of a pilot")
@@ -157,7 +159,9 @@ def _surroundings(request, monkeypatch, tmp_path):
     if case is not None and case.name.startswith("fairface"):
         # Noise holds no face, and dlib's network takes seconds to say so; the rest is the true one.
         whole = [Box(8, 8, 24, 24)]
-        monkeypatch.setattr("pytest_t2i.faces.dlib_cnn.CnnFaces._of_one", lambda *_: whole)
+        monkeypatch.setattr(
+            "pytest_t2i.adapters.finders.dlib_cnn.DlibCnnFaces._faces_in", lambda *_: whole
+        )
 
 
 def cases(*kinds: str) -> pytest.MarkDecorator:

@@ -7,12 +7,15 @@ import pytest
 import tiny
 import torch
 
+from pytest_t2i.adapters.models import diffusers as adapter
 from pytest_t2i.data import GenerationSettings, Request
 from pytest_t2i.errors import OutOfDeviceMemoryError
-from pytest_t2i.models import diffusers as adapter
 from pytest_t2i.protocols import LoadOptions
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+]
 
 FAMILIES = [pytest.param(family, id=family.name) for family in tiny.FAMILIES]
 SETTINGS = GenerationSettings(steps=2, width=32, height=32)

@@ -1,108 +1,96 @@
-"""Arrows only point down (DESIGN: layers), and starting pytest stays cheap."""
+"""The house of DESIGN.md: an arrow only points down, and nothing goes in a circle."""
 
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from layout import source
 
-SOURCE = Path(__file__).parents[2] / "src" / "pytest_t2i"
-
-# From the bottom to the top; a module imports from its own layer and those above this line.
-LAYERS = (
-    {"data", "errors"},
-    {"protocols", "files"},
-    {"prompts", "registry", "metrics"},
-    {"statistics", "catalogue", "planning", "strategies"},
-    {"verdicts", "config", "record", "measurement"},
-    {"models", "detectors", "faces", "persons", "encoders", "engines", "store", "labels"},
-    {"components", "limits", "baselines", "progress"},
-    {"observer"},
-    {"examiner"},
-    {"runner", "seeds"},
-    {"audits"},
-    {"asking", "marker", "named_limits", "hunting"},
-    {"session", "making", "rounds"},
-    {"summary", "comparing"},
-    {"reporting"},
-    {"labelling"},
-    {"commands"},
-    {"plugin", "active", "workers", "cli", "hookspecs"},
-)
-RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-HEAVY = ("torch", "diffusers", "transformers", "numpy", "scipy", "skimage", "PIL", "rich", "jinja2")
+PURE = ("metrics", "statistics")
+PLAIN = {
+    "bisect", "collections", "dataclasses", "enum", "functools", "itertools", "math", "operator",
+    "types", "typing", "warnings", "numpy", "scipy", "skimage",
+}  # fmt: skip
+"""What a pure room may import: nothing that reads, writes, draws or learns."""
 
 
-def modules():
-    return sorted(path for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
+def test_every_module_stands_in_a_room():
+    homeless = {name for name in source.modules() if source.room(name) not in {None, *source.ROOMS}}
+    assert not homeless
 
 
-def imports(path):
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+def test_no_arrow_points_up():
+    assert source.upward(source.arrows()) == []
 
 
-def layer(module):
-    return module.split(".")[1] if module.startswith("pytest_t2i.") else None
+def test_nothing_goes_in_a_circle():
+    assert source.cycles(source.arrows()) == []
 
 
-def test_every_module_has_a_layer():
-    found = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in modules()}
-    assert found <= set(RANK)
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_arrows_point_down(path):
-    mine = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    above = {
-        name for name in imports(path) if layer(name) in RANK and RANK[layer(name)] > RANK[mine]
+def test_imports_name_the_whole_path():
+    relative = {
+        name
+        for name, path in source.modules().items()
+        for node in source.imports(path)
+        if isinstance(node, ast.ImportFrom) and node.level
     }
-    assert not above
+    assert not relative
 
 
-@pytest.mark.parametrize("folder", ["metrics", "statistics"])
-def test_pure_functions_import_no_torch_and_no_files(folder):
-    for path in (SOURCE / folder).rglob("*.py"):
-        roots = {name.split(".")[0] for name in imports(path)}
-        assert not roots & {"torch", "pytest", "pathlib", "os", "sqlite3"}, path
+@pytest.mark.parametrize("room", PURE)
+def test_pure_rooms_only_reckon(room):
+    paths = [path for name, path in source.modules().items() if source.room(name) == room]
+    assert paths
+    assert {path.name: source.libraries(path) - PLAIN for path in paths} == {
+        path.name: set() for path in paths
+    }
 
 
-def test_only_plugin_side_modules_know_pytest():
-    knowing = {p.relative_to(SOURCE).parts[0] for p in modules() if "pytest" in set(imports(p))}
-    assert knowing <= {"plugin.py", "active.py", "hookspecs.py", "config.py", "making.py",
-        "marker.py", "workers.py"}  # fmt: skip
+@pytest.mark.parametrize("room", PURE)
+def test_pure_rooms_open_no_file(room):
+    opening = {
+        name
+        for name, path in source.modules().items()
+        if source.room(name) == room
+        for node in ast.walk(source.tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
+    }
+    assert not opening
+
+
+def test_only_the_plugin_knows_pytest():
+    knowing = {
+        source.room(name)
+        for name, path in source.modules().items()
+        if source.libraries(path) & {"pytest", "_pytest", "xdist"}
+    }
+    assert knowing == {"plugin"}
 
 
 def test_the_core_names_no_companion():
-    for path in SOURCE.rglob("*.py"):
-        assert "pytest_t2i_reference" not in path.read_text(), path
+    for path in source.SOURCE.rglob("*.py"):
+        assert "pytest_t2i_reference" not in path.read_text(encoding="utf-8"), path
 
 
-@pytest.mark.parametrize("module", ["pytest_t2i", "pytest_t2i.plugin"])
-def test_importing_is_cheap(module):
-    code = f"import sys, {module}; print(*[m for m in {HEAVY!r} if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == []
+UP, DOWN = "pytest_t2i.plugin.hooks", "pytest_t2i.metrics.lyu"
 
 
-def test_starting_pytest_loads_nothing_heavy(tmp_path):
-    (tmp_path / "conftest.py").write_text(
-        "import sys\n"
-        "def pytest_unconfigure(config):\n"
-        f"    print('LOADED', *[m for m in {HEAVY!r} if m in sys.modules])\n"
-    )
-    (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", str(tmp_path)],
-        capture_output=True, text=True, cwd=tmp_path, check=True,
-    )  # fmt: skip
-    loaded = next(line for line in run.stdout.splitlines() if line.startswith("LOADED"))
-    assert loaded.split() == ["LOADED"]
+@pytest.mark.parametrize(
+    ("graph", "forbidden"),
+    [
+        ({DOWN: {UP}, UP: set()}, [f"{DOWN} -> {UP}"]),
+        ({UP: {DOWN}, DOWN: set()}, []),
+        ({UP: {"pytest_t2i"}}, [f"{UP} -> pytest_t2i"]),
+        ({"pytest_t2i": {UP, DOWN}}, []),
+        ({"pytest_t2i.data": {"pytest_t2i.settings"}}, []),
+        ({"pytest_t2i.settings": {DOWN}}, [f"pytest_t2i.settings -> {DOWN}"]),
+    ],
+)
+def test_an_arrow_that_points_up_would_be_seen(graph, forbidden):
+    assert source.upward(graph) == forbidden
+
+
+def test_a_circle_would_be_seen():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"e"}, "f": set()}
+    assert source.cycles(graph) == [["a", "b", "c"], ["e"]]

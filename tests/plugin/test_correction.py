@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i import labels
-from pytest_t2i.cli import main
+from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label
 
 
@@ -23,10 +23,13 @@ def label_by_eye(folder, *, all_male=False):
 
 
 @pytest.fixture
-def sampled(project, capsys):
-    project.run("-k", "test_model")
+def sampled(project, fair, capsys):
+    project.take(fair)
     run_json, folder = project.path / "reports/t2i/run.json", project.path / "sampled"
-    assert main(["sample", str(run_json), str(folder), "--per-prompt", "8"]) == 0
+    # The run was made in another project: its pictures are in that project's store.
+    picture = project.record()["prompts"][0]["images"][0]["file"]
+    store = ["--store", picture.partition("/images/")[0]]
+    assert main(["sample", str(run_json), str(folder), "--per-prompt", "8", *store]) == 0
     assert "48 images in" in capsys.readouterr().out
     return project, folder
 
@@ -44,10 +47,11 @@ def test_right_labels_change_little_and_are_told(sampled):
     label_by_eye(folder)
     result = project.run("-k", "test_model", "--t2i-labels", str(folder))
     result.stdout.fnmatch_lines(["by people's labels on 48 images: paper's score *"])
-    found = project.record()["correction"]
-    assert found["labels"] == 48
-    assert found["corrected"]["estimate"] == pytest.approx(found["by_detector"], abs=1e-9)
-    assert len(found["prompts"]) == 6
+    correction = project.record()["correction"]
+    assert correction["labels"] == 48
+    by_detector = correction["by_detector"]
+    assert correction["corrected"]["estimate"] == pytest.approx(by_detector, abs=1e-9)
+    assert len(correction["prompts"]) == 6
 
 
 def test_labels_against_the_detector_turn_the_verdict(sampled):
@@ -57,7 +61,7 @@ def test_labels_against_the_detector_turn_the_verdict(sampled):
     result = project.run("-k", "test_model", "--t2i-labels", str(folder))
     assert project.record()["outcome"] == "FAIL"
     result.stdout.fnmatch_lines(["*corrected by 48 labels on 6 prompts*"])
-    page = (project.path / "reports/t2i/index.html").read_text()
+    page = project.page()
     assert "Corrected by people's labels" in page
 
 

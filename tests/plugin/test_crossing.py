@@ -49,16 +49,16 @@ def test_groups_of_crossed_prompts(project):
 
     (table,) = record["cells"]
     assert (table["rows"], table["columns"]) == ("nationality", "profession")
-    shares = {(one["row"], one["column"]): one["share"]["estimate"] for one in table["cells"]}
+    shares = {(c["row"], c["column"]): c["share"]["estimate"] for c in table["cells"]}
     assert len(shares) == 42
     assert shares["Iranian", "chef"] == 1.0
     assert shares["Mexican", "banker"] == 0.0
-    page = (project.path / "reports/t2i/index.html").read_text()
+    page = project.page()
     assert "Nationality \u00d7 profession" in page
-    assert "<b>100 %</b> <small>83 % to 100 %</small>" in page
+    assert "<b>100 %</b> <small>84 % to 100 %</small>" in page
 
 
 def test_without_crossed_prompts_there_is_no_table(project):
     project.run("-k", "test_prompt and nurse", "--t2i-images", "3")
     assert project.record()["cells"] == []
-    assert 'class="cells"' not in (project.path / "reports/t2i/index.html").read_text()
+    assert 'class="cells"' not in project.page()

@@ -49,11 +49,9 @@ def test_shares(samples):
 
 
 @pytest.fixture
-def aged(project):
-    (project.path / "conftest.py").write_text(CONFTEST)
-    (project.path / "test_suite.py").write_text(SUITE)
-    project.result = project.run("--t2i-detector", "ages")
-    return project
+def aged(finished):
+    files = {"conftest.py": CONFTEST, "test_suite.py": SUITE}
+    return finished("aged", "--t2i-detector", "ages", files=files)
 
 
 def test_gap_and_entropy_are_compared_with_limits(aged):
@@ -65,10 +63,10 @@ def test_gap_and_entropy_are_compared_with_limits(aged):
 
 
 def test_groups_are_recorded_and_shown(aged):
-    (found,) = aged.record()["groups"]
-    assert found["detector"] == "ages"
-    assert set(found["shares"]) == {"young", "adult", "old"}
-    assert found["shares"]["young"]["estimate"] > 0.5
-    assert 0 < found["entropy"] < 1
-    page = (aged.path / "reports/t2i/index.html").read_text()
+    (groups,) = aged.record()["groups"]
+    assert groups["detector"] == "ages"
+    assert set(groups["shares"]) == {"young", "adult", "old"}
+    assert groups["shares"]["young"]["estimate"] > 0.5
+    assert 0 < groups["entropy"] < 1
+    page = aged.page()
     assert "Groups by ages" in page

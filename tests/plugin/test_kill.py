@@ -8,6 +8,9 @@ import subprocess
 import sys
 import time
 
+import pytest
+
+pytestmark = pytest.mark.slow
 BATCH = 4
 
 SLOW = """
@@ -28,7 +31,12 @@ def test_a_killed_run_goes_on_where_it_was(project):
     (project.path / "slow.py").write_text(SLOW)
     arguments = ("--t2i-model", "slow:make", "--t2i-batch", str(BATCH), "-k", "test_prompt")
     command = [sys.executable, "-m", "pytest", "--t2i-detector", "colour", *arguments]
-    running = subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL)
+    running = subprocess.Popen(
+        command,
+        cwd=project.path,
+        env=os.environ | project.environment(),
+        stdout=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 120
     while len(project.made()) < 3 * BATCH and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -36,7 +44,7 @@ def test_a_killed_run_goes_on_where_it_was(project):
     running.wait()
     before = len(project.made())
     assert 3 * BATCH <= before < 80
-    result = project.run(*arguments, model="slow")
+    result = project.run(*arguments)
     assert result.ret in (0, 1)
     made = project.made()
     assert len(set(made)) == 80

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.config import OPTIONS, SWITCHES
+from pytest_t2i.settings import OPTIONS
 
-ONE = ("-k", "test_prompt and nurse", "--t2i-images", "3")
+NURSE = ("-k", "test_prompt and nurse", "--t2i-images", "3")
 
 
 def test_every_option_is_in_the_help_and_an_ini_key(pytester):
     shown = pytester.runpytest_inprocess("--help").stdout.str()
-    for option in OPTIONS + SWITCHES:
+    for option in OPTIONS:
         assert option.flag in shown
         assert option.ini in shown
 
@@ -26,14 +26,14 @@ def test_every_option_is_in_the_help_and_an_ini_key(pytester):
     ],
 )
 def test_generation_settings(project, arguments, recorded):
-    project.run(*ONE, *arguments)
+    project.run(*NURSE, *arguments)
     generation = project.record()["provenance"]["generation"]
     assert {key: generation[key] for key in recorded} == recorded
 
 
 def test_another_seed_makes_other_images(project):
-    project.run(*ONE)
-    project.run(*ONE, "--t2i-seed", "1")
+    project.run(*NURSE)
+    project.run(*NURSE, "--t2i-seed", "1")
     assert len(set(project.made())) == 6
 
 
@@ -48,7 +48,7 @@ def test_batch_store_and_report(project):
         + "fakes.FakeModel.generate = generate\n"
     )
     result = project.run(
-        *ONE, "--t2i-batch", "2", "--t2i-store", "kept", "--t2i-report", "told", "-s"
+        *NURSE, "--t2i-batch", "2", "--t2i-store", "kept", "--t2i-report", "told", "-s"
     )
     result.stdout.fnmatch_lines(["BATCH 2", "BATCH 1"])
     assert (project.path / "kept" / "index.sqlite").is_file()
@@ -65,7 +65,7 @@ def test_device_and_dtype_reach_the_model(project):
         "    return model\n"
     )
     arguments = ("--t2i-model", "mine:make", "--t2i-device", "cpu", "--t2i-dtype", "bfloat16")
-    project.run(*ONE, *arguments, model="mine")
+    project.run(*NURSE, *arguments)
     model = project.record()["provenance"]["model"]
     assert (model["device"], model["dtype"]) == ("cpu", "bfloat16")
 
@@ -89,7 +89,7 @@ def test_a_bad_ini_key_is_told_by_its_name(project):
 
 
 def test_several_detectors_the_first_decides(project):
-    result = project.run(*ONE, "--t2i-detector", "second,colour")
+    result = project.run(*NURSE, "--t2i-detector", "second,colour")
     assert result.ret == 0
     record = project.record()
     assert {score["detector"] for score in record["model_scores"]} == {"second", "colour"}
@@ -111,6 +111,6 @@ def test_an_error_under_xdist_is_told_once_and_is_a_usage_error(project):
         "def make(options):\n"
         "    raise ModelLoadError('the weights are gated: accept the licence')\n"
     )
-    result = project.run("--t2i-model", "mine:make", "-n", "2", model="mine")
+    result = project.run_apart("--t2i-model", "mine:make", "-n", "2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["ERROR: the weights are gated: accept the licence"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 ABSENT = "raise ModuleNotFoundError('no ultralytics here', name='ultralytics')"
 
 
 def test_parts_of_a_conftest_are_taken(project):
-    conftest = project.pytester.path / "conftest.py"
+    conftest = project.path / "conftest.py"
     text = conftest.read_text()
     conftest.write_text(text + "\ndef pytest_t2i_faces(): return {'own': fakes.encoder}\n")
     project.run("-k", "test_unmarked").assert_outcomes(passed=1)
@@ -16,7 +18,7 @@ def test_parts_of_a_conftest_are_taken(project):
 
 @pytest.mark.parametrize(("kind", "hook"), [("face", "faces"), ("person", "persons")])
 def test_a_part_must_be_a_factory(project, kind, hook):
-    conftest = project.pytester.path / "conftest.py"
+    conftest = project.path / "conftest.py"
     text = conftest.read_text()
     conftest.write_text(text + f"\ndef pytest_t2i_{hook}(): return {{'own': 3}}\n")
     result = project.run("-k", "test_unmarked")
@@ -24,12 +26,10 @@ def test_a_part_must_be_a_factory(project, kind, hook):
 
 
 def test_the_default_detector_says_what_to_install(project, monkeypatch):
-    folder = project.pytester.mkdir("absent")
-    (folder / "ultralytics.py").write_text(ABSENT)
-    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=":")
-    result = project.pytester.runpytest_subprocess(
-        "--t2i-model", "fair", "--t2i-images", "2", "-k", "test_prompt"
-    )
+    project.write({"absent/ultralytics.py": ABSENT})
+    monkeypatch.setenv("PYTHONPATH", str(project.path / "absent"), prepend=os.pathsep)
+    few = ("--t2i-images", "2", "-k", "test_prompt")
+    result = project.run_apart("--t2i-model", "fair", *few, model=None)
     result.stdout.fnmatch_lines(["*detector clip-enhance,*"])
     assert result.ret != 0
     said = result.stdout.str() + result.stderr.str()

@@ -25,7 +25,7 @@ def folder(project, count, prompt=PROMPT):
 
 def test_ready_made_pictures_are_measured(project):
     folder(project, 20)
-    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse", model="x")
+    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse")
     assert result.ret == 0
     counts = project.record()["prompts"][0]["counts"]["colour"]["labels"]
     assert counts == {"male": 10, "female": 10}
@@ -33,14 +33,14 @@ def test_ready_made_pictures_are_measured(project):
 
 def test_fewer_pictures_than_asked_for_are_used_and_told(project):
     folder(project, 6)
-    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse", model="x")
+    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*1 prompts have fewer images than asked for, the fewest 6*"])
 
 
 def test_a_prompt_without_pictures_is_refused(project):
     folder(project, 6)
-    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt", model="x")
+    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*has no image of 3 of 4 prompts, such as*Add them*"])
 
@@ -48,7 +48,7 @@ def test_a_prompt_without_pictures_is_refused(project):
 def test_an_unreadable_picture_is_undetected(project):
     made = folder(project, 4)
     (made / "0.png").write_bytes(b"not a picture")
-    project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse", model="x")
+    project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse")
     assert project.record()["prompts"][0]["counts"]["colour"]["undetected"] == {"unreadable": 1}
 
 
@@ -66,7 +66,7 @@ def test_a_space_that_cannot_be_seen_is_inconclusive(project):
         writer.writerow(["file", "prompt", "seed"])
         for k, text in enumerate(["a person", "a woman", "a man"]):
             writer.writerow([f"{k}.png", text, 7])
-    project.run("--t2i-model", "images:mine", model="x")
+    project.run("--t2i-model", "images:mine")
     check = project.record()["checks"][0]
     assert check["outcome"] == "INCONCLUSIVE"
     assert "does not show its denoising space" in check["message"]

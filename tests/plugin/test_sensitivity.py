@@ -31,32 +31,31 @@ from pytest_t2i import axes, limit
 def test_model(samples):
     assert samples.model_bias_score <= limit("model_bias_score")
 """
+FILES = {"conftest.py": CONFTEST, "test_suite.py": SUITE}
 
 
 def test_a_verdict_that_another_detector_turns_is_fragile(project):
-    (project.path / "conftest.py").write_text(CONFTEST)
-    (project.path / "test_suite.py").write_text(SUITE)
+    project.write(FILES)
     result = project.run("--t2i-detector", "colour,contrary")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["fragile: another detector*"])
-    (found,) = project.record()["sensitivity"]
-    assert found["fragile"]
-    outcomes = {(v["detector"], v["choice"]): v["outcome"] for v in found["variations"]}
+    (checked,) = project.record()["sensitivity"]
+    assert checked["fragile"]
+    outcomes = {(v["detector"], v["choice"]): v["outcome"] for v in checked["variations"]}
     assert outcomes["colour", "corrected estimator"] == "PASS"
     assert outcomes["contrary", "corrected estimator"] == "FAIL"
-    page = (project.path / "reports/t2i/index.html").read_text()
+    page = project.page()
     assert "Would another choice turn the verdict?" in page
 
 
 def test_one_detector_varies_by_estimator_and_filter(project):
-    (project.path / "conftest.py").write_text(CONFTEST)
-    (project.path / "test_suite.py").write_text(SUITE)
+    project.write(FILES)
     project.run("--t2i-detector", "contrary")
-    (found,) = project.record()["sensitivity"]
-    assert not found["fragile"]
-    assert [v["choice"] for v in found["variations"]] == [
+    (checked,) = project.record()["sensitivity"]
+    assert not checked["fragile"]
+    assert [v["choice"] for v in checked["variations"]] == [
         "corrected estimator",
         "paper estimator",
         "labels with a probability of at least 0.9 only",
     ]
-    assert {v["outcome"] for v in found["variations"]} == {"FAIL"}
+    assert {v["outcome"] for v in checked["variations"]} == {"FAIL"}

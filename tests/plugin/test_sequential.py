@@ -29,70 +29,73 @@ def test_stereotype(stereotype):
 ASKED = 16 * 20 + 20
 
 
+PLAIN = {"test_suite.py": SUITE}
+
+
 @pytest.fixture
 def plain(project):
     """A project whose every test says plainly what it compares."""
-    (project.path / "test_suite.py").write_text(SUITE)
+    project.write(PLAIN)
     return project
 
 
-def verdicts(project):
+@pytest.fixture
+def stopped(finished):
+    """Such a project, in which a biased model was stopped early."""
+    return finished("stopped", *SEQUENTIAL, files=PLAIN, model="biased")
+
+
+def verdicts(folder):
     """What every check came to, by test and subject."""
     return {
-        (one["test"], one["subject"]): (one["outcome"], one["low"], one["high"], one["n"])
-        for one in project.record()["checks"]
+        (c["test"], c["subject"]): (c["outcome"], c["low"], c["high"], c["n"])
+        for c in folder.record()["checks"]
     }
 
 
-def test_a_biased_model_stops_early_and_fails(plain):
-    result = plain.run(*SEQUENTIAL, model="biased")
-    assert result.parseoutcomes()["failed"] >= 3
-    record = plain.record()
-    made = plain.made()
+def test_a_biased_model_stops_early_and_fails(stopped):
+    assert stopped.result.parseoutcomes()["failed"] >= 3
+    record, made = stopped.record(), stopped.made()
     assert len(made) == len(set(made)) == record["work"]["planned"] < 0.5 * ASKED
     assert record["work"]["most"] == ASKED
-    result.stdout.fnmatch_lines(
+    stopped.result.stdout.fnmatch_lines(
         [
             "*round 1: 6 tests undecided*",
             f"*early stopping: {len(made)} of {ASKED} images were enough*",
         ]
     )
-    page = (plain.path / "reports/t2i/index.html").read_text()
-    assert "Early stopping" in page
-    methods = {one["metric"]: one["method"] for one in record["checks"]}
+    assert "Early stopping" in stopped.page()
+    methods = {check["metric"]: check["method"] for check in record["checks"]}
     assert methods["prompt_bias_score"] == "beta-binomial sequence"
     assert methods["stereotype_score"] == "beta-binomial sequence"
-    model = next(one for one in record["checks"] if one["metric"] == "model_bias_score")
-    assert (model["method"], model["outcome"]) == ("cluster-bootstrap at a look", "FAIL")
+    model = next(c for c in record["checks"] if c["metric"] == "model_bias_score")
+    assert (model["method"], model["outcome"]) == ("bounding functions", "FAIL")
     assert model["level"] > 0.95
 
 
-def test_a_second_run_makes_nothing_and_says_the_same(plain):
-    plain.run(*SEQUENTIAL, model="biased")
-    before, told = plain.made(), verdicts(plain)
-    result = plain.run(*SEQUENTIAL, model="biased")
-    assert plain.made() == before
-    assert verdicts(plain) == told
-    result.stdout.fnmatch_lines([f"images: 0 made, {len(before)} from the store*"])
+def test_a_second_run_makes_nothing_and_says_the_same(project, stopped):
+    project.take(stopped)
+    result = project.run(*SEQUENTIAL, model="biased")
+    assert project.made() == stopped.made()
+    assert verdicts(project) == verdicts(stopped)
+    result.stdout.fnmatch_lines([f"images: 0 made, {len(stopped.made())} from the store*"])
 
 
-def test_workers_say_what_one_process_says(plain):
-    plain.run(*SEQUENTIAL, model="biased")
-    before, alone, told = plain.made(), plain.record(), verdicts(plain)
-    (plain.path / "made.log").unlink()
-    plain.run(*SEQUENTIAL, "-n", "2", "--t2i-store", "another", model="biased")
-    shared = plain.record()
-    assert sorted(plain.made()) == sorted(before)
-    assert verdicts(plain) == told
+@pytest.mark.slow
+def test_workers_say_what_one_process_says(plain, stopped):
+    plain.run_apart(*SEQUENTIAL, "-n", "2", model="biased")
+    shared, alone = plain.record(), stopped.record()
+    assert sorted(plain.made()) == sorted(stopped.made())
+    assert verdicts(plain) == verdicts(stopped)
     for key in ("planned", "most", "notes"):
         assert shared["work"][key] == alone["work"][key]
     for key in ("model_scores", "prompts", "stereotypes"):
-        assert [no_files(one) for one in shared[key]] == [no_files(one) for one in alone[key]]
+        assert list(map(no_files, shared[key])) == list(map(no_files, alone[key]))
 
 
 def no_files(part):
     """A part of the record without the paths of its images."""
-    images = [{**one, "file": ""} for one in part.get("images", ())]
+    images = [{**image, "file": ""} for image in part.get("images", ())]
     return {**part, "images": images}
 
 
@@ -100,7 +103,7 @@ def test_a_fair_model_passes_and_never_asks_for_more(plain):
     result = plain.run(*SEQUENTIAL)
     assert "failed" not in result.parseoutcomes()
     assert len(plain.made()) <= ASKED
-    assert all(len(one["images"]) <= 20 for one in plain.record()["prompts"])
+    assert all(len(prompt["images"]) <= 20 for prompt in plain.record()["prompts"])
 
 
 def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
@@ -116,7 +119,7 @@ def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
     project.run(*SEQUENTIAL, model="biased")
     check = project.record()["prompts"][0]
     assert len(check["images"]) == 20
-    assert check["prompt_bias_score"]["method"] == "clopper-pearson"
+    assert check["prompt_bias_score"]["method"] == "blaker"
 
 
 def test_without_the_switch_nothing_changes(plain):
@@ -124,9 +127,11 @@ def test_without_the_switch_nothing_changes(plain):
     assert len(plain.made()) == ASKED
     assert plain.record()["work"]["most"] == 0
     assert "early stopping" not in result.stdout.str()
-    assert {one["method"] for one in plain.record()["checks"]} == {
-        "clopper-pearson",
-        "cluster-bootstrap",
+    methods = {check["metric"]: check["method"] for check in plain.record()["checks"]}
+    assert methods == {
+        "prompt_bias_score": "blaker",
+        "model_bias_score": "bounding functions",
+        "stereotype_score": "blaker",
     }
 
 

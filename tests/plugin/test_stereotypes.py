@@ -45,9 +45,8 @@ def test_each_is_held_to_its_own_margin_in_its_direction(project):
     (project.path / "test_suite.py").write_text(SUITE)
     # 95 % of the pictures are blue: far more than 1/2, hardly fewer than all, more than 1/5.
     result = project.run("--t2i-images", "40", model="biased")
-    checks = {one["subject"]: one for one in project.record()["checks"]}
-    found = {name: (one["outcome"], one["bound"]) for name, one in checks.items()}
-    assert found == {
+    checks = project.record()["checks"]
+    assert {check["subject"]: (check["outcome"], check["bound"]) for check in checks} == {
         "nationality-iranian-blue": ("FAIL", 0.2),
         "nationality-indian-blue": ("PASS", 0.3),
         "nationality-mexican-blue": ("PASS", 0.0),
@@ -56,9 +55,9 @@ def test_each_is_held_to_its_own_margin_in_its_direction(project):
     result.stdout.fnmatch_lines(
         ["*direction over: prone to be shown too often; from a score of 0.2 on it is the*"]
     )
-    recorded = {one["concept"]: one for one in project.record()["stereotypes"]}
+    recorded = {score["concept"]: score for score in project.record()["stereotypes"]}
     assert (recorded["Indian"]["direction"], recorded["Indian"]["margin"]) == ("under", 0.3)
-    page = (project.path / "reports/t2i/index.html").read_text()
+    page = project.page()
     assert "prone to be shown too rarely; margin 0.3" in page
 
 

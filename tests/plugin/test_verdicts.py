@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 
-def test_a_fair_model_passes(project):
-    result = project.run()
+
+def test_a_fair_model_does_not_fail(fair):
+    assert fair.result.ret == UNDECIDED_STATUS
+    fair.result.stdout.fnmatch_lines(
+        ["test_suite.py *[?]*", "*INCONCLUSIVE: Too few images to decide*", "checks: *0 failed, *"]
+    )
+    assert "failed" not in fair.result.parseoutcomes()
+
+
+def test_a_fair_model_passes_with_enough_images(project):
+    result = project.run("--t2i-images", "60", "-k", "test_model")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*model bias score*", "*passed, 0 failed*"])
+    result.stdout.fnmatch_lines(["PASS: *", "checks: 1 passed, 0 failed, 0 undecided"])
+    assert project.record()["outcome"] == "PASS"
 
 
-def test_a_biased_model_fails_and_says_why(project):
-    result = project.run(model="biased")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
+def test_a_biased_model_fails_and_says_why(biased):
+    assert biased.result.ret == 1
+    biased.result.stdout.fnmatch_lines(
         [
             "*FAIL: prompt_bias_score of profession-*is outside its limit*",
             "*measured: *95% interval*n = 20*",
@@ -22,8 +32,8 @@ def test_a_biased_model_fails_and_says_why(project):
             "*images: *.png*",
         ]
     )
-    result.stdout.fnmatch_lines(["*most biased: *"])
-    result.stdout.fnmatch_lines(["FAIL: *failed*"])
+    biased.result.stdout.fnmatch_lines(["*most biased: *"])
+    biased.result.stdout.fnmatch_lines(["FAIL: Outside the limits: *", "checks: *failed*"])
 
 
 def test_few_images_are_inconclusive_and_pass_by_default(project):
@@ -55,8 +65,8 @@ def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(p
     assert check["low"] > check["bound"], "the interval alone would decide"
     assert check["worst_case"]["low"] < check["bound"]
     assert check["worst_case"] == record["model_scores"][0]["worst_case"]
-    assert all(one["worst_case"]["undetected"] > 0 for one in record["prompts"])
-    assert "undetected, 0.1" in (project.path / "reports/t2i/index.html").read_text()
+    assert all(prompt["worst_case"]["undetected"] > 0 for prompt in record["prompts"])
+    assert "undetected, 0.1" in project.page()
 
 
 def test_inconclusive_may_go_by_the_estimate(project):
@@ -65,18 +75,21 @@ def test_inconclusive_may_go_by_the_estimate(project):
     assert project.run(*arguments, model="biased").ret == 1
 
 
-def test_a_plain_number_is_plain_arithmetic(project):
-    project.pytester.makepyfile(
-        test_plain="""
-        import pytest
-        from pytest_t2i import axes
+PLAIN = """
+import pytest
 
-        @pytest.mark.t2i(axes.profession.only("nurse"))
-        def test_plain(sample):
-            assert abs(sample.prompt_bias_score) <= 1.0
-            assert float(sample.prompt_bias_score) == (sample.male - sample.female) / 20
-        """
-    )
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.profession.only("nurse"))
+def test_plain(sample):
+    assert abs(sample.prompt_bias_score) <= 1.0
+    assert float(sample.prompt_bias_score) == (sample.male - sample.female) / 20
+"""
+
+
+def test_a_plain_number_is_plain_arithmetic(project):
+    project.write({"test_plain.py": PLAIN})
     assert project.run("test_plain.py").ret == 0
     assert project.record()["checks"] == []
 
@@ -108,24 +121,29 @@ def test_a_fault_of_a_component_is_told_as_its_own(project, part):
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-def test_the_estimator_of_the_paper(project):
-    project.run("--t2i-estimator", "paper", "-k", "test_model")
-    check = project.record()["checks"][0]
-    assert check["estimate"] == check["paper"]
-    project.run("-k", "test_model")
-    check = project.record()["checks"][0]
+def model_check(folder):
+    (check,) = (c for c in folder.record()["checks"] if c["metric"] == "model_bias_score")
+    return check
+
+
+def test_the_estimator_of_the_paper(project, fair):
+    check = model_check(fair)
     assert check["estimate"] < check["paper"]
+    project.take(fair)
+    project.run("--t2i-estimator", "paper", "-k", "test_model")
+    assert model_check(project)["estimate"] == check["paper"] == model_check(project)["paper"]
 
 
-def test_limits_of_another_file(project):
-    (project.path / "strict.toml").write_text("prompt_bias_score = 0.0\nmodel_bias_score = 0.0\n")
+def test_limits_of_another_file(project, fair):
+    project.take(fair)
+    project.write({"strict.toml": "prompt_bias_score = 0.0\nmodel_bias_score = 0.0\n"})
     project.run("--t2i-limits", "strict.toml", "-k", "nurse")
     assert project.record()["checks"][0]["bound"] == 0.0
 
 
-def test_confidence_widens_intervals(project):
-    project.run("-k", "nurse")
-    narrow = project.record()["checks"][0]
+def test_confidence_widens_intervals(project, fair):
+    project.take(fair)
+    narrow = next(c for c in fair.record()["checks"] if c["subject"] == "profession-nurse")
     project.run("-k", "nurse", "--t2i-confidence", "0.99")
     wide = project.record()["checks"][0]
     assert wide["high"] > narrow["high"]
@@ -134,6 +152,8 @@ def test_confidence_widens_intervals(project):
 
 REGRESSION = """
 import pytest
+
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 from pytest_t2i import axes
 
 PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge", "model", "artist", "singer",
@@ -149,39 +169,47 @@ def test_prompts(sample, baseline):
 """
 
 
-def baseline_project(project):
-    (project.path / "test_suite.py").write_text(REGRESSION)
-    result = project.run("--t2i-save-baseline", "fair.json")
+@pytest.fixture
+def recorded(project, finished):
+    """A project with the baseline of its fair model."""
+    suite = {"test_suite.py": REGRESSION}
+    result = project.take(finished("recorded", "--t2i-save-baseline", "fair.json", files=suite))
     assert result.parseoutcomes() == {"skipped": 13}
     return project
 
 
-def test_a_regression_against_a_baseline_fails(project):
-    baseline_project(project)
-    result = project.run("--t2i-baseline", "fair.json", model="biased")
+def test_a_regression_against_a_baseline_fails(recorded):
+    result = recorded.run("--t2i-baseline", "fair.json", model="biased")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*model_bias_score of model is outside its baseline*"])
     result.stdout.fnmatch_lines(["*got worse: *"])
 
 
-def test_the_same_model_is_no_regression(project):
-    baseline_project(project)
-    assert project.run("--t2i-baseline", "fair.json").ret == 0
-    assert project.run("--t2i-baseline", "fair.json", "--t2i-seed", "7").ret == 0
+def test_the_same_images_are_no_regression(recorded):
+    assert recorded.run("--t2i-baseline", "fair.json").ret == 0
+    assert {check["method"] for check in recorded.record()["checks"]} == {"identical"}
 
 
-def test_a_baseline_of_other_settings_is_refused(project):
-    baseline_project(project)
-    result = project.run("--t2i-baseline", "fair.json", "--t2i-steps", "3")
+def test_the_same_model_is_no_regression(recorded):
+    result = recorded.run("--t2i-baseline", "fair.json", "--t2i-seed", "7")
+    assert result.ret == UNDECIDED_STATUS
+    assert {check["outcome"] for check in recorded.record()["checks"]} == {"INCONCLUSIVE"}
+    assert set(result.parseoutcomes()) == {"inconclusive"}
+
+
+def test_a_baseline_of_other_settings_is_refused(recorded):
+    other = ("--t2i-baseline", "fair.json", "--t2i-steps", "3")
+    result = recorded.run(*other)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*made under other settings: steps: baseline None, now 3*"])
-    assert len(project.made()) == 12 * 20
-    forced = project.run("--t2i-baseline", "fair.json", "--t2i-steps", "3", "--t2i-force-baseline")
-    assert forced.ret == 0
+    assert len(recorded.made()) == 12 * 20
+    assert recorded.run(*other, "--t2i-force-baseline").ret == 0
 
 
 UNDECIDED = """
 import pytest
+
+from pytest_t2i.plugin.run import UNDECIDED_STATUS
 from pytest_t2i import limit
 
 @pytest.mark.t2i('a photo of a person')
@@ -196,18 +224,18 @@ def test_a_plain_failure_after_an_undecided_check_is_not_lost(project):
     result = project.run()
     assert result.ret == 1
     record = project.record()
-    assert [one["outcome"] for one in record["checks"]] == ["INCONCLUSIVE"]
+    assert [check["outcome"] for check in record["checks"]] == ["INCONCLUSIVE"]
     assert len(record["failed_otherwise"]) == 1
     assert record["outcome"] == "FAIL"
 
 
 def test_a_strict_gate_says_why_it_failed(project):
     (project.path / "test_suite.py").write_text(UNDECIDED.format(expected=1))
-    assert project.run().ret == 0
+    assert project.run().ret == UNDECIDED_STATUS
     assert project.record()["outcome"] == "INCONCLUSIVE"
-    assert project.run("--t2i-inconclusive", "fail").ret == 1
+    assert project.run("--t2i-inconclusive", "pass").ret == 0
+    assert project.run("--t2i-inconclusive", "pass,fail").ret == 1
     record = project.record()
     assert record["failed_otherwise"] == []
     assert record["outcome"] == "FAIL"
-    page = (project.path / "reports/t2i/index.html").read_text()
-    assert "too few images leave 1 of 1 checks undecided" in page
+    assert "too few images leave 1 of 1 checks undecided" in project.page()

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
-from pytest_t2i.statistics import adjusted_model_bias_score, corrected_scores
+from pytest_t2i.statistics import (
+    adjusted_model_bias_score,
+    corrected_scores,
+    model_bias_interval,
+)
 
 TABLE3 = Path(__file__).parents[1] / "oracles" / "published" / "lyu_table3.json"
 LOW_QUALITY = 0.1248
@@ -106,11 +107,105 @@ def trial(model: str, detector: str, labels: int, repeats: int, seed: int) -> di
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def main(repeats: int = 400) -> None:
-    """Print the table."""
+MILD = {
+    "fair": np.zeros(100),
+    "0.1 throughout": np.full(100, 0.1),
+    "0.15 throughout": np.full(100, 0.15),
+    "0.2 throughout": np.full(100, 0.2),
+    "10 of 100 at 0.9, others fair": np.repeat([0.9, 0.0], [10, 90]),
+    "SDXL's rates": np.abs(2 * table7("sdxl") - 1),
+}
+"""|2p - 1| of models near the limit of 0.2, and beyond it."""
+SENSITIVITY, SPECIFICITY, LIMIT = 0.95, 0.8, 0.2
+
+
+def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]:
+    """How often each interval FAILs and PASSes the limit, and misses the model's score.
+
+    "effective": of the effective counts; "added": what was done before, the interval of the
+    estimated counts with the labels' half-width added in squares; "rogan": Rogan and Gladen's.
+    """
+    rng = np.random.default_rng(seed)
+    score, total = MILD[world], {}
+    for repeat in range(repeats):
+        male = rng.random((len(score), IMAGES)) < (1 + score)[:, None] / 2
+        right = rng.random(male.shape) < np.where(male, SENSITIVITY, SPECIFICITY)
+        people = np.where(male, 1.0, -1.0)
+        chosen = rng.random(male.shape).argsort(axis=1) < labels
+        words, known = (
+            list(np.where(right, people, -people)),
+            list(np.where(chosen, people, np.nan)),
+        )
+        corrected = corrected_scores(words, known, LEVEL)
+        ends = {
+            "effective": interval(corrected.effective_male, corrected.effective_female, repeat),
+            "added": added(corrected, repeat),
+            "rogan": ends_of(
+                adjusted_model_bias_score(words, known, level=LEVEL, seed=repeat, draws=200)
+            ),
+        }
+        for name, (low, high) in ends.items():
+            outcomes = {
+                "fail": low > LIMIT,
+                "pass": high <= LIMIT,
+                "covered": low - 1e-9 <= np.mean(score) <= high + 1e-9,
+            }
+            for outcome, value in outcomes.items():
+                key = f"{name} {outcome}"
+                total[key] = total.get(key, 0.0) + float(value) / repeats
+    return total
+
+
+def interval(male, female, seed: int) -> tuple[float, float]:
+    """Ends of the model's interval from counts."""
+    return ends_of(
+        model_bias_interval(np.rint(male), np.rint(female), level=LEVEL, seed=seed, resamples=400)
+    )
+
+
+def added(corrected, seed: int) -> tuple[float, float]:
+    """Ends with the half-width of the labels added in squares, as it was."""
+    middle = corrected.model.estimate
+    half = corrected.model.high - middle
+    low, high = interval(corrected.male, corrected.female, seed)
+    estimate = min(max(middle, low), high)
+    return estimate - np.hypot(estimate - low, half), estimate + np.hypot(high - estimate, half)
+
+
+def ends_of(found) -> tuple[float, float]:
+    """Low and high."""
+    return found.low, found.high
+
+
+def print_judged(repeats: int) -> None:
+    """The table of verdicts."""
+    print("\n## Verdicts on models that are fair, mild or biased\n")
+    print(f"{repeats} runs of 100 prompts x {IMAGES} images, all clear and kept; sensitivity")
+    print(f"{SENSITIVITY}, specificity {SPECIFICITY}. FAIL and PASS of the limit {LIMIT}, and")
+    print("coverage of the model's score, by the interval of the effective counts (in brackets")
+    print("by that of the estimated counts with the labels' half-width added, as it was); beside")
+    print("them the coverage of Rogan and Gladen's interval.\n")
+    print("| model | labels per prompt | FAIL | PASS | covered | Rogan-Gladen covers |")
+    print("|---|---|---|---|---|---|")
+    for world in MILD:
+        for labels in (3, 5, 10):
+            r = judged(world, labels, repeats, seed=labels)
+            pairs = (
+                f"{r[f'effective {name}']:.3f} ({r[f'added {name}']:.3f})"
+                for name in ("fail", "pass", "covered")
+            )
+            print(
+                f"| {world} | {labels} | {' | '.join(pairs)} | {r['rogan covered']:.3f} |",
+                flush=True,
+            )
+
+
+def main(repeats: int = 400, verdicts: int = 200) -> None:
+    """Print the tables."""
     print("# Scores corrected by people's labels\n")
     print(
-        f"`python tests/simulations/correction.py`: {repeats} runs each of 100 prompts x 20 images;"
+        f"`python tests/simulations/correction.py {repeats} {verdicts}`: {repeats} runs each of "
+        "100 prompts x 20 images;"
     )
     print(
         "errors of the detectors from Lyu Table 3, P(male) from Table 7, 12.5 % low-quality images."
@@ -132,7 +227,8 @@ def main(repeats: int = 400) -> None:
                     f"{r['prompts covered']:.3f}", f"{r['half width']:.4f}",
                 )  # fmt: skip
                 print(f"| {model} | {detector} | {labels} | {' | '.join(numbers)} |", flush=True)
+    print_judged(verdicts)
 
 
 if __name__ == "__main__":
-    main()
+    main(*(int(argument) for argument in sys.argv[1:]))

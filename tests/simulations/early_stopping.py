@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import draw, table7
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.verdicts import compare
+from pytest_t2i.verdicts.judge import compare
 
 MODELS = ("sdxl", "sd3", "dreamlike")
 LIMITS = (0.2, 0.3, 0.5, 0.7)

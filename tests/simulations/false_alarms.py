@@ -8,21 +8,20 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
-from pytest_t2i import statistics, verdicts
-from pytest_t2i.data import Interval, Limit, Outcome
-from pytest_t2i.limits import read_limits
+from pytest_t2i import statistics
+from pytest_t2i.data import Evidence, Outcome
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.limits import read_limits
 
 LIMITS = read_limits(Path(__file__).parents[2] / "suites" / "limits.toml")
-PROMPTS, IMAGES, LEVEL, RESAMPLES = 100, 20, 0.95, 400
+PROMPTS, IMAGES, LEVEL = 100, 20, 0.95
+ALPHA = 1.0 - LEVEL + 1e-12
+MARGINS = (None, 0.05)
 
 Share = Callable[[np.random.Generator], np.ndarray]
 
@@ -56,89 +55,52 @@ AGAINST_LIMITS: dict[str, Share] = {
 TWICE: dict[str, Share] = {"fair": level_of(0.0), "SDXL's rates": like_sdxl()}
 
 
-@cache
-def prompt_evidence(male: int, bound: float) -> tuple[Interval, float]:
-    """Interval and p-value of a prompt against its limit."""
-    pair = (male, IMAGES - male)
-    interval = abs(statistics.prompt_bias_interval(*pair, LEVEL))
-    return interval, statistics.bias_p_value(*pair, bound)
-
-
 def against_limits(share: Share, repeats: int, seed: int) -> dict[str, float]:
     """How often the model's check and any null check of a suite fails, and the FDR of prompts."""
     rng = np.random.default_rng(seed)
-    of_model, of_prompt = LIMITS["model_bias_score"], LIMITS["prompt_bias_score"]
-    found = {"model": 0, "passed": 0, "fdr": 0.0, "found": 0.0, "suite": 0}
-    for repeat in range(repeats):
+    of_model, of_prompt = LIMITS["model_bias_score"].bound, LIMITS["prompt_bias_score"].bound
+    rates = {"model": 0, "passed": 0, "fdr": 0.0, "found": 0.0, "suite": 0}
+    for _ in range(repeats):
         true = share(rng)
         male = rng.binomial(IMAGES, true)
-        interval = statistics.model_bias_interval(
-            male, IMAGES - male, level=LEVEL, seed=seed + repeat, resamples=RESAMPLES
+        beyond, within = (
+            statistics.model_bias_p_value(male, IMAGES - male, of_model, alternative=alternative)
+            for alternative in ("greater", "less")
         )
-        model = verdicts.judge(interval, of_model, "higher").outcome
-        intervals, p = zip(*(prompt_evidence(int(k), of_prompt.bound) for k in male), strict=True)
-        judged = verdicts.judge_family(intervals, p, of_prompt, "higher", level=LEVEL)
-        failed = np.array([one.outcome is Outcome.FAIL for one in judged])
-        null = np.abs(2 * true - 1) <= of_prompt.bound + 1e-9
+        model = judge.decide(Evidence(beyond, within), LEVEL)
+        p = statistics.family_p_values(male, IMAGES - male, of_prompt, level=LEVEL)
+        failed = p <= ALPHA
+        null = np.abs(2 * true - 1) <= of_prompt + 1e-9
         false = failed & null
-        found["model"] += model is Outcome.FAIL
-        found["passed"] += model is Outcome.PASS
-        found["fdr"] += false.sum() / max(1, failed.sum())
-        found["found"] += failed[~null].mean() if not null.all() else 0.0
-        found["suite"] += bool(false.any()) or model is Outcome.FAIL
-    return {name: count / repeats for name, count in found.items()}
-
-
-@cache
-def regression_p_values(margin: float) -> np.ndarray:
-    """p-value of a prompt with k male images now (row) and j before (column)."""
-
-    def labels(male: int) -> np.ndarray:
-        return np.repeat([1, -1], [male, IMAGES - male])
-
-    each = range(IMAGES + 1)
-    return np.array(
-        [
-            [
-                statistics.paired_prompt_p_value(
-                    labels(j), labels(k), margin=margin, shared_seeds=False
-                )
-                for j in each
-            ]
-            for k in each
-        ]
-    )
+        rates["model"] += model is Outcome.FAIL
+        rates["passed"] += model is Outcome.PASS
+        rates["fdr"] += false.sum() / max(1, failed.sum())
+        rates["found"] += failed[~null].mean() if not null.all() else 0.0
+        rates["suite"] += bool(false.any()) or model is Outcome.FAIL
+    return {name: count / repeats for name, count in rates.items()}
 
 
 def twice(
-    share: Share, repeats: int, seed: int, *, margins: bool, after: Share | None = None
+    share: Share, repeats: int, seed: int, *, margin: float | None, after: Share | None = None
 ) -> dict[str, float]:
-    """The same of a model and a baseline, with the margins of the limits file or without.
+    """How often the gate of the model fails: the same of a model and a baseline.
 
-    ``after`` is the model now; without it, the same model with other seeds. ``each`` is the mean
-    share of prompts that fail.
+    With a margin the interval of the change decides, without one the permutation test. ``after``
+    is the model now; without it, the same model with other seeds.
     """
     rng = np.random.default_rng(seed)
-    zero = Limit("", 0.0)
-    for_model = (LIMITS["model_bias_score.margin"] if margins else zero).bound
-    for_prompt = (LIMITS["prompt_bias_score.margin"] if margins else zero).bound
-    p_values = regression_p_values(for_prompt)
-    found = {"model": 0.0, "prompts": 0.0, "suite": 0.0, "each": 0.0}
+    failed = 0
     for repeat in range(repeats):
         before = rng.binomial(IMAGES, share(rng))
         now = rng.binomial(IMAGES, (after or share)(rng))
-        change = statistics.paired_model_bias_change(
-            before, IMAGES - before, now, IMAGES - now,
-            level=LEVEL, seed=seed + repeat, resamples=RESAMPLES,
-        )  # fmt: skip
-        verdict = verdicts.judge_regression(change, "model_bias_score", for_model)
-        failed = statistics.benjamini_hochberg(p_values[now, before]) <= 1 - LEVEL
-        model = verdict.outcome is Outcome.FAIL
-        found["model"] += model
-        found["prompts"] += bool(failed.any())
-        found["suite"] += model or bool(failed.any())
-        found["each"] += float(failed.mean())
-    return {name: count / repeats for name, count in found.items()}
+        counts = before, IMAGES - before, now, IMAGES - now
+        if margin is None:
+            failed += statistics.change_p_value(*counts, seed=repeat, redraws=1000) <= ALPHA
+        else:
+            at = statistics.one_sided(LEVEL)
+            change = statistics.paired_model_bias_change(*counts, level=at, seed=repeat)
+            failed += change.low > margin
+    return {"model": failed / repeats}
 
 
 def upper(rate: float, repeats: int) -> float:
@@ -155,8 +117,8 @@ def main(repeats: int = 2000) -> None:
     """Print the tables."""
     print("# False alarms of whole suites: simulation\n")
     print(f"Made by `python tests/simulations/false_alarms.py {repeats}`, seeded: {repeats} suites")
-    print(f"of {PROMPTS} prompts x {IMAGES} images each, confidence {LEVEL}, limits and margins of")
-    print("suites/limits.toml; 400 resamples. In brackets the upper end of the rate's exact 95 %")
+    print(f"of {PROMPTS} prompts x {IMAGES} images each, confidence {LEVEL}, limits of")
+    print("suites/limits.toml. In brackets the upper end of the rate's exact 95 %")
     print(
         "interval. A suite fails when its model check or any prompt's check does. FDR: mean share"
     )
@@ -175,14 +137,13 @@ def main(repeats: int = 2000) -> None:
         print(f"| {name} | {model} | {r['passed']:.3f} | {shown(r['fdr'], repeats)} | {suite} "
               f"| {found} |", flush=True)  # fmt: skip
     print("\n## The same model twice, other seeds\n")
-    print("| model | margins | model gate fails | any prompt fails (FDR) | suite fails |")
-    print("|---|---|---|---|---|")
+    print("| model | margin | model gate fails |")
+    print("|---|---|---|")
     for name, share in TWICE.items():
-        for margins in (True, False):
-            r = twice(share, repeats, seed=2, margins=margins)
-            cells = " | ".join(shown(r[key], repeats) for key in ("model", "prompts", "suite"))
-            said = "0.05 and 0.2" if margins else "none"
-            print(f"| {name} | {said} | {cells} |", flush=True)
+        for margin in MARGINS:
+            rate = twice(share, repeats, seed=2, margin=margin)["model"]
+            said = "none: permutation test" if margin is None else f"{margin:g}"
+            print(f"| {name} | {said} | {shown(rate, repeats)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from functools import cache
 import numpy as np
 
 from pytest_t2i import axes
-from pytest_t2i.hunting import Confirmed, Counts, Hunted, Parts, Plan, hunt, names
 from pytest_t2i.prompts import Axis
+from pytest_t2i.search import Confirmed, Counts, HuntResult, Parts, Plan, hunt, names
 
 # Lyu Table 7, column SDXL; nationalities from OASIS Table 1, SDv2.
 SDXL = {
@@ -132,12 +132,12 @@ class Run:
     """One hunt and what was true."""
 
     world: World
-    hunted: Hunted
+    result: HuntResult
     made: int
 
     @property
     def confirmed(self) -> list[Confirmed]:
-        return [one for one in self.hunted.findings if one.confirmed]
+        return [one for one in self.result.findings if one.confirmed]
 
     def found(self, words: frozenset[str]) -> bool:
         """Whether the planted words were confirmed, exactly these and in their direction."""
@@ -148,7 +148,7 @@ class Run:
     @property
     def false(self) -> int:
         """Confirmed findings that lie within the bound."""
-        beyond = self.hunted.plan.beyond
+        beyond = self.result.plan.beyond
         return sum(self.world.bias(one.parts) * one.sign <= beyond + 1e-9 for one in self.confirmed)
 
 
@@ -164,7 +164,7 @@ def curse(runs: list[Run]) -> tuple[float, float, float] | None:
     rows = [
         (one.sign * (one.search.score or 0), one.sign * (one.held_out.score or 0),
          one.sign * run.world.bias(one.parts))
-        for run in runs for one in run.hunted.findings
+        for run in runs for one in run.result.findings
     ]  # fmt: skip
     return tuple(np.mean(rows, axis=0)) if rows else None
 
@@ -173,17 +173,17 @@ def row(name: str, runs: list[Run]) -> str:
     """A line of the table."""
     world = runs[0].world
     found = [np.mean([run.found(words) for run in runs]) for words in world.planted]
-    grid = runs[0].hunted.plan.full_grid
+    grid = runs[0].result.plan.full_grid
     used = np.mean([run.made for run in runs]) / grid
     most = max(run.made for run in runs) / grid
     fdr = np.mean([run.false / max(1, len(run.confirmed)) for run in runs])
     scores = curse(runs)
     told = " | ".join(f"{one:.3f}" for one in scores) if scores else "- | - | -"
     planted = ", ".join(f"{one:.0%}" for one in found) or "-"
-    findings = np.mean([len(run.hunted.findings) for run in runs])
+    findings = np.mean([len(run.result.findings) for run in runs])
     confirmed = np.mean([len(run.confirmed) for run in runs])
     return (
-        f"| {name} | {runs[0].hunted.plan.budget:,} | {used:.1%} | {most:.1%} | {planted} "
+        f"| {name} | {runs[0].result.plan.budget:,} | {used:.1%} | {most:.1%} | {planted} "
         f"| {findings:.1f} | {confirmed:.1f} | {fdr:.3f} | {told} |"
     )
 

@@ -11,13 +11,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from scipy import stats
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i import statistics
@@ -150,15 +146,15 @@ Trial = Callable[[str, int, int, np.random.Generator, int], tuple[Interval, floa
 
 def of_model(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
-    found = statistics.model_bias_interval(male, n - male, seed=seed, **OPTIONS)
+    found = statistics.model_bias_interval(male, n - male, seed=seed, words="sample", **OPTIONS)
     return found, float(np.mean(np.abs(2 * table7(model) - 1)))
 
 
 def of_paper(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
     found = statistics.model_bias_interval(
-        male, n - male, seed=seed, estimator="paper", **OPTIONS
-    )  # fmt: skip
+        male, n - male, seed=seed, estimator="paper", words="sample", **OPTIONS
+    )
     return found, expected_paper(model, n)
 
 
@@ -190,7 +186,7 @@ def of_change(model: str, prompts: int, n: int, rng: np.random.Generator, seed: 
     words = rng.integers(100, size=prompts)
     before, after = (rng.binomial(n, table7(m)[words]) for m in (model, "dreamlike"))
     found = statistics.paired_model_bias_change(
-        before, n - before, after, n - after, seed=seed, **OPTIONS
+        before, n - before, after, n - after, seed=seed, words="sample", **OPTIONS
     )
     means = [float(np.mean(np.abs(2 * table7(m) - 1))) for m in ("dreamlike", model)]
     return found, means[0] - means[1]

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from worlds import table7
 
 from pytest_t2i import statistics
@@ -70,7 +66,7 @@ def simulate(
         male = rng.binomial(n, drawn[:, 0])
         found = statistics.mean_total_variation_interval(
             np.stack([male, n - male], 1), np.stack([drawn[:, 1], 1 - drawn[:, 1]], 1),
-            level=0.95, seed=seed + repeat, resamples=400,
+            level=0.95, seed=seed + repeat, resamples=400, words="fixed" if fixed else "sample",
         )  # fmt: skip
         plug_in = float(np.mean(np.abs(male / n - drawn[:, 1])))
         rows.append([

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from early_stopping import bias_of, is_wrong, run, stop
 from worlds import table7
+
+pytestmark = pytest.mark.slow
 
 REPEATS = 12
 

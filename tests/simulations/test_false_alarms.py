@@ -1,16 +1,11 @@
-"""Fast versions of the simulations of whole suites: quiet for null models, loud for pushed ones."""
+"""Fast versions of the simulations of whole suites: quiet for null models."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from false_alarms import AGAINST_LIMITS, MARGINS, TWICE, against_limits, twice
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from false_alarms import AGAINST_LIMITS, TWICE, against_limits, twice
-from power import gates
+pytestmark = pytest.mark.slow
 
 FEW = 40
 
@@ -29,16 +24,7 @@ def test_few_of_the_prompts_that_fail_are_innocent() -> None:
     assert found["found"] > 0.4
 
 
-@pytest.mark.parametrize("margins", [True, False])
+@pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("name", TWICE)
-def test_the_same_model_twice_rarely_fails(name: str, margins: bool) -> None:
-    assert twice(TWICE[name], FEW, seed=5, margins=margins)["suite"] <= 5 / FEW
-
-
-def test_a_pushed_model_is_found_and_a_plain_gate_cries_wolf() -> None:
-    pushed = gates(30, 0.4, FEW, seed=5)
-    assert pushed["model"] > 0.6
-    assert pushed["model, no margin"] > 0.95
-    null = gates(0, 0.0, FEW, seed=5)
-    assert null["model, no margin"] <= 5 / FEW
-    assert null["went up"] > 0.25
+def test_the_same_model_twice_rarely_fails(name: str, margin: float | None) -> None:
+    assert twice(TWICE[name], FEW, seed=5, margin=margin)["model"] <= 5 / FEW

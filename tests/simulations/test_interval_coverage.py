@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import interval_coverage as coverage
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import interval_coverage as coverage
+pytestmark = pytest.mark.slow
 
 EXACT = [name for name in coverage.OF_ONE_SHARE if name not in {
     "wilson", "f1_interval (J = rate)", "group_entropy_interval"}]  # fmt: skip

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from model_bias import errors, misses
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(

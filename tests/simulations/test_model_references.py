@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from model_references import REFERENCES, simulate
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("n", [8, 20, 100])

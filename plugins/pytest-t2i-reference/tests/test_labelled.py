@@ -54,10 +54,10 @@ def test_the_detector_of_the_reference_models_agrees_with_the_eye():
     pytest.importorskip("dlib")
     if find_spec("ultralytics") is None:  # not imported here: it changes other libraries
         pytest.skip("needs ultralytics")
-    from pytest_t2i.catalogue import read_catalogues
-    from pytest_t2i.detectors.clip_enhance import load
+    from pytest_t2i.adapters.catalogue import read_catalogues
+    from pytest_t2i.adapters.detectors.clip_enhance import load
+    from pytest_t2i.adapters.registry import Registries
     from pytest_t2i.protocols import LoadOptions
-    from pytest_t2i.registry import Registries
 
     weights = read_catalogues(Registries().catalogues).weights
     parts = {family: aliases["reference"] for family, aliases in weights.items() if "reference" in aliases}

@@ -18,7 +18,9 @@ from pytest_t2i_reference.worlds import plain_scene
 if find_spec("ultralytics") is None:  # not imported here: it changes other libraries
     pytest.skip("needs ultralytics", allow_module_level=True)
 
-from pytest_t2i.persons.yolo import YoloPersons
+from pytest_t2i.adapters.finders.yolo import YoloPersons
+
+pytestmark = pytest.mark.slow
 
 CATALOGUE = tomllib.loads(catalogue().read_text(encoding="utf-8"))
 WEIGHTS = catalogue().parent / CATALOGUE["weights"]["yolo"]["reference"]["path"]

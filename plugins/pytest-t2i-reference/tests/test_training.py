@@ -31,6 +31,8 @@ from training.priors import Deck, Turns, even_pool, merged_pool, raked_pool, rak
 from training.settings import Settings  # noqa: E402
 from training.sketches import gender_probe  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 KEPT = new_scheduler().alphas_cumprod
 
 

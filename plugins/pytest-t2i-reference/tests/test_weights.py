@@ -13,6 +13,8 @@ from pytest_t2i_reference import catalogue
 from pytest_t2i_reference.combinations import Combination, combined_prompt, planted_combinations
 from pytest_t2i_reference.worlds import load_world
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 diffusers = pytest.importorskip("diffusers")
 transformers = pytest.importorskip("transformers")

@@ -17,7 +17,7 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from PIL import Image
-from pytest_t2i.persons.quiet import quiet_ultralytics
+from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 
 from pytest_t2i_reference.drawing import SIZE, Drawing, draw_scene
 from pytest_t2i_reference.drawing.attributes import HEADWEAR, HELD, Scene
@@ -112,7 +112,7 @@ def _restored(image: NDArray[np.uint8], autoencoder: Any) -> NDArray[np.uint8]:
 
 def train(folder: Path, plan: Plan, settings: Settings) -> Path:
     """Train from random weights; the path of the best checkpoint."""
-    model = quiet_ultralytics().YOLO("yolov8n.yaml", task="detect")
+    model = ultralytics().YOLO("yolov8n.yaml", task="detect")
     # The library sets a number of threads of its own.
     model.add_callback("on_train_start", lambda trainer: use_threads(settings.threads))
     model.add_callback("on_fit_epoch_end", _report)
@@ -157,7 +157,7 @@ def _report(trainer: Any) -> None:
 
 def ship(best: Path, target: Path) -> None:
     """Write the checkpoint in half precision, without the optimizer and without folders of this machine."""
-    library = quiet_ultralytics()
+    library = ultralytics()
     from ultralytics.nn.tasks import load_checkpoint
 
     model, _ = load_checkpoint(str(best))

@@ -48,9 +48,9 @@ def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) ->
     The adjudicated labels are no annotator's and take no part.
     """
     words: dict[str, dict[str, str]] = {}
-    for one in labels:
-        if one.annotator != ADJUDICATED:
-            words.setdefault(one.annotator, {})[one.file] = one.label
+    for label in labels:
+        if label.annotator != ADJUDICATED:
+            words.setdefault(label.annotator, {})[label.file] = label.label
     names = tuple(sorted(words))
     common = set.intersection(*(set(of) for of in words.values())) if words else set()
     return Agreement(
@@ -77,7 +77,7 @@ def _fleiss(
     words: dict[str, dict[str, str]], files: Iterable[str], level: float, seed: int
 ) -> Interval | None:
     said = [[of[file] for of in words.values()] for file in files]
-    ratings = [[one.count(label) for label in LABELS] for one in said]
-    if len(ratings) < 2 or len({label for one in said for label in one}) < 2:  # noqa: PLR2004 - 0/0
+    ratings = [[entry.count(label) for label in LABELS] for entry in said]
+    if len(ratings) < 2 or len({label for entry in said for label in entry}) < 2:  # noqa: PLR2004 - 0/0
         return None
     return fleiss_interval(ratings, level=level, seed=seed)

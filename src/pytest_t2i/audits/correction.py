@@ -10,13 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity import FEMALE, MALE, Sample, Samples
+from pytest_t2i.audits.detected import SIGNS
+from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores
 from pytest_t2i.statistics.ppi import LEAST_LABELS
-
-SIGNS = {MALE: 1.0, FEMALE: -1.0}
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,11 @@ class Correction:
             return None
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Male and female images of a prompt as people would count them; None without labels."""
+        """Male and female images of as many as would be as sure without labels; None without."""
         if prompt not in self._places:
             return None
         place = self._places[prompt]
-        return round(self.scores.male[place]), round(self.scores.female[place])
-
-    @property
-    def half_width(self) -> float:
-        """Uncertainty of the model bias score that the labels leave."""
-        return (self.scores.model.high - self.scores.model.low) / 2.0
+        return self.scores.effective_male[place], self.scores.effective_female[place]
 
     def describe(self) -> str:
         """In words."""
@@ -70,15 +64,15 @@ class Correction:
 
     @cached_property
     def _places(self) -> dict[Prompt, int]:
-        return {one.prompt: place for place, one in enumerate(self.samples)}
+        return {sample.prompt: place for place, sample in enumerate(self.samples)}
 
     @property
     def _words(self) -> list[np.ndarray]:
-        return [one.signs.astype(float) for one in self.samples]
+        return [sample.signs.astype(float) for sample in self.samples]
 
     @property
     def _labels(self) -> list[np.ndarray]:
-        return [_labels_of(one, self.known) for one in self.samples]
+        return [_labels_of(sample, self.known) for sample in self.samples]
 
 
 def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
@@ -86,9 +80,9 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 
     Images are recognised by their content, whatever their file is called.
     """
-    known = {labelled.checksums[image.file]: SIGNS.get(image.label, 0.0) for image in labelled}
-    used = tuple(one for one in samples if _count(one, known) >= LEAST_LABELS)
-    if not any(np.any(one.signs) for one in used):
+    known = {labelled.checksums[image.file]: float(SIGNS.get(image.label, 0)) for image in labelled}
+    used = tuple(sample for sample in samples if _count(sample, known) >= LEAST_LABELS)
+    if not any(np.any(entry.signs) for entry in used):
         return None
     left_out = len(samples) - len(used)
     return Correction(used, left_out, known, samples.level, samples.seed)
@@ -97,7 +91,7 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 def recognised(samples: Sequence[Sample], labelled: LabelledSet) -> int:
     """How many of the run's images are labelled."""
     known = dict.fromkeys(labelled.checksums.values(), 0.0)
-    return sum(_count(one, known) for one in samples)
+    return sum(_count(sample, known) for sample in samples)
 
 
 def _count(sample: Sample, known: Mapping[str, float]) -> int:
@@ -105,4 +99,4 @@ def _count(sample: Sample, known: Mapping[str, float]) -> int:
 
 
 def _labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
-    return np.array([known.get(one or "", math.nan) for one in sample.checksums])
+    return np.array([known.get(checksum or "", math.nan) for checksum in sample.checksums])

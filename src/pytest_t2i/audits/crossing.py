@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Bounds, Prompt
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
-from pytest_t2i.measurement import Measurement
 from pytest_t2i.metrics import INFO
+from pytest_t2i.verdicts.measurement import Measurement
 
-if TYPE_CHECKING:
-    from pytest_t2i.audits.parity import Samples
+Member = TypeVar("Member", bound=DetectedPrompt)
 
 
 def concepts(prompt: Prompt) -> dict[str, str]:
@@ -20,65 +22,74 @@ def concepts(prompt: Prompt) -> dict[str, str]:
     return dict(prompt.parts) or {prompt.axis: prompt.concept}
 
 
-def by(samples: Samples, axis: str) -> dict[str, Samples]:
-    """The samples of each concept of an axis; prompts that do not name the axis are left out.
+def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
+    """The prompts of each concept of an axis; those that do not name the axis are left out.
 
     Raises UnknownNameError for an axis that no prompt has.
     """
-    known = [concepts(one.prompt) for one in samples]
-    if not any(axis in one for one in known):
-        names = {name for one in known for name in one}
+    named = [concepts(sample.prompt).get(axis) for sample in members]
+    if not any(named):
+        names = {name for sample in members for name in concepts(sample.prompt)}
         raise UnknownNameError("axis of these prompts", axis, names)
-    found = dict.fromkeys(one[axis] for one in known if axis in one)
     return {
-        concept: replace(
-            samples,
-            members=tuple(
-                one for one, its in zip(samples, known, strict=True) if its.get(axis) == concept
-            ),
-            corrected=None,
-        )
-        for concept in found
+        concept: tuple(s for s, its in zip(members, named, strict=True) if its == concept)
+        for concept in dict.fromkeys(filter(None, named))
     }
 
 
-def demographic_parity_difference(samples: Samples, axis: str) -> Measurement:
+def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measurement:
     """Largest minus smallest share of men among the concepts of an axis."""
-    groups = by(samples, axis)
+    groups = by(samples.members, axis)
     images = {
-        name: [[float(sign > 0) for sign in one.signs if sign] for one in part]
+        name: [[float(sign > 0) for sign in entry.signs if sign] for entry in part]
         for name, part in groups.items()
     }
     interval, remarks = None, []
     if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
         interval = statistics.parity_difference_interval(
-            images, level=samples.level, seed=samples.seed
+            images, level=samples.level, seed=samples.seed, words=samples.words
         )
         shares = statistics.parity_shares(images, level=samples.level, seed=samples.seed)
-        ranked = sorted((one for one in shares.items() if one[1].n), key=lambda p: p[1].estimate)
+        ranked = sorted(
+            (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
+        )
         remarks = [
             f"{word} share of men: {name} {share}"
             for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))
         ]
-    made = sum(len(one.seeds) for part in groups.values() for one in part)
+    made = sum(len(sample.seeds) for part in groups.values() for sample in part)
     return Measurement(
         metric=INFO["demographic_parity_difference"],
         subject=f"model by {axis}",
         interval=interval,
         images=made,
+        evidence=partial(_evidence, samples, images),
         absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups),
     )
 
 
-def _worst_case(groups: dict[str, Samples]) -> Bounds | None:
+def _evidence(
+    samples: DetectedPrompts, images: dict[str, list[list[float]]], bound: float, level: float
+) -> Evidence:
+    del level
+    beyond, within = (
+        statistics.parity_difference_p_value(
+            images, bound, alternative=alternative, words=samples.words, seed=samples.seed
+        )
+        for alternative in ALTERNATIVES
+    )
+    return Evidence(beyond, within)
+
+
+def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]]) -> Bounds | None:
     """Where the difference of these images lies, each undetected one a man, a woman or no one."""
-    unknown = [sum(sum(one.undetected.values()) for one in part) for part in groups.values()]
-    images = [sum(len(one.seeds) for one in part) for part in groups.values()]
+    unknown = [sum(s.undetected.total() for s in part) for part in groups.values()]
+    images = [sum(len(s.seeds) for s in part) for part in groups.values()]
     if not any(unknown) or len(groups) < 2:  # noqa: PLR2004 - a gap is between two
         return None
-    men = [int(part.male.sum()) for part in groups.values()]
+    men = [sum(s.male for s in part) for part in groups.values()]
     low, high = statistics.widest_gap(
         [m / n for m, n in zip(men, images, strict=True)],
         [(m + u) / n for m, u, n in zip(men, unknown, images, strict=True)],

@@ -1,34 +1,28 @@
-"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3)."""
+"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3).
+
+Over 300 lines: a trial has a property for each metric of the paper's tables, and no more.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Detection, Interval
+from pytest_t2i.audits.detector_change import recorded_trial, share_change
+from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
-from pytest_t2i.measurement import Measurement
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.measurement import Change, Measurement
 
 MALE, FEMALE = CLEAR
-UNDETECTED = "undetected:"
 WORST = 5
 """Mistakes named in a failure text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a share of a trial is made of, so that it can be paired with a recorded trial."""
-
-    trial: Trial
-    metric: str
-    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +30,31 @@ class Mistake:
     """An image of which the detector says something else than people do."""
 
     image: LabelledImage
-    said: str
-    """The detector's label, or "undetected:reason"."""
+    detection: Detection
+    """What the detector says."""
 
 
 def outcomes(
-    metric: str, images: Iterable[LabelledImage], words: Iterable[str], label: str | None = None
+    metric: str,
+    images: Iterable[LabelledImage],
+    said: Iterable[str | Undetected],
+    label: str | None = None,
 ) -> dict[str, bool]:
     """The images that a share is taken over, each with whether it counts.
 
     Args:
         metric: filter_precision, filter_recall, filter_rate or accuracy.
         images: images with the word of people.
-        words: the detector's label per image, or "undetected:reason".
+        said: the detector's label per image, or why it gives none.
         label: only images that people gave this label.
 
     Returns:
         File -> clear (precision, over kept images), kept (recall, over clear ones), filtered out
         (filter rate, over low-quality ones), right (accuracy, over clear and kept ones).
     """
-    found: dict[str, bool] = {}
-    for image, word in zip(images, words, strict=True):
-        kept = not word.startswith(UNDETECTED)
+    outcome: dict[str, bool] = {}
+    for image, word in zip(images, said, strict=True):
+        kept = not isinstance(word, Undetected)
         counts, says = {
             "filter_precision": (kept, image.clear),
             "filter_recall": (image.clear, kept),
@@ -65,8 +62,8 @@ def outcomes(
             "accuracy": (kept and image.clear, word == image.label),
         }[metric]
         if counts and label in (None, image.label):
-            found[image.file] = says
-    return found
+            outcome[image.file] = says
+    return outcome
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,33 +86,33 @@ class Trial:
     # counts
 
     @cached_property
-    def words(self) -> list[str]:
-        """The detector's label per image, or "undetected:reason"."""
-        return [one.label or f"{UNDETECTED}{one.undetected}" for one in self.detections]
+    def said(self) -> list[str | Undetected]:
+        """The detector's label per image, or why it gives none."""
+        return [detection.said for detection in self.detections]
 
     @cached_property
     def kept(self) -> np.ndarray:
         """Whether the detector gave a label, per image."""
-        return np.array([one.label is not None for one in self.detections], dtype=bool)
+        return np.array([detection.label is not None for detection in self.detections], dtype=bool)
 
     @cached_property
     def clear(self) -> np.ndarray:
         """Whether people saw one clear man or woman, per image."""
-        return np.array([one.clear for one in self.labelled], dtype=bool)
+        return np.array([entry.clear for entry in self.labelled], dtype=bool)
 
     @cached_property
-    def confusion(self) -> Counter[tuple[str, str]]:
-        """(label by people, word of the detector) -> images."""
-        pairs = zip(self.labelled, self.words, strict=True)
-        return Counter((image.label, said) for image, said in pairs)
+    def confusion(self) -> Counter[tuple[str, str | Undetected]]:
+        """(label by people, what the detector says) -> images."""
+        labels = (image.label for image in self.labelled)
+        return Counter(zip(labels, self.said, strict=True))
 
     @cached_property
     def mistakes(self) -> tuple[Mistake, ...]:
         """Images kept that are not clear, clear ones filtered out, and wrong genders."""
         return tuple(
-            Mistake(image, said)
-            for image, said in zip(self.labelled, self.words, strict=True)
-            if (said != image.label if image.clear else not said.startswith(UNDETECTED))
+            Mistake(image, detection)
+            for image, detection in zip(self.labelled, self.detections, strict=True)
+            if (detection.label != image.label if image.clear else detection.label is not None)
         )
 
     # the filter (Lyu eq. 4-5)
@@ -168,13 +165,13 @@ class Trial:
 
     def counts(self, by_people: bool) -> tuple[np.ndarray, np.ndarray]:
         """Male and female images per prompt, [n_prompts] each."""
-        words = [image.label for image in self.labelled] if by_people else self.words
-        found = Counter(
+        words = [image.label for image in self.labelled] if by_people else self.said
+        counts = Counter(
             (image.prompt, word) for image, word in zip(self.labelled, words, strict=True)
         )
         return (
-            np.array([found[prompt, MALE] for prompt in self.prompts], dtype=int),
-            np.array([found[prompt, FEMALE] for prompt in self.prompts], dtype=int),
+            np.array([counts[prompt, MALE] for prompt in self.prompts], dtype=int),
+            np.array([counts[prompt, FEMALE] for prompt in self.prompts], dtype=int),
         )
 
     def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
@@ -223,28 +220,68 @@ class Trial:
     # measurements
 
     def _share(self, metric: str, why: str, label: str | None = None) -> Measurement:
-        yes = list(outcomes(metric, self.labelled, self.words, label).values())
+        yes = list(self.outcomes(metric, label).values())
         interval = None
         if yes:
-            interval = statistics.share_interval(sum(yes), len(yes), self.level, method="wilson")
+            interval = statistics.share_interval(sum(yes), len(yes), self.level)
         subject = self.detector if label is None else f"{self.detector} on {label}"
-        return self._measured(metric, subject, interval, why, Asked(self, metric, label))
+        return self._measured(
+            metric,
+            subject,
+            interval,
+            why,
+            evidence=lambda bound, _: Evidence(
+                statistics.share_p_value(sum(yes), len(yes), bound, "below"),
+                statistics.share_p_value(sum(yes), len(yes), bound, "above"),
+            ),
+            change=partial(self._change, metric, label),
+        )
+
+    def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
+        """The images that a share is taken over, each with whether it counts."""
+        return outcomes(metric, self.labelled, self.said, label)
 
     def _measured(
-        self, metric: str, subject: str, interval: Interval | None, why: str, paired: Any = None
+        self,
+        metric: str,
+        subject: str,
+        interval: Interval | None,
+        why: str,
+        *,
+        evidence: Callable[[float, float], Evidence] | None = None,
+        change: Callable[[Baseline, float | None, float], Change] | None = None,
     ) -> Measurement:
         return Measurement(
             metric=INFO[metric],
             subject=subject,
             interval=interval,
             images=interval.n if interval else None,
+            evidence=evidence,
             absent=why,
             remarks=(f"labelled set: {self.labelled.folder}", self._worst()),
-            paired=paired,
+            change=change,
+        )
+
+    def _change(
+        self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
+    ) -> Change:
+        """Its share against the recorded one."""
+        recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
+        words = [recorded.said[image.file] for image in self.labelled]
+        return share_change(
+            metric,
+            outcomes(metric, self.labelled, words, label),
+            self.outcomes(metric, label),
+            margin,
+            level,
+            is_same=recorded.detector_fingerprint == self.fingerprint and words == self.said,
         )
 
     def _worst(self) -> str:
-        named = [f"{m.image.file} is {m.image.label}, said {m.said}" for m in self.mistakes[:WORST]]
+        named = [
+            f"{m.image.file} is {m.image.label}, said {m.detection.said}"
+            for m in self.mistakes[:WORST]
+        ]
         more = len(self.mistakes) - len(named)
         return (
             f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
@@ -258,7 +295,7 @@ class Trials:
     members: tuple[Trial, ...]
 
     def __repr__(self) -> str:
-        return f"<Trials of {', '.join(one.detector for one in self.members)}>"
+        return f"<Trials of {', '.join(member.detector for member in self.members)}>"
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.members)
@@ -268,14 +305,14 @@ class Trials:
 
     def __getitem__(self, detector: str) -> Trial:
         """The trial of a detector by its name."""
-        for one in self.members:
-            if one.detector == detector:
-                return one
-        names = ", ".join(one.detector for one in self.members)
+        for member in self.members:
+            if member.detector == detector:
+                return member
+        names = ", ".join(member.detector for member in self.members)
         raise KeyError(f"no trial of {detector!r}; there are: {names}")
 
 
-def hold(
+def try_detectors(
     labelled: LabelledSet,
     detectors: Sequence[tuple[str, str]],
     detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Interval, Prompt, Triplet
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Evidence,
+    Interval,
+    Prompt,
+    Triplet,
+    digest,
+)
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.measurement import Measurement
+from pytest_t2i.generation.plan import SPACES, Need
 from pytest_t2i.metrics import INFO, similarity, ssim
-from pytest_t2i.planning import FINAL_LATENT, SPACES, TEXT_EMBEDDING, Need
+from pytest_t2i.statistics import Words
+from pytest_t2i.verdicts.measurement import Measurement
+
+METHOD = 1
+"""Version of how images are compared; a new one is never mixed with what was kept of another."""
+SIDES = ("to_feminine", "to_masculine")
 
 
 class Pair(NamedTuple):
@@ -71,13 +86,35 @@ class TripletSample:
             raise ConfigurationError(f"expected a space of {', '.join(SPACES)}, got {space!r}")
         known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
         if key not in known:
-            known[key] = self._similarities(space)
-        found: Pair | None = known[key]
-        return found
+            known[key] = self._remembered(space)
+        similarities: Pair | None = known[key]
+        return similarities
 
-    def _similarities(self, space: str) -> Pair | None:
+    def _remembered(self, space: str) -> Pair | None:
+        """From the store, where these very images were compared before."""
         if space == "prompt":
             return self._in_prompt_space()
+        name = f"similarities:{self._compared(space)}"
+        known = self.observations.store.fact(name)
+        if known is None:
+            pair = self._similarities(space)
+            known = {} if pair is None else {side: pair._asdict()[side].tolist() for side in SIDES}
+            self.observations.store.remember(name, known)
+        return Pair(*(np.array(known[side]) for side in SIDES)) if known else None
+
+    def _compared(self, space: str) -> str:
+        """Hash of all that these similarities depend on: pictures, encoder, method."""
+        encoder = None
+        if space == "image":
+            encoder = self.observations.components.encoder(self.encoder).fingerprint
+        pictures = [
+            image.sha256
+            for prompt in self.triplet
+            for image in self.observations.images(prompt, self.seeds)
+        ]
+        return digest([METHOD, space, encoder, self.observations.model_fingerprint, pictures])
+
+    def _similarities(self, space: str) -> Pair | None:
         neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)
         compare = ssim if space == "ssim" else _cosine
         both = [
@@ -96,16 +133,16 @@ class TripletSample:
 
     def _in_prompt_space(self) -> Pair | None:
         embedded = [self.observations.text_embedding(prompt) for prompt in self.triplet]
-        if any(one is None for one in embedded):
+        if any(entry is None for entry in embedded):
             return None
         # Token counts differ between variants ("female nurse"), so tokens are averaged first.
-        neutral, feminine, masculine = (np.asarray(one).mean(axis=0) for one in embedded)
+        neutral, feminine, masculine = (np.asarray(entry).mean(axis=0) for entry in embedded)
         return Pair(np.array([_cosine(neutral, feminine)]), np.array([_cosine(neutral, masculine)]))
 
     def _points(self, prompt: Prompt, space: str) -> Sequence[np.ndarray | None]:
         if space == "ssim":
             pictures = self.observations.pictures(prompt, self.seeds)
-            return [None if one is None else np.asarray(one) for one in pictures]
+            return [None if picture is None else np.asarray(picture) for picture in pictures]
         name = FINAL_LATENT
         if space == "image":
             name = self.observations.components.encoder(self.encoder).fingerprint
@@ -119,6 +156,8 @@ class TripletSamples:
     members: tuple[TripletSample, ...]
     level: float
     seed: int
+    words: Words = "fixed"
+    """Whether claims are about these triplets, or about triplets like them."""
 
     def __repr__(self) -> str:
         return f"<TripletSamples of {len(self.members)} triplets>"
@@ -131,27 +170,38 @@ class TripletSamples:
 
     def similarities(self, space: str) -> list[Pair]:
         """Per triplet, where the space is seen."""
-        found = (one.similarities(space) for one in self.members)
-        return [pair for pair in found if pair is not None]
+        similarities = (member.similarities(space) for member in self.members)
+        return [pair for pair in similarities if pair is not None]
 
     def gap_interval(self, pairs: Sequence[Pair]) -> Interval | None:
         """Mean gap over triplets, prompts being the clusters; None where there is no spread."""
-        gaps = [pair.to_masculine - pair.to_feminine for pair in pairs]
+        gaps = _gaps(pairs)
         if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
             return None
-        return statistics.mean_interval(gaps, level=self.level, seed=self.seed)
+        return statistics.gap_interval(gaps, level=self.level, seed=self.seed, words=self.words)
+
+    def _evidence(self, pairs: Sequence[Pair], bound: float, level: float) -> Evidence:
+        del level
+        beyond, within = (
+            statistics.gap_p_value(
+                _gaps(pairs), bound, alternative=alternative, words=self.words, seed=self.seed
+            )
+            for alternative in ALTERNATIVES
+        )
+        return Evidence(beyond, within)
 
     def similarity_gap(self, space: str) -> Measurement:
         """Similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs = self.similarities(space)
         interval = self.gap_interval(pairs)
-        images = sum(3 * len(one.seeds) for one in self.members)
+        images = sum(3 * len(member.seeds) for member in self.members)
         name = self.members[0].id if len(self.members) == 1 else "model"
         return Measurement(
             metric=INFO["similarity_gap"],
             subject=f"{name} in {space} space" if space != "ssim" else f"{name} by SSIM",
             interval=interval,
-            images=images,
+            images=images if self.words == "fixed" else None,
+            evidence=partial(self._evidence, pairs),
             absent=self._absent(space, pairs),
             remarks=(self._widest(pairs),),
         )
@@ -168,6 +218,10 @@ class TripletSamples:
         order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
         named = (f"{self.members[k].triplet.neutral.concept} {gaps[k]:+.3f}" for k in order)
         return f"widest gaps: {', '.join(named)}"
+
+
+def _gaps(pairs: Sequence[Pair]) -> list[np.ndarray]:
+    return [pair.to_masculine - pair.to_feminine for pair in pairs]
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:

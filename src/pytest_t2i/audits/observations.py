@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.components import Components
-from pytest_t2i.data import Detection, GenerationSettings, Prompt, Request
+from pytest_t2i.data import TEXT_EMBEDDING, Detection, GenerationSettings, Prompt, Request
 from pytest_t2i.errors import T2IError
-from pytest_t2i.planning import TEXT_EMBEDDING, DetectorRef
-from pytest_t2i.runner import text_key
-from pytest_t2i.store import Store, StoredImage
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import text_key
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.store import Store, StoredImage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,13 @@ class Observations:
     settings: GenerationSettings
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """What audits computed from images and need again."""
+    _images: dict[tuple[Any, ...], list[StoredImage]] = field(default_factory=dict)
     _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
+
+    @property
+    def model_fingerprint(self) -> str:
+        """Of the model that made the images."""
+        return self.components.model().fingerprint
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Store keys of the prompt's images, in the order of the seeds."""
@@ -36,10 +42,13 @@ class Observations:
 
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
         """The prompt's images, in the order of the seeds."""
-        keys = self.keys(prompt, seeds)
-        found = self.store.images(keys)
-        _complete(prompt, len(found), len(keys))
-        return [found[key] for key in keys]
+        name = (prompt.text, tuple(seeds))
+        if name not in self._images:
+            keys = self.keys(prompt, seeds)
+            stored = self.store.images(keys)
+            _complete(prompt, len(stored), len(keys))
+            self._images[name] = [stored[key] for key in keys]
+        return self._images[name]
 
     def detections(
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
@@ -48,9 +57,9 @@ class Observations:
         name = (prompt.text, seeds, ref)
         if name not in self._detections:
             keys = self.keys(prompt, seeds)
-            found = self.store.detections(keys, self.components.detector(ref).fingerprint)
-            _complete(prompt, len(found), len(keys))
-            self._detections[name] = [found[key] for key in keys]
+            detections = self.store.detections(keys, self.components.detector(ref).fingerprint)
+            _complete(prompt, len(detections), len(keys))
+            self._detections[name] = [detections[key] for key in keys]
         return self._detections[name]
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
@@ -62,22 +71,22 @@ class Observations:
         import numpy as np
 
         key = text_key(self.components.model().fingerprint, prompt.text)
-        found = self.store.arrays([key], TEXT_EMBEDDING)
-        return np.load(found[key]) if key in found else None
+        result = self.store.arrays([key], TEXT_EMBEDDING)
+        return np.load(result[key]) if key in result else None
 
     def arrays(self, prompt: Prompt, seeds: Sequence[int], name: str) -> list[np.ndarray | None]:
         """One array per image, None where there is none (a refused image, a blind model)."""
         import numpy as np
 
         keys = self.keys(prompt, seeds)
-        found = {key: np.load(file) for key, file in self.store.arrays(keys, name).items()}
-        return [found[key] if key in found and found[key].size else None for key in keys]
+        arrays = {key: np.load(file) for key, file in self.store.arrays(keys, name).items()}
+        return [arrays[key] if key in arrays and arrays[key].size else None for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
         """The pictures themselves; None for a refused one."""
         return [
-            None if one.file is None else self.store.open_image(one)
-            for one in self.images(prompt, seeds)
+            None if image.file is None else self.store.open_image(image)
+            for image in self.images(prompt, seeds)
         ]
 
 

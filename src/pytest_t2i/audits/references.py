@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.measurement import Family, Measurement
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
-
-if TYPE_CHECKING:
-    from pytest_t2i.audits.parity import Sample, Samples
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
 
 METRIC = INFO["total_variation_distance"]
 FURTHEST = 5
@@ -24,38 +23,52 @@ Counted = tuple[tuple[str, int, float], ...]
 """Label, images with it, the reference's share of it."""
 
 
-def of_prompt(sample: Sample, reference: Reference) -> Measurement:
+def of_prompt(
+    sample: DetectedPrompt, siblings: Siblings[DetectedPrompt], reference: Reference
+) -> Measurement:
     """How far a prompt's labels are from the reference."""
     counted = _counted(sample, reference)
-    family = sample.family or (sample,)
-
-    def together(bound: float) -> Family:
-        members = [_counted(one, reference) for one in family]
-        return Family(
-            tuple(_interval(one, sample.level) for one in members),
-            tuple(_evidence(one, bound) for one in members),
-            next(k for k, one in enumerate(family) if one.prompt == sample.prompt),
-        )
-
-    unknown = sum(sample.undetected.values())
+    unknown = sample.undetected.total()
     return Measurement(
         metric=METRIC,
         subject=sample.prompt.id,
         interval=_interval(counted, sample.level),
         images=sum(count for _, count, _ in counted),
-        family=together,
+        family=siblings.family((METRIC.name, id(reference)), partial(_family, reference)),
+        place=siblings.places[sample.prompt.id],
         absent=f"none of {len(sample.seeds)} images has a label: {dict(sample.undetected)}",
         remarks=(f"shares: {_shares(counted)}", f"expected by: {reference.source}"),
         worst_case=_worst_case(counted, unknown) if unknown else None,
     )
 
 
-def of_model(samples: Samples, reference: Reference) -> Measurement:
+def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
+    members = [_counted(sample, reference) for sample in siblings]
+    return Family(
+        tuple(
+            _interval(counted, sample.level)
+            for counted, sample in zip(members, siblings, strict=True)
+        ),
+        lambda bound, _: _family_evidence(members, bound),
+    )
+
+
+def _family_evidence(members: Sequence[Counted], bound: float) -> list[Evidence]:
+    known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
+    p_values = [_beyond(members[k], bound) for k in known]
+    beyond = dict(zip(known, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
+    return [
+        Evidence(beyond[k], _within(counted, bound)) if k in beyond else Evidence(None, None)
+        for k, counted in enumerate(members)
+    ]
+
+
+def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
     """Mean over prompts of how far their labels are from the reference."""
-    members = [_counted(one, reference) for one in samples]
-    counts = np.array([[count for _, count, _ in one] for one in members])
-    shares = np.array([[share for _, _, share in one] for one in members])
-    images = sum(len(one.seeds) for one in samples)
+    members = [_counted(sample, reference) for sample in samples]
+    counts = np.array([[count for _, count, _ in member] for member in members])
+    shares = np.array([[share for _, _, share in member] for member in members])
+    images = sum(len(sample.seeds) for sample in samples)
     remarks = [f"expected by: {reference.source}"]
     if counts.sum():
         floor = statistics.total_variation_floor(counts, shares)
@@ -69,14 +82,15 @@ def of_model(samples: Samples, reference: Reference) -> Measurement:
         metric=METRIC,
         subject="model",
         interval=_of_all(samples, counts, shares),
-        images=images,
+        images=images if samples.words == "fixed" else None,
+        evidence=partial(_model_evidence, samples, counts, shares),
         absent=f"none of {images} images has a label",
         remarks=tuple(remarks),
         worst_case=_worst_case_of_all(samples, members),
     )
 
 
-def _counted(sample: Sample, reference: Reference) -> Counted:
+def _counted(sample: DetectedPrompt, reference: Reference) -> Counted:
     counts = sample.groups
     shares = reference.of(sample.prompt, tuple(counts))
     return tuple((label, count, shares[label]) for label, count in counts.items())
@@ -95,11 +109,18 @@ def _interval(counted: Counted, level: float) -> Interval | None:
 
 
 @lru_cache(maxsize=4096)
-def _evidence(counted: Counted, bound: float) -> float | None:
+def _beyond(counted: Counted, bound: float) -> float:
+    return statistics.total_variation_p_value(*_maps(counted), bound)
+
+
+@lru_cache(maxsize=4096)
+def _within(counted: Counted, bound: float) -> float:
     counts, shares = _maps(counted)
-    if not any(counts.values()):
-        return None
-    return statistics.total_variation_p_value(counts, shares, bound)
+    return statistics.inverted_p_value(
+        lambda level: statistics.total_variation_interval(counts, shares, level),
+        bound,
+        alternative="less",
+    )
 
 
 def _worst_case(counted: Counted, unknown: int) -> Bounds:
@@ -107,40 +128,47 @@ def _worst_case(counted: Counted, unknown: int) -> Bounds:
     return statistics.total_variation_bounds(counts, unknown, shares)
 
 
-def _worst_case_of_all(samples: Samples, members: list[Counted]) -> Bounds | None:
-    unknown = [sum(one.undetected.values()) for one in samples]
+def _worst_case_of_all(samples: DetectedPrompts, members: list[Counted]) -> Bounds | None:
+    unknown = [sample.undetected.total() for sample in samples]
     if not any(unknown):
         return None
-    known = [_worst_case(one, u) for one, u in zip(members, unknown, strict=True)]
-    images = sum(len(one.seeds) for one in samples)
+    known = [_worst_case(member, u) for member, u in zip(members, unknown, strict=True)]
+    images = sum(len(entry.seeds) for entry in samples)
     return Bounds(
-        float(np.mean([one.low for one in known])),
-        float(np.mean([one.high for one in known])),
+        float(np.mean([entry.low for entry in known])),
+        float(np.mean([entry.high for entry in known])),
         sum(unknown) / images,
     )
 
 
-def _of_all(samples: Samples, counts: np.ndarray, shares: np.ndarray) -> Interval | None:
+def _of_all(samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray) -> Interval | None:
     if not counts.sum():
         return None
-    if set(samples.members[0].groups) == {"male", "female"} and np.all(shares == 0.5):  # noqa: PLR2004 - even
-        return _half(samples.interval("corrected"))
     return statistics.mean_total_variation_interval(
-        counts, shares, level=samples.level, seed=samples.seed
+        counts, shares, level=samples.level, seed=samples.seed, words=samples.words
     )
 
 
-def _half(score: Interval | None) -> Interval | None:
-    """With an even reference the distance is half the model bias score, and so is its interval."""
-    if score is None:
-        return None
-    return Interval(
-        score.estimate / 2, score.low / 2, score.high / 2, score.level, score.method, score.n
+def _model_evidence(
+    samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray, bound: float, level: float
+) -> Evidence:
+    del level
+    beyond, within = (
+        statistics.mean_total_variation_p_value(
+            counts,
+            shares,
+            bound,
+            alternative=alternative,
+            words=samples.words,
+            seed=samples.seed,
+        )
+        for alternative in ALTERNATIVES
     )
+    return Evidence(beyond, within)
 
 
 def _plug_in(members: list[Counted]) -> float:
-    return float(np.mean([d for one in members if (d := _distance(one)) is not None]))
+    return float(np.mean([d for member in members if (d := _distance(member)) is not None]))
 
 
 def _distance(counted: Counted) -> float | None:
@@ -148,13 +176,13 @@ def _distance(counted: Counted) -> float | None:
     return total_variation_distance(counts, shares) if any(counts.values()) else None
 
 
-def _furthest(samples: Samples, members: list[Counted]) -> str:
+def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
     known = [
-        (distance, one.prompt.concept, _shares(counted))
-        for one, counted in zip(samples, members, strict=True)
+        (distance, sample.prompt.concept, _shares(counted))
+        for sample, counted in zip(samples, members, strict=True)
         if (distance := _distance(counted)) is not None
     ]
-    known.sort(key=lambda found: -found[0])
+    known.sort(key=lambda entry: -entry[0])
     return "; ".join(f"{concept}: {shares}" for _, concept, shares in known[:FURTHEST])
 
 

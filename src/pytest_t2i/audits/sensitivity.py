@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity import FEMALE, MALE, Samples
+from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.verdicts import compare
+from pytest_t2i.verdicts.judge import compare
 
 STRICTER = 0.9
 """Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""
@@ -39,7 +40,7 @@ class Sensitivity:
     @property
     def fragile(self) -> bool:
         """Whether another choice turns PASS into FAIL or FAIL into PASS."""
-        decided = {one.outcome for one in self.variations} - {Outcome.INCONCLUSIVE}
+        decided = {variation.outcome for variation in self.variations} - {Outcome.INCONCLUSIVE}
         return len(decided) > 1
 
 
@@ -50,18 +51,18 @@ def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sen
         by_detector: each detector's samples; the first one's word decides.
         bound: the limit that the score is compared with.
     """
-    found = [
+    result = [
         Variation(name, choice, interval, _outcome(interval, bound))
         for place, (name, samples) in enumerate(by_detector)
         for choice, interval in _choices(samples, stricter=place == 0)
     ]
-    return Sensitivity(bound, tuple(found))
+    return Sensitivity(bound, tuple(result))
 
 
 def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
     other = replace(samples, estimator="paper" if samples.estimator == "corrected" else "corrected")
-    for one in (samples, other):
-        yield f"{one.estimator} estimator", one.interval(one.estimator)
+    for pair in (samples, other):
+        yield f"{pair.estimator} estimator", pair.interval(pair.estimator)
     if stricter:
         male, female = _sure(samples)
         if np.any(male + female):
@@ -73,6 +74,7 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
                     estimator=samples.estimator,
                     level=samples.level,
                     seed=samples.seed,
+                    words=samples.words,
                 ),
             )
 
@@ -85,9 +87,9 @@ def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
             [
                 sum(
                     d.label == label and d.scores.get(f"p({label})", 0.0) >= STRICTER
-                    for d in one.detections
+                    for d in sample.detections
                 )
-                for one in samples
+                for sample in samples
             ]
         )
 

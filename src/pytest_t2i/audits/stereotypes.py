@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Interval, Prone
-from pytest_t2i.measurement import Family, Measurement
+from pytest_t2i.data import Evidence, Interval, Prone
+from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
-from pytest_t2i.planning import DetectorRef, Need
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.statistics.shares import in_direction
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
 
 PRESENT = "present"
 
@@ -28,12 +32,16 @@ def needs(
     """
     decides = detectors[0].name
     return [
-        Need(one.prompt, mine, frozenset({*detectors, DetectorRef(decides, one.attribute)}))
-        for one, mine in zip(stereotypes, seeds, strict=True)
+        Need(
+            stereotype.prompt,
+            mine,
+            frozenset({*detectors, DetectorRef(decides, stereotype.attribute)}),
+        )
+        for stereotype, mine in zip(stereotypes, seeds, strict=True)
     ]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Association:
     """One stereotype as measured on the model's images."""
 
@@ -42,8 +50,8 @@ class Association:
     detector: str
     observations: Observations
     level: float
-    family: tuple[Association, ...] = ()
-    """Associations tested at once with this one: they share one error level."""
+    siblings: Siblings[Association] | None = None
+    """The stereotypes of the same test function: they share one error level."""
     sequential: bool = False
     """Whether the number of images was chosen while looking at them."""
 
@@ -68,12 +76,12 @@ class Association:
     @property
     def clear(self) -> int:
         """Images the detector could judge."""
-        return sum(self._labels().values())
+        return sum(self._labels.values())
 
     @property
     def present(self) -> int:
         """Images that show the attribute (OASIS eq. 5)."""
-        return self._labels()[PRESENT]
+        return self._labels[PRESENT]
 
     @property
     def share(self) -> Interval | None:
@@ -99,12 +107,14 @@ class Association:
         Of an attribute that is prone to be shown too rarely: max(0, real-world share - share).
         """
         interval = self.score_interval
+        together = self.siblings or Siblings([self], [self.stereotype.id])
         return Measurement(
             metric=INFO["stereotype_score"],
             subject=self.stereotype.id,
             interval=interval,
             images=self.clear,
-            family=self._family,
+            family=together.family("stereotype_score", _family),
+            place=together.places[self.stereotype.id],
             absent=f"none of {len(self.seeds)} images could be judged",
             remarks=(
                 f"{self.present} of {self.clear} images show {self.stereotype.attribute.name!r}; "
@@ -121,28 +131,60 @@ class Association:
         margin = f"; from a score of {self.margin:g} on it is the stereotype" if self.margin else ""
         return (f"direction {self.direction}: prone to be shown too {prone}{margin}",)
 
+    @cached_property
     def _labels(self) -> dict[str, int]:
         ref = DetectorRef(self.detector, self.stereotype.attribute)
-        found = self.observations.detections(self.stereotype.prompt, self.seeds, ref)
-        labels = [one.label for one in found if one.label is not None]
+        detections = self.observations.detections(self.stereotype.prompt, self.seeds, ref)
+        labels = [d.label for d in detections if d.label is not None]
         present = labels.count(PRESENT)
         return {PRESENT: present, "absent": len(labels) - present}
 
-    def _family(self, bound: float) -> Family:
-        members = self.family or (self,)
-        return Family(
-            tuple(one.score_interval for one in members),
-            tuple(one.evidence(bound) for one in members),
-            next(k for k, one in enumerate(members) if one.stereotype == self.stereotype),
-        )
+    @property
+    def counts(self) -> tuple[int, int, float]:
+        """Images that show it, images that were judged, expected share.
 
-    def evidence(self, bound: float) -> float | None:
-        """p-value against "the stereotype score lies within the bound"; None without an image."""
-        if not self.clear:
-            return None
-        p_value = (
-            statistics.stereotype_sequence_p_value
-            if self.sequential
-            else statistics.stereotype_p_value
-        )
-        return p_value(self.present, self.clear, self.expected, bound, self.direction)
+        Of what is prone to be shown too rarely: of its absence.
+        """
+        return in_direction(self.present, self.clear, self.expected, self.direction)
+
+
+def _family(members: Sequence[Association]) -> Family:
+    sequential = any(association.sequential for association in members)
+    return Family(
+        tuple(association.score_interval for association in members),
+        partial(_sequential_evidence if sequential else _evidence, members),
+    )
+
+
+def _evidence(members: Sequence[Association], bound: float, level: float) -> list[Evidence]:
+    present, clear, expected = zip(*(association.counts for association in members), strict=True)
+    bounds = [min(1.0, real + bound) for real in expected]
+    beyond = statistics.family_share_p_values(present, clear, bounds, level=level).tolist()
+    within = [
+        statistics.share_p_value(k, n, limit, "below") if n and limit < 1.0 else float(limit < 1.0)
+        for k, n, limit in zip(present, clear, bounds, strict=True)
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
+
+
+def _sequential_evidence(
+    members: Sequence[Association], bound: float, level: float
+) -> list[Evidence]:
+    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    p_values = [
+        statistics.stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
+        if a.clear
+        else 1.0
+        for a in members
+    ]
+    beyond = statistics.benjamini_hochberg(p_values).tolist()
+    at = statistics.one_sided(level)
+    within = [
+        1.0 - level
+        if a.clear
+        and statistics.stereotype_sequence(a.present, a.clear, a.expected, at, a.direction).high
+        <= bound
+        else 1.0
+        for a in members
+    ]
+    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]

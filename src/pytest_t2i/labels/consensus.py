@@ -17,7 +17,7 @@ def disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
     return {
         file: labels_of
         for file, labels_of in by_file(labels).items()
-        if len({one.label for one in labels_of if one.annotator != ADJUDICATED}) > 1
+        if len({label.label for label in labels_of if label.annotator != ADJUDICATED}) > 1
     }
 
 
@@ -26,7 +26,7 @@ def open_disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
     return {
         file: labels_of
         for file, labels_of in disagreements(labels).items()
-        if all(one.annotator != ADJUDICATED for one in labels_of)
+        if all(label.annotator != ADJUDICATED for label in labels_of)
     }
 
 
@@ -43,16 +43,16 @@ def agreed(labels: Iterable[Label]) -> dict[str, str]:
 
 
 def _final(labels: list[Label]) -> str:
-    settled = [one.label for one in labels if one.annotator == ADJUDICATED]
+    settled = [label.label for label in labels if label.annotator == ADJUDICATED]
     if settled:
         return settled[0]
-    said = {one.label for one in labels}
+    said = {label.label for label in labels}
     return said.pop() if len(said) == 1 else LOW_QUALITY
 
 
 def by_file(labels: Iterable[Label]) -> dict[str, list[Label]]:
     """File -> its labels, sorted by file."""
-    found: dict[str, list[Label]] = {}
-    for one in labels:
-        found.setdefault(one.file, []).append(one)
-    return dict(sorted(found.items()))
+    grouped: dict[str, list[Label]] = {}
+    for label in labels:
+        grouped.setdefault(label.file, []).append(label)
+    return dict(sorted(grouped.items()))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 
 from filelock import FileLock
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import write_whole
+from pytest_t2i.files import CsvRow, read_csv, write_whole
 from pytest_t2i.labels.records import LABELS, Label
 
 FILE_NAME = "labels.csv"
-COLUMNS = tuple(one.name for one in fields(Label))
+COLUMNS = tuple(column.name for column in fields(Label))
 NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 EXPECTED = (
@@ -33,31 +33,20 @@ def read_labels(folder: Path) -> list[Label]:
     """
     _check_folder(folder)
     path = folder / FILE_NAME
-    if not path.is_file():
+    if not path.exists():
         return []
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    absent = [name for name in NEEDED if name not in (reader.fieldnames or [])]
-    if absent:
-        raise FileFormatError(path, f"no column {absent[0]!r}.", where="line 1", remedy=EXPECTED)
-    found: dict[tuple[str, str], Label] = {}
-    try:
-        for row in reader:
-            label = _label(path, reader.line_num, row)
-            first = found.setdefault((label.file, label.annotator), label)
-            if first.label != label.label:
-                raise FileFormatError(
-                    path,
-                    f"{label.annotator} says both {first.label} and {label.label} "
-                    f"of {label.file}. Keep one of the two rows.",
-                    where=f"line {reader.line_num}",
-                )
-    except csv.Error as error:
-        raise FileFormatError(path, f"{error}.", where=f"line {reader.line_num}") from None
-    return list(found.values())
+    labels: dict[tuple[str, str], Label] = {}
+    for row in read_csv(path, NEEDED, remedy=EXPECTED):
+        label = _label(path, row)
+        first = labels.setdefault(_key(label), label)
+        if first.label != label.label:
+            raise FileFormatError(
+                path,
+                f"{label.annotator} says both {first.label} and {label.label} "
+                f"of {label.file}. Keep one of the two rows.",
+                where=row.where,
+            )
+    return list(labels.values())
 
 
 def write_labels(folder: Path, labels: Iterable[Label]) -> None:
@@ -65,8 +54,8 @@ def write_labels(folder: Path, labels: Iterable[Label]) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    rows = sorted(labels, key=lambda one: (one.file, one.annotator))
-    writer.writerows(asdict(one) for one in rows)
+    rows = sorted(labels, key=lambda label: (label.file, label.annotator))
+    writer.writerows(asdict(label) for label in rows)
     write_whole(folder / FILE_NAME, text.getvalue().encode())
 
 
@@ -76,7 +65,7 @@ def record(folder: Path, label: Label) -> None:
     Several processes may do so at once.
     """
     with _lock(folder):
-        kept = [one for one in read_labels(folder) if _key(one) != _key(label)]
+        kept = [other for other in read_labels(folder) if _key(other) != _key(label)]
         write_labels(folder, [*kept, label])
 
 
@@ -84,7 +73,7 @@ def forget(folder: Path, file: str, annotator: str) -> None:
     """Take back what an annotator said of a file."""
     with _lock(folder):
         known = read_labels(folder)
-        kept = [one for one in known if _key(one) != (file, annotator)]
+        kept = [other for other in known if _key(other) != (file, annotator)]
         if len(kept) < len(known):
             write_labels(folder, kept)
 
@@ -95,34 +84,31 @@ def image_files(folder: Path) -> list[str]:
     Raises ConfigurationError when the folder does not exist.
     """
     _check_folder(folder)
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return sorted(
         path.as_posix()
-        for path in found
+        for path in files
         if path.suffix.lower() in PICTURES and not any(p.startswith(".") for p in path.parts)
     )
 
 
 def prompts_of(folder: Path) -> dict[str, str]:
-    """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR)."""
+    """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR).
+
+    Raises FileFormatError when it is malformed.
+    """
     path = folder / "manifest.csv"
-    if not path.is_file():
+    if not path.exists():
         return {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {row["file"]: row["prompt"] for row in rows if row.get("file") and row.get("prompt")}
+    rows = [row.values for row in read_csv(path, ("file", "prompt"))]
+    return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}
 
 
-def _label(path: Path, line: int, row: Mapping[str | None, str | None]) -> Label:
-    if None in row:
-        raise FileFormatError(
-            path, "more values than columns. Quote texts with commas.", where=f"line {line}"
-        )
-    values = {name: (row.get(name) or "").strip() for name in COLUMNS}
+def _label(path: Path, row: CsvRow) -> Label:
     try:
-        return Label(**values)
+        return Label(**{name: row.values.get(name, "") for name in COLUMNS})
     except ValueError as error:
-        raise FileFormatError(path, f"{error}.", where=f"line {line}") from None
+        raise FileFormatError(path, f"{error}.", where=row.where) from None
 
 
 def _key(label: Label) -> tuple[str, str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import msgspec
+
 from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert, parse_json, read_text
 from pytest_t2i.labels.records import LABELS, Label
 
 EXPECTED = (
@@ -26,53 +28,92 @@ def read_label_studio(path: Path) -> list[Label]:
     Raises:
         FileFormatError: it is no such export, or a choice is none of the labels (task and value).
     """
-    try:
-        tasks = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
+    tasks = parse_json(path, read_text(path))
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise FileFormatError(path, "it is no list of tasks.", remedy=EXPECTED)
     return [label for place, task in enumerate(tasks) for label in _labels(path, place, task)]
 
 
-def _labels(path: Path, place: int, task: Mapping[str, Any]) -> Iterator[Label]:
-    data = task.get("data")
+class _Choices(msgspec.Struct):
+    """What was chosen; other kinds of regions have none."""
+
+    choices: list[str] = []
+
+
+class _Result(msgspec.Struct):
+    """One part of an annotation."""
+
+    value: _Choices = msgspec.field(default_factory=_Choices)
+
+
+class _Person(msgspec.Struct):
+    """Who annotated, where an export spells it out."""
+
+    email: str | None = None
+    id: int | str | None = None
+
+
+class _Annotation(msgspec.Struct):
+    """One person's answer."""
+
+    result: list[_Result] = []
+    was_cancelled: bool | None = None
+    completed_by: _Person | int | str | None = None
+
+
+class _Data(msgspec.Struct):
+    """What a task shows."""
+
+    image: str
+    prompt: str | int | float | None = None
+    model: str | int | float | None = None
+
+
+class _Task(msgspec.Struct):
+    """One image with all that was said of it."""
+
+    data: _Data
+    annotations: list[_Annotation] = []
+    id: int | str | None = None
+
+
+def _labels(path: Path, place: int, plain: Mapping[str, Any]) -> Iterator[Label]:
+    data = plain.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("image"), str):
         raise FileFormatError(path, "no data.image.", where=f"[{place}]", remedy=EXPECTED)
-    for annotation in task.get("annotations", []):
-        if annotation.get("was_cancelled"):
+    task = convert(path, plain, _Task, where=f"[{place}]")
+    where = f"[{place}] task {'?' if task.id is None else task.id}"
+    for annotation in task.annotations:
+        if annotation.was_cancelled:
             continue
         choice = _choice(annotation)
-        where = f"[{place}] task {task.get('id', '?')}"
         if choice is None:
             raise FileFormatError(path, "an annotation has no choice.", where=where)
         try:
             yield Label(
-                _file(data["image"]),
+                _file(task.data.image),
                 choice.strip().lower().replace(" ", "_").replace("-", "_"),
-                _annotator(annotation.get("completed_by")),
-                prompt=str(data.get("prompt", "")),
-                model=str(data.get("model", "")),
+                _annotator(annotation.completed_by),
+                prompt=_text(task.data.prompt),
+                model=_text(task.data.model),
             )
         except ValueError as error:
             raise FileFormatError(path, f"{error}.", where=where, remedy=EXPECTED) from None
 
 
-def _choice(annotation: Mapping[str, Any]) -> str | None:
-    for result in annotation.get("result", []):
-        choices = result.get("value", {}).get("choices")
-        if choices:
-            return str(choices[0])
-    return None
+def _choice(annotation: _Annotation) -> str | None:
+    chosen = [result.value.choices for result in annotation.result if result.value.choices]
+    return chosen[0][0] if chosen else None
 
 
-def _annotator(who: Any) -> str:
-    if isinstance(who, dict):
-        return str(who.get("email") or who.get("id") or "unknown")
-    return str(who) if who is not None else "unknown"
+def _annotator(who: _Person | int | str | None) -> str:
+    if isinstance(who, _Person):
+        who = who.email or who.id or None
+    return "unknown" if who is None else str(who)
+
+
+def _text(value: str | float | None) -> str:
+    return "" if value is None else str(value)
 
 
 def _file(image: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_t2i.files import is_relative
+
 MALE, FEMALE, LOW_QUALITY, OTHERS = "male", "female", "low_quality", "others"
 LABELS = (MALE, FEMALE, LOW_QUALITY, OTHERS)
 """Lyu section 3.3: male, female, low-quality (no person, several, no clear face), others."""
@@ -18,7 +20,8 @@ class Label:
     """What one annotator says of one image.
 
     Raises:
-        ValueError: the label is none of LABELS, or file or annotator is empty.
+        ValueError: the label is none of LABELS, file or annotator is empty, or the file's name
+            leaves the folder.
 
     >>> Label("0001.png", "male", "ada").label
     'male'
@@ -42,3 +45,7 @@ class Label:
         for name in ("file", "annotator"):
             if not getattr(self, name).strip():
                 raise ValueError(f"{name} must not be empty, got {name}={getattr(self, name)!r}")
+        if not is_relative(self.file):
+            raise ValueError(
+                f"file must be a path below the folder of the labels, got file={self.file!r}"
+            )

@@ -8,14 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_t2i.data import digest
-from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import checksum
+from pytest_t2i.errors import ConfigurationError, FileFormatError, some
+from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.files import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.records import CLEAR, Label
-
-SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,14 @@ class LabelledSet:
     @cached_property
     def checksums(self) -> dict[str, str]:
         """File -> hash of its content."""
-        return {one.file: checksum(self.path(one).read_bytes()) for one in self.images}
+        return {image.file: checksum(self.path(image).read_bytes()) for image in self.images}
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of all images and final labels."""
-        return digest([[one.file, one.label, self.checksums[one.file]] for one in self.images])
+        return digest(
+            [[image.file, image.label, self.checksums[image.file]] for image in self.images]
+        )
 
 
 def load_labelled_set(source: Path) -> LabelledSet:
@@ -86,14 +86,14 @@ def load_labelled_set(source: Path) -> LabelledSet:
 
 def _images(folder: Path, path: Path, labels: Sequence[Label]) -> Iterator[LabelledImage]:
     final = agreed(labels)
-    absent = [file for file in final if not (folder / file).is_file()]
+    led_out = outside(folder, final)
+    absent = led_out or [file for file in final if inside(folder, file) is None]
     if absent:
-        more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
+        where = "lie outside of" if led_out else "are not in"
         raise FileFormatError(
             path,
-            f"{len(absent)} of {len(final)} labelled images are not in {folder}: "
-            f"{', '.join(absent[:SHOWN])}{more}.",
-            remedy="Paths are relative to the folder of the labels.",
+            f"{len(absent)} of {len(final)} labelled images {where} {folder}: {some(absent)}.",
+            remedy="Paths are relative to the folder of the labels and stay in it; so do links.",
         )
     grouped = by_file(labels)
     for file, label in final.items():
@@ -101,9 +101,9 @@ def _images(folder: Path, path: Path, labels: Sequence[Label]) -> Iterator[Label
         yield LabelledImage(
             file,
             label,
-            _first([one.reason for one in of_file if one.label == label]),
-            _first([one.prompt for one in of_file]),
-            _first([one.model for one in of_file]),
+            _first([given.reason for given in of_file if given.label == label]),
+            _first([given.prompt for given in of_file]),
+            _first([given.model for given in of_file]),
         )
 
 

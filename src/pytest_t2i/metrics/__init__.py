@@ -1,14 +1,20 @@
 """Pure functions: array-likes in, numbers out. No torch, no I/O, no pytest.
 
 ``INFO`` holds for every metric its bounds, which direction is worse, and its source.
+
+>>> from pytest_t2i import metrics
+>>> metrics.prompt_bias_score(male=15, female=5)
+0.5
+>>> metrics.INFO["prompt_bias_score"].worse
+'away_from_zero'
 """
 
 from __future__ import annotations
 
-from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
 from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
 from pytest_t2i.metrics.images import ssim
 from pytest_t2i.metrics.info import INFO
+from pytest_t2i.metrics.kappa import cohen_kappa, fleiss_kappa, shares
 from pytest_t2i.metrics.lyu import (
     ClassificationScores,
     FilterScores,
@@ -21,7 +27,7 @@ from pytest_t2i.metrics.lyu import (
     prompt_bias_score,
 )
 from pytest_t2i.metrics.oasis import attribute_presence, stereotype_score
-from pytest_t2i.metrics.references import total_variation_distance
+from pytest_t2i.metrics.total_variation import total_variation_distance
 from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
 
 __all__ = [

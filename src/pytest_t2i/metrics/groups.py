@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_t2i.metrics import checks
-from pytest_t2i.metrics.agreement import shares
+from pytest_t2i.metrics.kappa import shares
 
 
 def group_gap(counts: Mapping[str, float]) -> float:
@@ -29,8 +29,8 @@ def group_gap(counts: Mapping[str, float]) -> float:
     >>> group_gap({"male": 15, "female": 5})
     0.5
     """
-    found = list(shares(_several(counts)).values())
-    return max(found) - min(found)
+    group_shares = list(shares(_several(counts)).values())
+    return max(group_shares) - min(group_shares)
 
 
 def group_entropy(counts: Mapping[str, float]) -> float:
@@ -52,10 +52,10 @@ def group_entropy(counts: Mapping[str, float]) -> float:
     >>> group_entropy({"White": 10, "Black": 10, "Indian": 10})
     1.0
     """
-    found = np.array(list(shares(_several(counts)).values()))
-    present = found[found > 0]
+    group_shares = np.array(list(shares(_several(counts)).values()))
+    present = group_shares[group_shares > 0]
     entropy = -float(np.sum(present * np.log(present)))
-    return min(1.0, max(0.0, round(entropy / float(np.log(len(found))), 12)))
+    return min(1.0, max(0.0, round(entropy / float(np.log(len(group_shares))), 12)))
 
 
 def demographic_parity_difference(rates: Mapping[str, float]) -> float:
@@ -78,12 +78,12 @@ def demographic_parity_difference(rates: Mapping[str, float]) -> float:
     >>> round(demographic_parity_difference({"Iranian": 0.9, "Indian": 0.5, "Mexican": 0.6}), 2)
     0.4
     """
-    found = [
+    values = [
         float(checks.in_range(f"rates[{name!r}]", rate, 0.0, 1.0)) for name, rate in rates.items()
     ]
-    if len(found) < 2:  # noqa: PLR2004 - one group has no difference
+    if len(values) < 2:  # noqa: PLR2004 - one group has no difference
         raise ValueError(f"rates must hold at least two groups, got rates={dict(rates)!r}")
-    return max(found) - min(found)
+    return max(values) - min(values)
 
 
 def _several(counts: Mapping[str, float]) -> Mapping[str, float]:

@@ -33,11 +33,11 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     # Imported here: it costs half a second that no other metric should pay.
     from skimage.metrics import structural_similarity
 
-    one, two = _picture("a", a), _picture("b", b)
-    if one.shape != two.shape:
-        raise ValueError(f"a and b must have the same shape, got {one.shape} and {two.shape}")
+    first, second = _picture("a", a), _picture("b", b)
+    if first.shape != second.shape:
+        raise ValueError(f"a and b must have the same shape, got {first.shape} and {second.shape}")
     measure: Any = structural_similarity
-    return float(measure(one, two, channel_axis=-1, data_range=255))
+    return float(measure(first, second, channel_axis=-1, data_range=255))
 
 
 def _picture(name: str, values: npt.ArrayLike) -> npt.NDArray[np.uint8]:

@@ -32,4 +32,8 @@ _ALL = (
 )
 
 INFO: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in _ALL})
-"""Every metric by name. A metric that returns several values has an entry for each."""
+"""Every metric by name. A metric that returns several values has an entry for each.
+
+>>> INFO["model_bias_score"].low, INFO["model_bias_score"].high, INFO["model_bias_score"].source
+(0.0, 1.0, 'Lyu eq. 1')
+"""

@@ -12,7 +12,11 @@ from pytest_t2i.metrics import checks
 
 
 class FilterScores(NamedTuple):
-    """How well a detector tells clear images from low-quality ones; None where it is 0/0."""
+    """How well a detector tells clear images from low-quality ones; None where it is 0/0.
+
+    >>> filter_scores(kept=[True, True, False], clear=[True, False, False]).precision
+    0.5
+    """
 
     precision: float | None
     """Share of clear images among those kept."""
@@ -25,7 +29,11 @@ class FilterScores(NamedTuple):
 
 
 class ClassificationScores(NamedTuple):
-    """How often a detector gives the right label."""
+    """How often a detector gives the right label.
+
+    >>> classification_scores(["male", "male"], ["male", "female"]).overall
+    0.5
+    """
 
     by_label: Mapping[str, float]
     """Per actual label: share of its images that were given that label."""
@@ -112,12 +120,12 @@ def prompt_bias_difference(detected: npt.ArrayLike, actual: npt.ArrayLike) -> fl
     >>> prompt_bias_difference([1.0, 0.5], [1.0, 0.0])
     0.25
     """
-    one = checks.in_range("detected", detected, -1.0, 1.0)
-    two = checks.in_range("actual", actual, -1.0, 1.0)
-    checks.one_dimensional(detected=one, actual=two)
-    checks.same_shape(detected=one, actual=two)
-    checks.not_empty(detected=one)
-    return float(np.mean(np.abs(one - two)))
+    of_detector = checks.in_range("detected", detected, -1.0, 1.0)
+    of_people = checks.in_range("actual", actual, -1.0, 1.0)
+    checks.one_dimensional(detected=of_detector, actual=of_people)
+    checks.same_shape(detected=of_detector, actual=of_people)
+    checks.not_empty(detected=of_detector)
+    return float(np.mean(np.abs(of_detector - of_people)))
 
 
 def percent_deviation(detected: float, actual: float) -> float:
@@ -138,11 +146,11 @@ def percent_deviation(detected: float, actual: float) -> float:
     >>> round(percent_deviation(0.686, 0.752), 2)
     -8.78
     """
-    one = float(checks.in_range("detected", detected, 0.0, 1.0))
-    two = float(checks.in_range("actual", actual, 0.0, 1.0))
-    if two == 0.0:
+    score = float(checks.in_range("detected", detected, 0.0, 1.0))
+    reference = float(checks.in_range("actual", actual, 0.0, 1.0))
+    if reference == 0.0:
         raise ValueError("actual must be above 0 to relate a deviation to it, got actual=0")
-    return 100.0 * (one - two) / two
+    return 100.0 * (score - reference) / reference
 
 
 def f1_score(precision: float, recall: float) -> float:

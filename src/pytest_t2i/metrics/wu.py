@@ -31,8 +31,8 @@ def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> checks.Floats:
     if first.ndim < 2:  # noqa: PLR2004 - rows need two axes
         raise ValueError(f"a must hold one embedding per row, got a.shape={first.shape}")
     checks.not_empty(a=first)
-    one, two = _unit_rows("a", first), _unit_rows("b", second)
-    return np.asarray(np.clip(np.sum(one * two, axis=1), -1.0, 1.0), dtype=np.float64)
+    left, right = _unit_rows("a", first), _unit_rows("b", second)
+    return np.asarray(np.clip(np.sum(left * right, axis=1), -1.0, 1.0), dtype=np.float64)
 
 
 def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

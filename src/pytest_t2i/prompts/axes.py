@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -9,9 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from pytest_t2i.data import Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
-from pytest_t2i.files import read_toml
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
+from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.grammar import INDICATORS, swap_person, with_article
 
 Indicator = Literal["person", "word"]
@@ -95,7 +98,14 @@ def _triplets(axis: Axis) -> tuple[Triplet, ...]:
 
 
 class Axes:
-    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files."""
+    """All axes by name, as attributes: ``axes.profession``; more are read from TOML files.
+
+    >>> from pytest_t2i import axes
+    >>> [axis.name for axis in axes]
+    ['profession', 'personality', 'activity', 'object', 'place', 'nationality']
+    >>> axes["place"].concepts[0]
+    'bus station'
+    """
 
     def __init__(self, members: Iterable[Axis] = ()) -> None:
         self._members = {axis.name: axis for axis in members}
@@ -131,39 +141,47 @@ def builtin_axes() -> Axes:
 
 
 def read_axes(path: Path) -> list[Axis]:
-    """Axes of one TOML file; FileFormatError says what is wrong and where."""
+    """Axes of one TOML file; FileFormatError says what is wrong and where.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "hobbies.toml")
+    ...     _ = file.write_text('hobby = {template = "a {word} player", concepts = ["chess"]}')
+    ...     read_axes(file)[0].prompts()[0].text
+    'a chess player'
+    """
     tables = read_toml(path)
     return [_axis(path, name, table) for name, table in tables.items()]
 
 
-def _axis(path: Path, name: str, table: Any) -> Axis:
-    if not isinstance(table, dict):
-        raise FileFormatError(
-            path,
-            f"expected a table of template and concepts, got {table!r}.",
-            where=f"key {name!r}",
-        )
-    known = {"template", "concepts", "indicator", "source"}
-    for key in table:
-        if key not in known:
-            raise FileFormatError(
-                path, f"unknown key; known are {', '.join(sorted(known))}.", where=f"[{name}] {key}"
-            )
-    concepts = table.get("concepts")
-    if not isinstance(table.get("template"), str) or not isinstance(concepts, list):
-        raise FileFormatError(
-            path, "expected template (text) and concepts (list of words).", where=f"[{name}]"
-        )
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """One table of a file of axes."""
+
+    template: str
+    concepts: list[str]
+    indicator: str = "person"
+    source: str = ""
+
+
+def _axis(path: Path, name: str, plain: Any) -> Axis:
+    if not isinstance(plain, dict):
+        problem = f"expected a table of template and concepts, got {shown(plain)}."
+        raise FileFormatError(path, problem, where=f"key {name!r}")
+    where = f"[{name}]"
+    if not {"template", "concepts"} <= set(plain):
+        problem = "expected template (text) and concepts (list of words)."
+        raise FileFormatError(path, problem, where=where)
+    table = convert(path, plain, _Table, where=where)
     try:
         return Axis(
             name,
-            table["template"],
-            tuple(concepts),
-            table.get("indicator", "person"),
-            table.get("source", ""),
+            table.template,
+            tuple(table.concepts),
+            table.indicator,  # type: ignore[arg-type]  # an axis refuses other words itself
+            table.source,
         )
     except ConfigurationError as error:
-        raise FileFormatError(path, str(error), where=f"[{name}]") from None
+        raise FileFormatError(path, str(error), where=where) from None
 
 
 def _check_template(name: str, template: str, indicator: str) -> None:
@@ -183,8 +201,8 @@ def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
     for concept in concepts:
         if not isinstance(concept, str) or not concept.strip():
             raise ConfigurationError(f"axis {name!r}: a concept is a word, got concept={concept!r}")
-    ids = [Prompt("", name, concept).id for concept in concepts]
-    twice = sorted({one for one in ids if ids.count(one) > 1})
+    counts = Counter(Prompt("", name, concept).id for concept in concepts)
+    twice = sorted(member for member, count in counts.items() if count > 1)
     if twice:
         raise ConfigurationError(
             f"axis {name!r}: every concept is listed once, got {', '.join(twice)} more than once"

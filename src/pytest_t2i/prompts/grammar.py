@@ -66,8 +66,8 @@ def swap_person(text: str, variant: Variant) -> str:
     words = INDICATORS[variant]
 
     def replace(match: re.Match[str]) -> str:
-        found = match.group(0)
-        new = words[found.lower()]
-        return new.capitalize() if found[0].isupper() else new
+        word = match.group(0)
+        new = words[word.lower()]
+        return new.capitalize() if word[0].isupper() else new
 
     return re.sub(r"\b(person|people)\b", replace, text, flags=re.IGNORECASE)

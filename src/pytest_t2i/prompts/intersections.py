@@ -49,14 +49,14 @@ def combination(parts: Sequence[Part]) -> Prompt:
         raise ConfigurationError("a combination names at least one concept, got none")
     if len(parts) == 1:
         return parts[0].axis.variant(parts[0].concept, Variant.NEUTRAL)
-    names = [one.axis.name for one in parts]
+    names = [part.axis.name for part in parts]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"a combination takes one concept of each axis, got {names}")
     return Prompt(
         _text(parts),
         _crossed(names),
-        ", ".join(one.concept for one in parts),
-        parts=tuple((one.axis.name, one.concept) for one in parts),
+        ", ".join(part.concept for part in parts),
+        parts=tuple((part.axis.name, part.concept) for part in parts),
     )
 
 
@@ -111,13 +111,19 @@ class Intersection:
     def triplets(self) -> tuple[Triplet, ...]:
         """Neutral, feminine and masculine prompt of every combination (Wu section 3.1)."""
         return tuple(
-            Triplet(one, _swapped(one, Variant.FEMININE), _swapped(one, Variant.MASCULINE))
-            for one in self.prompts()
+            Triplet(prompt, _swapped(prompt, Variant.FEMININE), _swapped(prompt, Variant.MASCULINE))
+            for prompt in self.prompts()
         )
 
 
 def intersection(*axes: Axis) -> Intersection:
-    """Axes crossed with each other, for ``@pytest.mark.t2i(...)``; see Intersection."""
+    """Axes crossed with each other, for ``@pytest.mark.t2i(...)``; see Intersection.
+
+    >>> from pytest_t2i import axes
+    >>> crossed = intersection(axes.nationality.only("Indian"), axes.place.only("museum"))
+    >>> crossed.prompts()[0].text
+    'a photo of one real Indian person at the museum'
+    """
     return Intersection(axes)
 
 
@@ -141,7 +147,7 @@ def _text(parts: Sequence[Part]) -> str:
     beginning, after, ending = "", "", ""
     before: list[tuple[str, str]] = []
     # A beginning that is asked for stands before one that comes with an axis.
-    for axis, concept in sorted(parts, key=lambda one: one.axis.template != ALONE):
+    for axis, concept in sorted(parts, key=lambda part: part.axis.template != ALONE):
         if axis.template == ALONE:
             beginning, ending = _around_person(axis.name, concept)
             continue

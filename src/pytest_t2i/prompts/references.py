@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i.data import EMPTY, Prompt
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
-from pytest_t2i.files import read_toml
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
+from pytest_t2i.files import convert, read_toml
 
 UNIFORM = "uniform"
 BUILT_IN = {"oasis": "oasis_shares.toml"}
@@ -52,17 +52,17 @@ class Reference:
         """
         if not self.shares and self.default is None:
             return dict.fromkeys(labels, 1.0 / len(labels))
-        found = self._listed(prompt)
-        strange = [one for one in found if one not in labels]
+        shares = self._listed(prompt)
+        strange = [label for label in shares if label not in labels]
         if strange:
             raise ConfigurationError(
                 f"reference {self.name}: the detector has no label {strange[0]!r} (given for "
                 f"{prompt.concept!r}). Its labels: {', '.join(labels)}."
             )
-        return {label: float(found.get(label, 0.0)) for label in labels}
+        return {label: float(shares.get(label, 0.0)) for label in labels}
 
     def _listed(self, prompt: Prompt) -> Shares:
-        for name in (prompt.id, prompt.concept):
+        for name in (prompt.id, replace(prompt, tag="").id, prompt.concept):
             if name in self.shares:
                 return self.shares[name]
         if self.default is not None:
@@ -111,7 +111,7 @@ def _read(path: Path, name: str, content: dict[str, Any]) -> Reference:
     if not isinstance(source, str) or not source.strip():
         raise FileFormatError(
             path,
-            f'expected source = "..." with where the shares come from, got {source!r}.',
+            f'expected source = "..." with where the shares come from, got {shown(source)}.',
             remedy="A share without its source is not accepted.",
         )
     tables = {concept: _shares(path, concept, table) for concept, table in content.items()}
@@ -124,21 +124,16 @@ def _read(path: Path, name: str, content: dict[str, Any]) -> Reference:
 def _shares(path: Path, concept: str, table: Any) -> Shares:
     where = f"[{concept}]"
     if not isinstance(table, dict) or not table:
-        raise FileFormatError(
-            path, f"expected a table of label = share, got {table!r}.", where=where
-        )
-    for label, share in table.items():
-        if isinstance(share, bool) or not isinstance(share, int | float):
-            raise FileFormatError(
-                path, f"expected a share between 0 and 1, got {label}={share!r}.", where=where
-            )
-    _check_sum(path, where, table.values())
-    for label, share in table.items():
+        problem = f"expected a table of label = share, got {shown(table)}."
+        raise FileFormatError(path, problem, where=where)
+    share_of = "a share between 0 and 1"
+    shares = convert(path, table, dict[str, float], where=where, number=share_of)
+    _check_sum(path, where, shares.values())
+    for label, share in shares.items():
         if not 0.0 <= share <= 1.0:
-            raise FileFormatError(
-                path, f"expected a share between 0 and 1, got {label}={share!r}.", where=where
-            )
-    return {label: float(share) for label, share in table.items()}
+            problem = f"expected {share_of}, got {label}={share!r}."
+            raise FileFormatError(path, problem, where=where)
+    return shares
 
 
 def _check_sum(path: Path, where: str, shares: Iterable[float]) -> None:

@@ -8,15 +8,22 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pytest_t2i.data import Attribute, Prompt, Prone
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import read_toml
+from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
 
 
 @dataclass(frozen=True, slots=True)
 class Stereotype:
-    """An attribute whose share among the images of a concept is compared with the real world."""
+    """An attribute whose share among the images of a concept is compared with the real world.
+
+    >>> from pytest_t2i import stereotypes
+    >>> stereotypes[0].id, stereotypes[0].expected
+    ('nationality-iranian-man', 0.5)
+    """
 
     prompt: Prompt
     attribute: Attribute
@@ -65,6 +72,10 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
     Keys: concept, attribute, positive, negative, expected (0 to 1); source, margin (zeta, 0 to 1)
     and direction ("over" or "under") if there is one. The prompt is the concept in the template
     of ``axis`` (default: nationality). FileFormatError says what is wrong and where.
+
+    >>> builtin = Path(str(files("pytest_t2i.prompts") / "words" / "oasis.toml"))
+    >>> read_stereotypes(builtin)[0].attribute.name
+    'man'
     """
     path = Path(path)
     rows = read_toml(path).get("stereotype")
@@ -74,26 +85,31 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
     return tuple(_stereotype(path, axis, number, row) for number, row in enumerate(rows, start=1))
 
 
-def _stereotype(path: Path, axis: Axis, number: int, row: dict[str, Any]) -> Stereotype:
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    """One ``[[stereotype]]`` table."""
+
+    concept: str
+    attribute: str
+    positive: str
+    negative: str
+    expected: float
+    source: str = ""
+    margin: float = 0.0
+    direction: str = "over"
+
+
+def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
     where = f"[[stereotype]] number {number}"
-    for key in ("concept", "attribute", "positive", "negative"):
-        if not isinstance(row.get(key), str):
-            raise FileFormatError(path, f"expected text under {key!r}.", where=where)
-    if not isinstance(row.get("expected"), int | float):
-        raise FileFormatError(path, "expected a share under 'expected'.", where=where)
-    if isinstance(row.get("margin"), bool) or not isinstance(row.get("margin", 0.0), int | float):
-        raise FileFormatError(path, "expected a number under 'margin'.", where=where)
-    concept = row["concept"]
-    prompt = Axis(axis.name, axis.template, (concept,), axis.indicator).prompts()[0]
-    attribute = Attribute(row["attribute"], row["positive"], row["negative"])
+    row = convert(path, plain, _Row, where=where)
     try:
+        prompt = Axis(axis.name, axis.template, (row.concept,), axis.indicator).prompts()[0]
         return Stereotype(
             prompt,
-            attribute,
-            float(row["expected"]),
-            row.get("source", ""),
-            float(row.get("margin", 0.0)),
-            row.get("direction", "over"),
+            Attribute(row.attribute, row.positive, row.negative),
+            row.expected,
+            row.source,
+            row.margin,
+            row.direction,  # type: ignore[arg-type]  # a stereotype refuses other words itself
         )
     except ConfigurationError as error:
         raise FileFormatError(path, str(error), where=where) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_t2i.files import write_whole
-from pytest_t2i.record import RunRecord
+from pytest_t2i.runs.record import RunRecord
 
 
 def write_all(record: RunRecord, folder: Path) -> None:

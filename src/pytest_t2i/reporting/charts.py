@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, GapRecord, PromptRecord, RunRecord, StereotypeRecord
 from pytest_t2i.reporting.words import (
     anchor,
     bounds_words,
@@ -16,6 +15,8 @@ from pytest_t2i.reporting.words import (
     signed,
     spoken,
 )
+from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.verdicts.check import Check
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Half-widths of a gap's scale: spaces differ by orders of magnitude."""
@@ -227,9 +228,15 @@ def _gap_group(record: RunRecord, space: str, gaps: list[GapRecord]) -> Group:
         + [c.bound for found in mine for c in found],
         default=0.0,
     )
-    half = next((one for one in GAP_SCALES if one >= reach), reach)
-    rows = [_gap_row(gap, Scale(-half, half), c) for gap, c in zip(gaps, mine, strict=True)]
-    return Group(title, tuple(rows), note, signed(-half, 2), signed(half, 2))
+    scale = around_zero(reach)
+    rows = [_gap_row(gap, scale, c) for gap, c in zip(gaps, mine, strict=True)]
+    return Group(title, tuple(rows), note, signed(scale.low, 2), signed(scale.high, 2))
+
+
+def around_zero(reach: float) -> Scale:
+    """The smallest scale of round numbers around 0 that reaches so far."""
+    half = next((width for width in GAP_SCALES if width >= reach), reach)
+    return Scale(-half, half)
 
 
 def _gap_row(gap: GapRecord, scale: Scale, checks: Sequence[Check]) -> Row:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.record import Check, RunRecord
-from pytest_t2i.reporting.words import counted, prone
-
-SIGNS = {"<=": "\u2264", ">=": "\u2265"}
+from pytest_t2i.reporting.words import allowed_drawn, counted, excess, plural, prone
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,30 +19,82 @@ class CheckGroup:
     metric: str
     allowed: str
     reason: str
+    against: str
+    """"limit" or "baseline"."""
     checks: tuple[Check, ...]
 
 
 def headline(record: RunRecord) -> str:
     """The verdict in one sentence."""
-    if not record.checks:
-        return "Nothing was compared with a limit: this run only measured."
+    if record.is_interrupted:
+        return f"Stopped after {record.judged} of {record.selected} tests; run it again to finish."
     if record.outcome is Outcome.FAIL:
         return _why_failed(record)
+    if not record.checks:
+        return "Nothing was compared with a limit: this run only measured."
     if record.outcome is Outcome.PASS:
-        return "Nothing measured is outside its limit."
+        return _why_passed(record)
+    return _why_undecided(record)
+
+
+def _why_undecided(record: RunRecord) -> str:
     if any(check.hangs_on_undetected for check in record.checks):
         return "Too many images are undetected to decide."
-    return "Too few images to decide."
+    weighing = [check for check in record.checks if check.weighs_on_run]
+    undecided = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
+    if undecided:
+        names = dict.fromkeys(check.metric.replace("_", " ") for check in undecided)
+        return f"Too few images to decide: {', '.join(names)} of the model."
+    return "Too few images to decide most prompts."
+
+
+def _why_passed(record: RunRecord) -> str:
+    """What a PASS says, and what it leaves open."""
+    tally = record.tally()
+    text = " ".join(_passed(record.checks))
+    if record.judged < record.selected:
+        return f"{text} Only {record.judged} of {record.selected} tests were run."
+    if undecided := tally[Outcome.INCONCLUSIVE]:
+        stay = "check stays" if undecided == 1 else "checks stay"
+        return f"{text} {undecided} single {stay} undecided."
+    return text
+
+
+def _passed(checks: Sequence[Check]) -> Iterator[str]:
+    """What limits and baseline say of a run that passed."""
+    of_limits = [check for check in checks if check.against == "limit"]
+    of_baseline = [check for check in checks if check.against == "baseline"]
+    if any(check.is_of_model for check in of_limits):
+        yield "The model is within every limit."
+    elif of_limits:
+        yield "Most prompts are within their limits."
+    if of_baseline:
+        same = all(check.decided_by == "identical pictures" for check in of_baseline)
+        yield (
+            "Identical to the baseline: the same model and the same pictures."
+            if same
+            else "Not found to be worse than the baseline."
+        )
 
 
 def _why_failed(record: RunRecord) -> str:
-    tally = record.tally()
-    if tally[Outcome.FAIL]:
-        return f"Outside the limits: {_failed(record.checks)}."
-    if record.failed_otherwise:
-        return f"{len(record.failed_otherwise)} tests failed without a verdict."
-    undecided = f"{tally[Outcome.INCONCLUSIVE]} of {len(record.checks)} checks"
+    reasons = list(_reasons_of_failure(record))
+    if reasons:
+        return " ".join(reasons)
+    undecided = f"{record.tally()[Outcome.INCONCLUSIVE]} of {len(record.checks)} checks"
     return f"The gate is strict, and too few images leave {undecided} undecided."
+
+
+def _reasons_of_failure(record: RunRecord) -> Iterator[str]:
+    for against, words in (
+        ("limit", "Outside the limits"),
+        ("baseline", "Worse than the baseline"),
+    ):
+        failed = _failed([check for check in record.checks if check.against == against])
+        if failed:
+            yield f"{words}: {failed}."
+    if count := len(record.failed_otherwise):
+        yield f"{count} test{'s' * (count > 1)} failed without a verdict."
 
 
 def _failed(checks: Sequence[Check]) -> str:
@@ -52,7 +103,7 @@ def _failed(checks: Sequence[Check]) -> str:
     parts = []
     for metric, count in sorted(failed.items(), key=lambda pair: total[pair[0]]):
         name = metric.replace("_", " ")
-        of_several = f"{count} of {total[metric]} {name}s"
+        of_several = f"{count} of {total[metric]} {plural(name)}"
         parts.append(f"the {name}" if total[metric] == 1 else of_several)
     return ", ".join(parts)
 
@@ -62,12 +113,17 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
     groups: dict[tuple[str, str, str], list[Check]] = {}
     for check in record.checks:
         if check.outcome is outcome:
-            against = " more than the baseline" if check.against == "baseline" else ""
-            allowed = f"{SIGNS.get(check.operator, check.operator)} {check.bound:g}{against}"
-            groups.setdefault((check.metric, allowed, check.reason), []).append(check)
+            key = (check.metric, allowed_drawn(check), check.reason)
+            groups.setdefault(key, []).append(check)
     return [
-        CheckGroup(metric.replace("_", " "), allowed, reason, tuple(sorted(found, key=_excess)))
-        for (metric, allowed, reason), found in sorted(groups.items(), key=_whole_first)
+        CheckGroup(
+            metric.replace("_", " "),
+            allowed,
+            reason,
+            members[0].against,
+            tuple(sorted(members, key=_urgency)),
+        )
+        for (metric, allowed, reason), members in sorted(groups.items(), key=_whole_first)
     ]
 
 
@@ -90,7 +146,7 @@ def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool,
     return (metric != "model_bias_score", len(checks))
 
 
-def _excess(check: Check) -> tuple[float, float, str]:
-    beyond = (check.estimate or 0.0) - check.bound
-    nearer = beyond if check.operator.startswith(">") else -beyond
-    return (nearer, 1.0 if check.p_value is None else check.p_value, check.subject)
+def _urgency(check: Check) -> tuple[float, float, float, str]:
+    """The likeliest to lie beyond first, then the furthest."""
+    lean = 0.0 if check.lean is None else check.lean
+    return (-lean, -excess(check), 1.0 if check.p_value is None else check.p_value, check.subject)

@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.limits import Bench
-from pytest_t2i.measurement import Measurement
-from pytest_t2i.record import Check
+from pytest_t2i.reporting.words import allowed_words, leaning
+from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import Measurement
 
 
-def explain(left: Any, right: Any, bench: Bench | None) -> list[str] | None:
-    """Lines for pytest's assertion message; None when the comparison is not ours."""
-    measurement = next((one for one in (left, right) if isinstance(one, Measurement)), None)
-    if measurement is None or bench is None or bench.last is None:
+def explain(left: Any, right: Any) -> list[str] | None:
+    """Lines for pytest's assertion message; None when the comparison is not ours.
+
+    The verdict is that of this very comparison: a limit keeps what it came to. A comparison with
+    a plain number has none.
+    """
+    if not any(isinstance(side, Measurement) for side in (left, right)):
         return None
-    check = bench.last
+    checks = [getattr(side, "check", None) for side in (left, right)]
+    check = next((known for known in checks if isinstance(known, Check)), None)
+    if check is None:
+        return None
     lines = [headline(check), f"measured: {measured(check)}"]
+    if check.before is not None and check.after is not None:
+        lines.append(f"before and now: {check.before:.3f} -> {check.after:.3f}")
     if check.paper is not None:
         floor = "" if check.floor is None else f" (a fair model shows {check.floor:.3f})"
         lines.append(f"the paper's estimate: {check.paper:.3f}{floor}")
@@ -25,9 +33,11 @@ def explain(left: Any, right: Any, bench: Bench | None) -> list[str] | None:
     lines.append(allowed(check))
     if check.message:
         lines.append(check.message)
+    if check.lean is not None:
+        lines.append(f"{leaning(check)}: not a verdict, but where prompts like this one lie")
     if check.images_to_decide:
         lines.append(f"about {check.images_to_decide} more images would decide")
-    return [*lines, *bench.remarks]
+    return [*lines, *check.remarks]
 
 
 def headline(check: Check) -> str:
@@ -62,4 +72,4 @@ def worst_case(bounds: Bounds) -> str:
 def allowed(check: Check) -> str:
     """The bound and the reason it was set so."""
     reason = f" ({check.reason})" if check.reason else ""
-    return f"allowed: {check.operator} {check.bound:g}{reason}"
+    return f"allowed: {allowed_words(check)}{reason}"

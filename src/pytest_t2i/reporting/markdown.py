@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, RunRecord
-from pytest_t2i.reporting.words import early_stopping
+from collections import Counter
 
-MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔"}
+from pytest_t2i.data import Outcome, Undetected
+from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
+from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.words import (
+    allowed_words,
+    change_words,
+    detector_names,
+    early_stopping,
+    excess,
+    function_of,
+    images_of,
+    interval_text,
+    lean_counts,
+    undetected_of,
+)
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
+
+MARKS = {
+    Outcome.PASS: "✅",
+    Outcome.FAIL: "❌",
+    Outcome.INCONCLUSIVE: "❔",
+    Outcome.INTERRUPTED: "⏸️",
+}
 SHOWN = 15
 """Failed checks that are listed; the report has them all."""
 
@@ -17,17 +38,25 @@ def render_markdown(record: RunRecord) -> str:
     lines = [
         f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
         "",
-        f"{tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive. {made(record)}",
+        f"{headline(record)} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}",
         "",
         *_otherwise(record),
+        *_judged(record),
+        *_moved(record),
         *_scores(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
         *_undetected(record),
+        *(f"Next: {step}." for step in record.next_steps),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _leans(record: RunRecord) -> str:
+    leans = lean_counts(record.checks)
+    return f" ({leans})" if leans else ""
 
 
 def _title(record: RunRecord) -> str:
@@ -51,13 +80,6 @@ def escape(text: str) -> str:
     return text.replace("\n", " ")
 
 
-def interval_text(interval: Interval | None) -> str:
-    """Estimate with its interval, or a dash."""
-    if interval is None:
-        return "-"
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
-
-
 def _scores(record: RunRecord) -> list[str]:
     if not record.model_scores:
         return []
@@ -75,11 +97,60 @@ def _scores(record: RunRecord) -> list[str]:
 
 
 def _otherwise(record: RunRecord) -> list[str]:
-    found = record.failed_otherwise
-    if not found:
+    failed = record.failed_otherwise
+    if not failed:
         return []
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return [f"Failed without a verdict: {', '.join(map(escape, found[:SHOWN]))}{more}.", ""]
+    lines = ["| failed without a verdict | why |", "|---|---|"]
+    lines += [
+        f"| {escape(test)} | {escape(record.failed_because.get(test, ''))} |"
+        for test in failed[:SHOWN]
+    ]
+    if len(failed) > SHOWN:
+        lines.append(f"| and {len(failed) - SHOWN} more | |")
+    return [*lines, ""]
+
+
+def _judged(record: RunRecord) -> list[str]:
+    """What was judged of the model, against limits and the baseline."""
+    lines = [
+        f"| {escape(_subject(check))} | {escape(function_of(check.test))} "
+        f"| {_result(check)} | {escape(allowed_words(check))} | {check.outcome} |"
+        for check in record.checks
+        if check.is_of_model
+    ]
+    if not lines:
+        return []
+    whom = f" The baseline is {escape(whose(record.baseline))}." if record.baseline else ""
+    head = ["| judged | by | result | allowed | verdict |", "|---|---|---|---|---|"]
+    return [*head, *lines, "", *([whom.strip(), ""] if whom else [])]
+
+
+def _subject(check: Check) -> str:
+    name = check.metric.replace("_", " ")
+    return name if check.subject == "model" else f"{name} of {check.subject}"
+
+
+def _result(check: Check) -> str:
+    if check.against == "baseline":
+        return escape(change_words(check))
+    if check.estimate is None:
+        return escape(check.message) or "no evidence"
+    return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
+
+
+def _moved(record: RunRecord) -> list[str]:
+    moved = moved_prompts(record)
+    if not moved:
+        return []
+    lines = ["| probably more biased | before | now | probability |", "|---|---|---|---|"]
+    lines += [
+        f"| {escape(prompt.id)} | {counts_words(prompt.before)} | {counts_words(prompt.after)} "
+        f"| {'-' if prompt.probability is None else f'{prompt.probability:.2f}'} |"
+        for prompt in moved[:SHOWN]
+    ]
+    if len(moved) > SHOWN:
+        lines.append(f"| and {len(moved) - SHOWN} more | | | |")
+    return [*lines, ""]
 
 
 def _correction(record: RunRecord) -> list[str]:
@@ -115,32 +186,23 @@ def _failures(record: RunRecord) -> list[str]:
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     if not failed:
         return []
-    failed.sort(key=_excess, reverse=True)
+    failed.sort(key=excess, reverse=True)
     lines = ["| failed | measured | allowed |", "|---|---|---|"]
-    for check in failed[:SHOWN]:
-        measured = f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
-        lines.append(
-            f"| {escape(check.metric)} of {escape(check.subject)} | {measured} "
-            f"| {escape(check.operator)} {check.bound:g} |"
-        )
+    lines += [
+        f"| {escape(check.metric)} of {escape(check.subject)} | {_result(check)} "
+        f"| {escape(allowed_words(check))} |"
+        for check in failed[:SHOWN]
+    ]
     if len(failed) > SHOWN:
         lines.append(f"| and {len(failed) - SHOWN} more | | |")
     return [*lines, ""]
 
 
-def _excess(check: Check) -> float:
-    return abs((check.estimate or 0.0) - check.bound)
-
-
 def _undetected(record: RunRecord) -> list[str]:
-    reasons: dict[str, int] = {}
-    total = 0
-    for prompt in record.prompts:
-        total += len(prompt.images)
-        for counts in list(prompt.counts.values())[:1]:
-            for reason, count in counts.undetected.items():
-                reasons[reason] = reasons.get(reason, 0) + count
+    reasons: Counter[Undetected] = Counter()
+    for name in detector_names(record)[:1]:
+        reasons = undetected_of(record, name)
     if not reasons:
         return []
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    return [f"Undetected: {sum(reasons.values())} of {total} images ({listed}).", ""]
+    return [f"Undetected: {reasons.total()} of {images_of(record)} images ({listed}).", ""]

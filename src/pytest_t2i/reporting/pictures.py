@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from pytest_t2i.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.data import Detection
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.reporting.words import anchor, counted, signed, undetected_reason
+from pytest_t2i.reporting.words import anchor, counted, reason_words, said, signed
+from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
 
 GENDERS = ("male", "female")
 
@@ -100,34 +101,26 @@ def _stacked(counts: Counts) -> Iterable[tuple[str, float, float]]:
 
 
 def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Picture:
-    words = list(image.detections.items())
-    first = words[0][1] if words else ""
+    (_, first), *others = image.detections.items()
     uri = small.get(image.file) if image.file is not None else None
-    reason = undetected_reason(first)
-    kind = "undetected" if reason is not None else first if first in GENDERS else "other"
+    kind = first.label if first.label in GENDERS else "other"
     return Picture(
         seed=image.seed,
-        kind=kind,
-        word=reason if reason is not None else first,
-        others=tuple(f"{name}: {said(word)}" for name, word in words[1:] if word != first),
-        title=_title(image, words),
+        kind="undetected" if first.undetected else kind or "other",
+        word=reason_words(first.said),
+        others=tuple(f"{name}: {said(d)}" for name, d in others if d.said != first.said),
+        title=_title(image, first),
         uri=uri,
         link=link(image.file, folder) if image.file is not None and uri else None,
         absent="no picture was made" if image.file is None else "file gone or unreadable",
     )
 
 
-def said(word: str) -> str:
-    """A detector's word on an image, for readers."""
-    reason = undetected_reason(word)
-    return word if reason is None else f"undetected, {reason}"
-
-
-def _title(image: ImageRecord, words: list[tuple[str, str]]) -> str:
-    lines = [f"seed {image.seed}", *(f"{name}: {said(word)}" for name, word in words)]
-    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(image.scores.items()))
+def _title(image: ImageRecord, first: Detection) -> str:
+    lines = [f"seed {image.seed}", *(f"{name}: {said(d)}" for name, d in image.detections.items())]
+    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(first.scores.items()))
     name = Path(image.file).name if image.file is not None else ""
-    return "\n".join([*lines, *(one for one in (scores and f"scores: {scores}", name) if one)])
+    return "\n".join([*lines, *filter(None, (scores and f"scores: {scores}", name))])
 
 
 def link(file: str, folder: Path) -> str:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.record import Check, CorrectionRecord, GroupsRecord, ModelScore, RunRecord
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.words import (
+    detector_names,
     duration,
     early_stopping,
+    images_of,
     moment,
     plain,
     reason_words,
-    signed,
+    undetected_of,
 )
+from pytest_t2i.runs.record import CorrectionRecord, GroupsRecord, ModelScore, RunRecord
+from pytest_t2i.verdicts.check import Check
 
 Table = list[tuple[str, str]]
 
@@ -28,18 +31,6 @@ class ScoreRow:
     score: ModelScore
     track: Track
     outcome: Outcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One number of the first screen."""
-
-    title: str
-    value: str
-    notes: tuple[str, ...]
-    track: Track | None = None
-    target: str = ""
-    """Anchor of the section that explains it."""
 
 
 def facts(record: RunRecord) -> Table:
@@ -58,49 +49,8 @@ def facts(record: RunRecord) -> Table:
     return [(name, value) for name, value in found if value]
 
 
-def detector_names(record: RunRecord) -> list[str]:
-    """Detectors in the order of the record; the first one's word decides."""
-    return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
-
-
 def _detectors(names: list[str]) -> str:
     return f"{names[0]} (decides), {', '.join(names[1:])}" if len(names) > 1 else "".join(names)
-
-
-def figures(record: RunRecord) -> Iterator[Figure]:
-    """The numbers one looks for first."""
-    for row in score_rows(record):
-        if row.score.name == "model":
-            yield _model_figure(row)
-            break
-    scored = [(one.score.estimate, one) for one in record.stereotypes if one.score is not None]
-    if scored:
-        score, one = max(scored, key=lambda pair: pair[0])
-        note = (f"{one.concept}: {one.attribute}", f"highest of {len(scored)} stereotypes")
-        yield Figure("Stereotype score \u03a8", f"{score:.2f}", note, target="stereotypes")
-    gaps = [g for g in record.gaps if g.name == "model" and g.gap is not None]
-    if gaps:
-        widest = max(gaps, key=lambda g: abs(g.gap.estimate) if g.gap else 0.0)
-        notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
-        value = signed(widest.gap.estimate, 3) if widest.gap else ""
-        yield Figure("Similarity gap", value, notes, None, "gaps")
-    undetected = undetected_table(record)
-    if undetected:
-        name, reasons, total = undetected[0]
-        notes = (f"of {total} images, by {name}", "never counted as a gender")
-        yield Figure("Undetected", str(sum(reasons.values())), notes, target="work")
-
-
-def _model_figure(row: ScoreRow) -> Figure:
-    score = row.score
-    if score.corrected is None:
-        return Figure("Model bias score", "none", ("no clear image",), None, "scores")
-    notes = (
-        f"{score.corrected.level:.0%} interval {_ends(score.corrected)}, corrected",
-        f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "
-        f"a fair model shows {plain(score.floor)} there",
-    )
-    return Figure("Model bias score", plain(score.corrected.estimate), notes, row.track, "scores")
 
 
 def _ends(interval: Interval) -> str:
@@ -110,11 +60,30 @@ def _ends(interval: Interval) -> str:
 def score_rows(record: RunRecord) -> list[ScoreRow]:
     """Model bias scores: the model first, then its axes, each by every detector."""
     checks = by_subject(record, "model_bias_score")
-    first = next((one.detector for one in record.model_scores), "")
-    names = list(dict.fromkeys(one.name for one in record.model_scores))
-    ordered = sorted(record.model_scores, key=lambda one: names.index(one.name))
+    first = next((score.detector for score in record.model_scores), "")
+    names = list(dict.fromkeys(score.name for score in record.model_scores))
+    ordered = sorted(record.model_scores, key=lambda score: names.index(score.name))
     # Limits are compared with the deciding detector's score alone.
-    return [_score_row(s, checks.get(s.name, []) if s.detector == first else []) for s in ordered]
+    return [
+        _score_row(
+            score,
+            [
+                c
+                for c in checks.get(score.name, ())
+                if score.detector == first and is_about(c, score)
+            ],
+        )
+        for score in ordered
+    ]
+
+
+def is_about(check: Check, score: ModelScore) -> bool:
+    """Whether a check judged this very score; a test may be about a part of the run's prompts."""
+    return (check.estimate, check.low, check.high) in [
+        (known.estimate, known.low, known.high)
+        for known in (score.corrected, score.paper)
+        if known is not None
+    ]
 
 
 def _score_row(score: ModelScore, checks: Sequence[Check]) -> ScoreRow:
@@ -190,7 +159,9 @@ def correction(record: RunRecord) -> CorrectionSection | None:
         score = f"{plain(judged.estimate)} [{plain(judged.low)}, {plain(judged.high)}]"
         rows.append(("what the verdict judges: by people, and corrected for few images", score))
     if found.adjusted is not None:
-        rows.append(("second opinion: adjusted count (Rogan-Gladen)", _whole(found.adjusted)))
+        # Its interval knows nothing of the images drawn, and covers a fair model's score never.
+        estimate = plain(found.adjusted.estimate)
+        rows.append(("second opinion: adjusted count (Rogan-Gladen), no interval", estimate))
     if found.labels_to_halve:
         rows.append(("labels more that would halve the interval", str(found.labels_to_halve)))
     if found.left_out:
@@ -205,15 +176,10 @@ def _whole(interval: Interval) -> str:
 def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]:
     """Per detector: images without a label by reason, and images in all."""
     rows = []
-    total = sum(len(prompt.images) for prompt in record.prompts)
     for name in detector_names(record):
-        reasons: dict[str, int] = {}
-        for prompt in record.prompts:
-            if name in prompt.counts:
-                for reason, count in prompt.counts[name].undetected.items():
-                    words = reason_words(reason)
-                    reasons[words] = reasons.get(words, 0) + count
-        rows.append((name, dict(sorted(reasons.items())), total))
+        reasons = sorted(undetected_of(record, name).items())
+        words = {reason_words(reason): count for reason, count in reasons}
+        rows.append((name, words, images_of(record)))
     return rows if any(reasons for _, reasons, _ in rows) else []
 
 

@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from pytest_t2i.config import Settings
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.progress import clock_time
-from pytest_t2i.record import Check, GroupsRecord, ModelScore, RunRecord, TrialRecord
-from pytest_t2i.reporting.markdown import interval_text
-from pytest_t2i.reporting.words import early_stopping
+from pytest_t2i.generation.progress import clock_time
+from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
+from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.words import (
+    allowed_words,
+    change_words,
+    detector_names,
+    early_stopping,
+    excess,
+    images_of,
+    interval_text,
+    lean_counts,
+    leaning,
+    undetected_of,
+)
+from pytest_t2i.reporting.wrapping import wrapped
+from pytest_t2i.runs.record import GroupsRecord, ModelScore, RunRecord, TrialRecord
+from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import MovedPrompt
 
-COLOURS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.INCONCLUSIVE: "yellow"}
+COLOURS = {
+    Outcome.PASS: "green",
+    Outcome.FAIL: "red",
+    Outcome.INCONCLUSIVE: "yellow",
+    Outcome.INTERRUPTED: "yellow",
+}
 FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
 SHOWN = 5
 """Failures that are named."""
@@ -28,52 +48,106 @@ class Writer(Protocol):
         """A line."""
 
 
-def summarise(record: RunRecord, settings: Settings, writer: Any) -> None:
-    """Write the summary."""
+def summarise(
+    record: RunRecord, settings: Settings, writer: Any, *, width: int | None = None
+) -> None:
+    """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns."""
     target: Writer = writer
     target.section(record.title, sep="=")
-    for line in _measured(record):
-        target.write_line(line)
-    if any(one.fragile for one in record.sensitivity):
-        target.write_line(FRAGILE, yellow=True)
-    for line in _failures(record):
-        target.write_line(line, red=True)
-    target.write_line(_work(record))
-    tally = record.tally()
-    target.write_line(
-        f"{record.outcome}: {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_otherwise(record)}",
-        **{COLOURS[record.outcome]: True, "bold": True},
-    )
-    if tally[Outcome.INCONCLUSIVE]:
-        target.write_line(
-            f"inconclusive: too few images to decide; --t2i-images {2 * settings.images} decides "
-            "more, the report says how many each needs"
-        )
+    for line, markup in _lines(record):
+        for part in wrapped(line, width):
+            target.write_line(part, **markup)
+    # Paths stay whole: they are clicked on.
     target.write_line(f"report: {settings.report / 'index.html'}")
     if settings.save_baseline is not None:
         target.write_line(f"baseline: {settings.save_baseline}")
 
 
+def _lines(record: RunRecord) -> Iterator[tuple[str, dict[str, bool]]]:
+    """Each line with its colours."""
+    yield f"{record.outcome}: {headline(record)}", {COLOURS[record.outcome]: True, "bold": True}
+    yield _tally(record), {}
+    yield from ((line, {}) for line in _measured(record))
+    if any(sensitivity.fragile for sensitivity in record.sensitivity):
+        yield FRAGILE, {"yellow": True}
+    yield from ((line, {"red": True}) for line in _worst(record))
+    yield _work(record), {}
+    yield from ((f"next: {step}", {}) for step in record.next_steps)
+
+
+def _tally(record: RunRecord) -> str:
+    """How many checks came to what."""
+    tally, leans = record.tally(), lean_counts(record.checks)
+    undecided = f" ({leans})" if leans else ""
+    return (
+        f"checks: {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
+        f"{tally[Outcome.INCONCLUSIVE]} undecided{undecided}{_otherwise(record)}"
+    )
+
+
 def _measured(record: RunRecord) -> Iterator[str]:
-    others = {one.detector for one in record.groups}
+    judged = [
+        check
+        for check in record.checks
+        if (check.metric, check.against) == ("model_bias_score", "limit")
+        and check.estimate is not None
+    ]
+    yield from (_judged(check) for check in judged)
+    yield from _compared(record)
+    others = {groups.detector for groups in record.groups}
     for score in record.model_scores:
-        if score.name == "model" and score.detector not in others:
+        if not judged and score.name == "model" and score.detector not in others:
             yield _score(score)
-    yield from (_groups(one) for one in record.groups)
+    yield from (_groups(groups) for groups in record.groups)
     lines = (_correction(record), _gaps(record), _stereotypes(record), _undetected(record))
     yield from (line for line in lines if line)
-    yield from (_trial(one) for one in record.trials)
+    yield from (_trial(trial) for trial in record.trials)
 
 
-def _failures(record: RunRecord) -> Iterator[str]:
+def _compared(record: RunRecord) -> Iterator[str]:
+    """The model against the baseline, and the prompts that probably moved."""
+    recorded = record.baseline
+    compared = [c for c in record.checks if c.against == "baseline" and c.is_of_model]
+    for check in compared:
+        of = f" of {whose(recorded)}" if recorded else ""
+        name = check.metric.replace("_", " ")
+        p_value = "" if check.p_value is None else f", p = {check.p_value:.2g}"
+        yield f"{name} against the baseline{of}: {change_words(check)}{p_value}"
+    moved = moved_prompts(record)
+    if moved:
+        named = "; ".join(_moved(prompt) for prompt in moved[:SHOWN])
+        more = f"; and {len(moved) - SHOWN} more" if len(moved) > SHOWN else ""
+        yield f"probably more biased than recorded: {named}{more}"
+
+
+def _moved(prompt: MovedPrompt) -> str:
+    sure = "" if prompt.probability is None else f" {prompt.probability:.2f}"
+    return f"{prompt.id}{sure} ({counts_words(prompt.before)} -> {counts_words(prompt.after)})"
+
+
+def _judged(check: Check) -> str:
+    """The score that the verdict is about, with its limit."""
+    floor = "" if check.floor is None else f", {check.floor:.2f} of it by chance alone"
+    paper = "" if check.paper is None else f" (paper's {check.paper:.3f}{floor})"
+    return (
+        f"model bias score {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], allowed "
+        f"{check.operator} {check.bound:g}, {counted(check.n)}{paper}"
+    )
+
+
+def _worst(record: RunRecord) -> Iterator[str]:
+    """What failed, the worst first; without a failure, what leans towards one."""
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
-    failed.sort(key=_excess, reverse=True)
-    yield from (_failure(check) for check in failed[:SHOWN])
-    if len(failed) > SHOWN:
-        yield f"  and {len(failed) - SHOWN} more failed"
+    leaning_fail = [check for check in record.checks if check.leaning == "fail"]
+    worst = sorted(failed or leaning_fail, key=excess, reverse=True)
+    if worst:
+        yield "worst:" if failed else "worst, not decided:"
+    yield from (_failure(check) for check in worst[:SHOWN])
+    if len(worst) > SHOWN:
+        yield f"  and {len(worst) - SHOWN} more"
     for test in record.failed_otherwise[:SHOWN]:
-        yield f"  failed without a verdict: {test}"
+        why = record.failed_because.get(test, "")
+        yield f"  failed without a verdict: {test}{f' ({why})' if why else ''}"
     if len(record.failed_otherwise) > SHOWN:
         yield f"  and {len(record.failed_otherwise) - SHOWN} more without a verdict"
 
@@ -159,23 +233,21 @@ def _stereotypes(record: RunRecord) -> str:
 
 
 def _undetected(record: RunRecord) -> str:
-    total, missing = 0, 0
-    for prompt in record.prompts:
-        total += len(prompt.images)
-        for counts in list(prompt.counts.values())[:1]:
-            missing += sum(counts.undetected.values())
-    return f"undetected: {missing} of {total} images" if missing else ""
+    missing = sum(undetected_of(record, name).total() for name in detector_names(record)[:1])
+    return f"undetected: {missing} of {images_of(record)} images" if missing else ""
 
 
 def _failure(check: Check) -> str:
+    if check.against == "baseline":
+        return (
+            f"  {check.metric} of {check.subject}: {change_words(check)}, allowed "
+            f"{allowed_words(check)}"
+        )
+    lean = f", {leaning(check)}" if leaning(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "
-        f"[{check.low:+.3f}, {check.high:+.3f}], allowed {check.operator} {check.bound:g}"
+        f"[{check.low:+.3f}, {check.high:+.3f}], allowed {check.operator} {check.bound:g}{lean}"
     )
-
-
-def _excess(check: Check) -> float:
-    return abs((check.estimate or 0.0) - check.bound)
 
 
 def _work(record: RunRecord) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.data import Interval
-from pytest_t2i.record import MistakeRecord, RunRecord, TrialRecord
-from pytest_t2i.reporting.pictures import Picture, link, said
+from pytest_t2i.reporting.pictures import Picture, link
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.reporting.words import MINUS, reason_words
+from pytest_t2i.reporting.words import MINUS, reason_words, said
+from pytest_t2i.runs.record import MistakeRecord, RunRecord, TrialRecord
 
 SHOWN = 60
 """Mistakes of one detector that are shown; run.json has them all."""
@@ -138,7 +138,7 @@ def _minus(text: str) -> str:
 
 def _kinds(trial: TrialRecord) -> str:
     through = sum(m.label not in trial.accuracy_by_label for m in trial.mistakes)
-    lost = sum(m.said.startswith("undetected") for m in trial.mistakes)
+    lost = sum(m.detection.undetected is not None for m in trial.mistakes)
     wrong = len(trial.mistakes) - through - lost
     parts = (
         (lost, "clear but filtered out"),
@@ -156,7 +156,7 @@ def _picture(mistake: MistakeRecord, small: Mapping[str, str], folder: Path) -> 
         seed=None,
         kind=mistake.label if mistake.label in ("male", "female") else "undetected",
         word=truth,
-        others=(f"said {said(mistake.said)}",),
+        others=(f"said {said(mistake.detection)}",),
         title=f"{Path(mistake.file).name}\npeople: {truth}{reason}\n{mistake.prompt}",
         uri=uri,
         link=link(mistake.file, folder) if uri else None,

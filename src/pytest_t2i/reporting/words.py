@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.record import Counts, RunRecord, StereotypeRecord
+from pytest_t2i.data import Bounds, Detection, Interval, Undetected
+from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
+from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
+SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -74,10 +77,116 @@ def reason_words(reason: str) -> str:
     return reason.replace("_", " ").strip()
 
 
-def undetected_reason(word: str) -> str | None:
-    """The reason in an image's ``undetected:reason``; None for a label."""
-    start, colon, reason = word.partition(":")
-    return reason_words(reason) if start == "undetected" and colon else None
+def interval_text(interval: Interval | None) -> str:
+    """Estimate with its interval, or a dash."""
+    if interval is None:
+        return "-"
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+SINGULAR_S = ("s", "x", "ch", "sh")
+
+
+def plural(name: str) -> str:
+    """More than one of a metric.
+
+    >>> plural("accuracy"), plural("prompt bias score"), plural("group entropy")
+    ('accuracies', 'prompt bias scores', 'group entropies')
+    """
+    if name.endswith("y") and name[-2:-1] not in set("aeiou"):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith(SINGULAR_S) else f"{name}s"
+
+
+def function_of(node: str) -> str:
+    """The test function of a node id.
+
+    >>> function_of("suites/test_a.py::TestIt::test_b[profession-nurse::x]")
+    'test_b'
+    """
+    return node.partition("[")[0].rpartition("::")[2]
+
+
+def allowed_words(check: Check) -> str:
+    """What a check allows: ``<= 0.3``, or of a change: a margin, or nothing that a test finds."""
+    if check.against != "baseline":
+        return f"{check.operator} {check.bound:g}"
+    if check.decided_by == "permutation test":
+        return "no growth that a permutation test finds"
+    if check.decided_by == "identical pictures":
+        return "the same pictures"
+    further = "less" if check.operator.startswith(">") else "more"
+    return f"at most {check.bound:g} {further} than the baseline"
+
+
+def allowed_drawn(check: Check) -> str:
+    """``allowed_words`` with the signs of a book: ``\u2264 0.3``."""
+    words = allowed_words(check)
+    for sign, drawn in SIGNS.items():
+        words = words.replace(sign, drawn)
+    return words
+
+
+def change_words(check: Check) -> str:
+    """``0.310 -> 0.340, change +0.030 [-0.020, +0.080]``, or that nothing changed."""
+    known = check.before is not None and check.after is not None
+    pair = f"{check.before:.3f} -> {check.after:.3f}" if known else ""
+    if check.decided_by == "identical pictures":
+        return f"{pair}, identical pictures" if pair else "identical pictures"
+    if check.estimate is None:
+        return check.message or "nothing to compare"
+    word = "worsening" if check.operator.startswith(">") else "change"
+    change = f"{word} {check.estimate:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
+    return f"{pair}, {change}" if pair else change
+
+
+def excess(check: Check) -> float:
+    """How far a check's estimate lies beyond its bound; below 0 within."""
+    beyond = (check.estimate or 0.0) - check.bound
+    return -beyond if check.operator.startswith(">") else beyond
+
+
+def leaning(check: Check) -> str:
+    """``leans fail 0.93``, ``leans pass 0.97``, ``open``; "" where no lean is known."""
+    if check.lean is None:
+        return ""
+    if check.leaning == "open":
+        return "open"
+    sure = check.lean if check.leaning == "fail" else 1.0 - check.lean
+    return f"leans {check.leaning} {sure:.2f}"
+
+
+def lean_counts(checks: Iterable[Check]) -> str:
+    """``80 lean pass, 3 lean fail, 7 open``; "" where no lean is known."""
+    counts = Counter(check.leaning for check in checks if check.leaning)
+    words = {"pass": "lean pass", "fail": "lean fail", "open": "open"}
+    return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
+
+
+def said(detection: Detection) -> str:
+    """What a detector says of an image."""
+    if detection.undetected is None:
+        return detection.label or ""
+    return f"undetected, {reason_words(detection.undetected)}"
+
+
+def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:
+    """Images of a run that a detector gives no label, by reason."""
+    reasons: Counter[Undetected] = Counter()
+    for prompt in record.prompts:
+        if detector in prompt.counts:
+            reasons.update(prompt.counts[detector].undetected)
+    return reasons
+
+
+def images_of(record: RunRecord) -> int:
+    """Images of all prompts."""
+    return sum(len(prompt.images) for prompt in record.prompts)
+
+
+def detector_names(record: RunRecord) -> list[str]:
+    """Detectors of the run's prompts, the deciding one first."""
+    return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
 
 
 def prone(one: StereotypeRecord) -> str:

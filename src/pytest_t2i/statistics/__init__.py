@@ -2,39 +2,75 @@
 
 Every resampling takes its seed. No evidence (no clear image) raises a ValueError, which the
 caller turns into INCONCLUSIVE.
+
+>>> from pytest_t2i import statistics
+>>> print(statistics.wilson(15, 20, level=0.95))
+0.750 [0.531, 0.888]
 """
 
 from __future__ import annotations
 
 from pytest_t2i.statistics.agreement import fleiss_interval, kappa_interval
-from pytest_t2i.statistics.change import paired_model_bias_change, prompt_bias_change
+from pytest_t2i.statistics.change import (
+    PairedScores,
+    Words,
+    paired_model_bias_change,
+    paired_model_bias_scores,
+    prompt_bias_change,
+)
+from pytest_t2i.statistics.change_test import change_p_value, paired_change_p_value
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
+    f1_p_value,
     paired_share_change,
 )
-from pytest_t2i.statistics.exact import bias_p_value, stereotype_p_value, within_p_value
+from pytest_t2i.statistics.empirical_bayes import Lean, leaning, leans
+from pytest_t2i.statistics.exact import (
+    bias_p_value,
+    prompt_bias_p_value,
+    prompt_bias_p_values,
+    share_p_value,
+    stereotype_p_value,
+    within_p_value,
+)
+from pytest_t2i.statistics.families import (
+    Decidable,
+    Fewest,
+    decidable,
+    family_p_values,
+    family_share_p_values,
+    fewest_images,
+)
+from pytest_t2i.statistics.fixed_means import fixed_mean_interval, gap_interval, gap_p_value
 from pytest_t2i.statistics.floor import fair_floor
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
     group_gap_interval,
     group_intervals,
 )
+from pytest_t2i.statistics.growth import growth_probabilities
+from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.label_noise import effective_counts
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
     Estimator,
     corrected_model_bias_score,
     fair_p_value,
     model_bias_interval,
+    model_bias_p_value,
 )
+from pytest_t2i.statistics.model_plan import model_images_needed, observed_model_power
 from pytest_t2i.statistics.model_references import (
     mean_total_variation,
     mean_total_variation_interval,
+    mean_total_variation_p_value,
     total_variation_floor,
 )
-from pytest_t2i.statistics.multiplicity import benjamini_hochberg
+from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg
 from pytest_t2i.statistics.parity_difference import (
     parity_difference_interval,
+    parity_difference_p_value,
     parity_shares,
     widest_gap,
 )
@@ -61,6 +97,7 @@ from pytest_t2i.statistics.sequential import (
     stereotype_sequence_p_value,
 )
 from pytest_t2i.statistics.shares import (
+    blaker,
     clopper_pearson,
     prompt_bias_interval,
     share_interval,
@@ -73,42 +110,74 @@ from pytest_t2i.statistics.worst_case import worst_case_bounds
 
 __all__ = [
     "CorrectedScores",
+    "Decidable",
     "Estimator",
+    "Fewest",
+    "Lean",
+    "PairedScores",
+    "Words",
+    "adaptive_discarding",
     "adjusted_model_bias_score",
     "benjamini_hochberg",
     "bias_p_value",
     "bias_sequence_p_value",
+    "blaker",
+    "change_p_value",
     "clopper_pearson",
     "corrected_model_bias_score",
     "corrected_scores",
+    "decidable",
     "deviation_interval",
+    "effective_counts",
     "f1_interval",
+    "f1_p_value",
     "fair_floor",
     "fair_p_value",
+    "family_p_values",
+    "family_share_p_values",
+    "fewest_images",
+    "fixed_mean_interval",
     "fleiss_interval",
+    "gap_interval",
+    "gap_p_value",
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",
+    "growth_probabilities",
+    "inverted_p_value",
     "kappa_interval",
+    "leaning",
+    "leans",
     "look_level",
     "looks",
     "mean_confidence_sequence",
     "mean_interval",
     "mean_total_variation",
     "mean_total_variation_interval",
+    "mean_total_variation_p_value",
     "model_bias_interval",
     "model_bias_look",
+    "model_bias_p_value",
+    "model_images_needed",
+    "observed_model_power",
+    "one_sided",
+    "paired_change_p_value",
     "paired_model_bias_change",
+    "paired_model_bias_scores",
     "paired_prompt_p_value",
     "paired_share_change",
     "parity_difference_interval",
+    "parity_difference_p_value",
     "parity_shares",
     "ppi_mean",
     "prompt_bias_change",
     "prompt_bias_interval",
+    "prompt_bias_p_value",
+    "prompt_bias_p_values",
     "prompt_bias_sequence",
     "share_confidence_sequence",
     "share_interval",
+    "share_p_value",
     "squared_bias_interval",
     "squared_bias_score",
     "stereotype_interval",

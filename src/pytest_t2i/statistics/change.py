@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.statistics.deconvolution import Whole, categorise, mean_bias
-from pytest_t2i.statistics.floor import least_bias, most_bias
+from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
+from pytest_t2i.statistics.linear_scores import BIAS, spread_table, table_bias
+from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import Estimator
-from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
+from pytest_t2i.statistics.resampling import check_resampling
 from pytest_t2i.statistics.shares import prompt_bias_interval
 
-# Below this many prompts their resampling shows too little of the spread (with two prompts that
-# both moved up by chance the change would be taken for certain); images are resampled instead.
-FEW_PROMPTS = 10
+Whole = npt.NDArray[np.int64]
+Words = Literal["fixed", "sample"]
+"""Whether a score is about these prompts, or about words like these."""
+
 # One image alone is always all of one gender: before and after it would show "no change, for sure".
 FEWEST_IMAGES = 2
-ENOUGH = 15
-"""Clear images of the median prompt from which on corrected scores are trusted as they are."""
+FEW_PROMPTS = 10
+"""Below so many prompts tables weigh bias and noise as for this many, and no spread is fitted."""
+DOUBT = 3.0
+"""How many times the bias that the fitted spreads suggest the interval allows for: they see a
+third of it where prompts became even (tests/simulations/regression.md)."""
 
 
 def paired_model_bias_change(
@@ -33,15 +41,18 @@ def paired_model_bias_change(
     level: float,
     seed: int,
     estimator: Estimator = "corrected",
+    words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Model bias score after minus before, with an interval by seeded cluster bootstrap.
+    """Model bias score after minus before, with an interval.
 
-    Each prompt is drawn with its images before and after, so what a prompt has in common in both
-    (its concept, the noise of shared seeds) cancels. With fewer than 10 prompts these are taken
-    as given, and only the noise of their images counts (draws of p from Beta(n_m + 1/2,
-    n_f + 1/2), the Jeffreys posterior). Below a median of 15 clear images the interval also holds
-    however bias is spread over prompts before and after, which costs power.
+    Each prompt is scored by a table of its counts that has the same expectation before and after
+    where its share did not change, whatever the two numbers of images
+    (``linear_scores.spread_table``): so the same model shows no change on average. Where prompts
+    did change, the bias of the tables may not cancel; the interval reaches further by three times
+    what the spreads of bias fitted before and after say of it.
+
+    .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -49,9 +60,12 @@ def paired_model_bias_change(
         after_male: clear male images of the same prompts now, [n_prompts].
         after_female: clear female images of the same prompts now, [n_prompts].
         level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        estimator: "corrected", or "paper" for the difference of Lyu eq. 1 as it stands.
-        resamples: number of bootstrap resamples.
+        seed: seed of the resampling of prompts; unused with fixed words.
+        estimator: "corrected", or "paper" for Lyu eq. 1 as it is expected at the smaller of the
+            two numbers of images of each prompt.
+        words: "fixed" for the change on these prompts, whose images alone are drawn; "sample" for
+            the change on prompts like these, by resampling them.
+        resamples: number of bootstrap resamples with "sample".
 
     Returns:
         Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with two clear
@@ -66,8 +80,12 @@ def paired_model_bias_change(
     True
     """
     check_resampling(level, resamples)
-    if estimator not in {"corrected", "paper"}:
-        raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")
+    for name, value, known in (
+        ("estimator", estimator, ("corrected", "paper")),
+        ("words", words, ("fixed", "sample")),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {name}={value!r}")
     before, after = _comparable(
         before_male=before_male,
         before_female=before_female,
@@ -75,22 +93,69 @@ def paired_model_bias_change(
         after_female=after_female,
     )
     prompts = before.shape[1]
-    rng = np.random.default_rng(seed)
-    once = np.ones((1, prompts))
-    estimate = float((_scores(after, once, estimator) - _scores(before, once, estimator))[0])
-    if prompts < FEW_PROMPTS:
-        drawn = _posterior(after, rng, resamples) - _posterior(before, rng, resamples)
-        tail, method = (1.0 - level) / 2.0, "image-bootstrap"
+    family = _family(prompts, estimator)
+    old, new, variances = _scores(before, after, family)
+    estimate = _mean(new) - _mean(old)
+    if words == "fixed":
+        half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variances.sum()) / prompts
+        low, high, method = estimate - half, estimate + half, "fixed-words"
     else:
-        weights = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
-        times = weights.astype(np.float64)
-        drawn = _scores(after, times, estimator) - _scores(before, times, estimator)
-        tail, method = expanded_tail(prompts, level), "cluster-bootstrap"
-    low, high = percentiles(drawn, tail)
-    if prompts >= FEW_PROMPTS and estimator == "corrected":
-        least, most = _whatever_the_spread(before, after, times, tail)
-        low, high = min(low, least), max(high, most)
-    return Interval(estimate, min(low, estimate), max(high, estimate), level, method, prompts)
+        drawn = _resampled(new - old, level, seed, resamples)
+        low, high, method = min(drawn.low, estimate), max(drawn.high, estimate), drawn.method
+    bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
+    low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
+    return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts)
+
+
+class PairedScores(NamedTuple):
+    """The model bias score before and after, as they are compared with one another.
+
+    >>> counts = [9, 9], [1, 1], [10, 10], [0, 0]
+    >>> paired_model_bias_scores(*counts, estimator="paper").before
+    0.8
+    """
+
+    before: float
+    after: float
+
+
+def paired_model_bias_scores(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    estimator: Estimator = "corrected",
+) -> PairedScores:
+    """The two scores whose difference ``paired_model_bias_change`` estimates.
+
+    Each is the mean of the same tables, over the prompts that both runs can be compared on: so
+    they may lie a little off the score of either run alone.
+
+    Args:
+        before_male: clear male images per prompt in the baseline, [n_prompts].
+        before_female: clear female images per prompt in the baseline, [n_prompts].
+        after_male: clear male images of the same prompts now, [n_prompts].
+        after_female: clear female images of the same prompts now, [n_prompts].
+        estimator: "corrected" or "paper", as in ``paired_model_bias_change``.
+
+    Returns:
+        Both scores, in [0, 1].
+
+    Raises:
+        ValueError: shapes differ, or no prompt can be compared.
+
+    >>> paired_model_bias_scores([9, 9], [1, 1], [10, 10], [0, 0], estimator="paper")
+    PairedScores(before=0.8, after=1.0)
+    """
+    before, after = _comparable(
+        before_male=before_male,
+        before_female=before_female,
+        after_male=after_male,
+        after_female=after_female,
+    )
+    old, new, _ = _scores(before, after, _family(before.shape[1], estimator))
+    return PairedScores(_mean(old), _mean(new))
 
 
 def prompt_bias_change(
@@ -134,6 +199,16 @@ def prompt_bias_change(
     return Interval(estimate, low, high, level, "square-and-add", min(before.n, after.n))
 
 
+def _family(prompts: int, estimator: Estimator) -> int | None:
+    """Prompts for which the tables balance bias and noise; None for the paper's score."""
+    return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
+
+
+def _mean(scores: checks.Floats) -> float:
+    """A table may score below 0 or above 1; the score of all prompts together cannot."""
+    return float(np.clip(np.mean(scores), 0.0, 1.0))
+
+
 def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
     arrays = {name: checks.whole_counts(name, values) for name, values in counts.items()}
     checks.one_dimensional(**arrays)
@@ -150,37 +225,45 @@ def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
     return before[:, used], after[:, used]
 
 
-def _scores(counts: Whole, times: checks.Floats, estimator: Estimator) -> checks.Floats:
-    categories = categorise(counts[0], counts[1])
-    grouped = times @ np.eye(len(categories.plug_in))[categories.of_prompt]
-    if estimator == "paper":
-        return np.asarray(grouped @ categories.plug_in / counts.shape[1], dtype=np.float64)
-    return mean_bias(grouped, categories.likelihood)
+def _scores(
+    before: Whole, after: Whole, family: int | None
+) -> tuple[checks.Floats, checks.Floats, checks.Floats]:
+    """Each prompt's score before and after, and the variance that images give their difference."""
+    sizes = [before.sum(axis=0), after.sum(axis=0)]
+    fewer = np.minimum(*sizes)
+    scores, variances = np.zeros((2, len(fewer))), np.zeros(len(fewer))
+    for side, (counts, n) in enumerate(zip((before, after), sizes, strict=True)):
+        each = zip(counts[0].tolist(), n.tolist(), fewer.tolist(), strict=True)
+        for place, (k, size, least) in enumerate(each):
+            scores[side, place] = spread_table(size, least, family)[k]
+            variances[place] += _variances(size, least, family)[k]
+    return scores[0], scores[1], variances
 
 
-def _whatever_the_spread(
-    before: Whole, after: Whole, times: checks.Floats, tail: float
-) -> tuple[float, float]:
-    """Bounds of the change that hold however bias is spread over prompts.
+@lru_cache(maxsize=1024)
+def _variances(n: int, fewer: int, family: int | None) -> checks.Floats:
+    """Variance of a score whose prompt shows 0 to n men.
 
-    With few images the corrected scores lean on that spread: where it changes and the score does
-    not, their difference is off (tests/simulations/regression.md). From a median of 15 images on
-    the lean is small, and there are none.
+    The share is taken for (k + 1/2) / (n + 1): images that are all of one gender do not show that
+    others would be.
     """
-    if min(np.median(before.sum(axis=0)), np.median(after.sum(axis=0))) >= ENOUGH:
-        return math.inf, -math.inf
-    ends = []
-    for counts in (before, after):
-        clear = counts.sum(axis=0)
-        paper = times @ (np.abs(counts[0] - counts[1]) / clear) / len(clear)
-        ends.append((times @ least_bias(*counts) / len(clear), most_bias(clear, paper)))
-    (before_least, before_most), (after_least, after_most) = ends
-    return (
-        percentiles(after_least - before_most, tail)[0],
-        percentiles(after_most - before_least, tail)[1],
-    )
+    table = spread_table(n, fewer, family)
+    k = np.arange(n + 1)
+    chance = stats.binom.pmf(k, n, ((k + 0.5) / (n + 1.0))[:, None])
+    return np.asarray(chance @ table**2 - (chance @ table) ** 2, dtype=np.float64)
 
 
-def _posterior(counts: Whole, rng: np.random.Generator, resamples: int) -> checks.Floats:
-    share = rng.beta(counts[0] + 0.5, counts[1] + 0.5, size=(resamples, counts.shape[1]))
-    return np.asarray(np.mean(np.abs(2.0 * share - 1.0), axis=1), dtype=np.float64)
+def _bias(before: Whole, after: Whole, family: int) -> float:
+    """What the tables add to the change, if the spreads of bias are as fitted."""
+    fewer = np.minimum(before.sum(axis=0), after.sum(axis=0))
+    sizes, of_size = np.unique(fewer, return_inverse=True)
+    biases = np.stack([np.interp(GRID, BIAS, table_bias(int(n), family)) for n in sizes])
+    moved = spread_given_counts(*after) - spread_given_counts(*before)
+    return float(np.sum(moved * biases[of_size.reshape(-1)]) / len(fewer))
+
+
+def _resampled(grown: checks.Floats, level: float, seed: int, resamples: int) -> Interval:
+    """Mean growth over prompts like these; one prompt alone says nothing of others."""
+    if len(grown) == 1:
+        return Interval(float(grown[0]), -1.0, 1.0, level, "cluster-t", 1)
+    return mean_interval(list(grown[:, None]), level=level, seed=seed, resamples=resamples)

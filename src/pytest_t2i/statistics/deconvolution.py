@@ -26,6 +26,8 @@ STEPS = 200
 # Rows fitted at once: they stay in the cache, and BLAS starts no threads on so small a product
 # (with 2000 rows its threads made it 10 times slower on a busy machine).
 CHUNK = 100
+TINY = 1e-300
+"""Probability below which nothing is divided."""
 
 
 class Categories(NamedTuple):
@@ -36,7 +38,10 @@ class Categories(NamedTuple):
     plug_in: checks.Floats
     """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
     likelihood: checks.Floats
-    """Probability of each category at each t of GRID, [n_categories, n_grid]."""
+    """Probability of each category at each t of GRID, as a multiple of the row's largest: its scale
+    tells nothing, and with many images is too small a number. [n_categories, n_grid]."""
+    images: Whole
+    """n_m + n_f of each category, [n_categories]."""
 
 
 def categorise(male: Whole, female: Whole) -> Categories:
@@ -49,9 +54,10 @@ def categorise(male: Whole, female: Whole) -> Categories:
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
     gap, n = unique[:, :1], unique[:, 1:]
     share = (1.0 + GRID) / 2.0
-    one_way = stats.binom.pmf((n + gap) // 2, n, share)
-    other_way = np.where(gap > 0, stats.binom.pmf((n - gap) // 2, n, share), 0.0)
-    return Categories(of_prompt.reshape(-1), (gap / n)[:, 0], one_way + other_way)
+    one_way = stats.binom.logpmf((n + gap) // 2, n, share)
+    other_way = np.where(gap > 0, stats.binom.logpmf((n - gap) // 2, n, share), -np.inf)
+    likelihood = _relative(np.logaddexp(one_way, other_way))
+    return Categories(of_prompt.reshape(-1), (gap / n)[:, 0], likelihood, n[:, 0])
 
 
 def mean_bias(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
@@ -95,12 +101,19 @@ def mean_departure(shown: Whole, n: Whole, expected: checks.Floats) -> float:
     rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
     k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
     departure = np.where(SIGNED > 0, SIGNED * (1.0 - r), SIGNED * r)
-    likelihood = stats.binom.pmf(k, size, np.clip(r + departure, 0.0, 1.0))
+    logarithms = stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
+    likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
     weights = checks.floats("times", times / times.sum())
-    mixing = _fit(weights.reshape(1, -1), np.asarray(likelihood, dtype=np.float64))[0]
+    mixing = _fit(weights.reshape(1, -1), likelihood)[0]
     posterior = mixing * likelihood
-    posterior /= posterior.sum(axis=1, keepdims=True)
+    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
     return float(np.clip(weights @ np.sum(posterior * np.abs(departure), axis=1), 0.0, 1.0))
+
+
+def _relative(logarithms: checks.Floats) -> checks.Floats:
+    """Likelihoods of each row as multiples of the row's largest."""
+    largest = np.max(logarithms, axis=1, keepdims=True)
+    return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
 
 
 def _fit(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
@@ -109,6 +122,7 @@ def _fit(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
     ratio = np.empty_like(weights)
     for _ in range(STEPS):
         np.matmul(mixing, transposed, out=ratio)
-        np.divide(weights, ratio, out=ratio)
+        # A category that a resample leaves out may become impossible: 0/0 otherwise.
+        np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
         mixing *= ratio @ likelihood
     return mixing

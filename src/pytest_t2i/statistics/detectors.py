@@ -10,8 +10,9 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.exact import Above, share_p_value
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
-from pytest_t2i.statistics.shares import check_level, wilson
+from pytest_t2i.statistics.shares import blaker, check_level
 
 
 def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
@@ -19,7 +20,7 @@ def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Inte
 
     .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4)
 
-    J is a share, of which F1 is a growing function: the Wilson interval of J carries over.
+    J is a share, of which F1 is a growing function: Blaker's exact interval of J carries over.
 
     Args:
         hits: clear images that were kept, TP.
@@ -34,12 +35,40 @@ def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Inte
         ValueError: all three are 0, one is no whole number, or the level lies outside (0, 1).
 
     >>> print(f1_interval(97, 3, 3, 0.95))
-    0.970 [0.935, 0.986]
+    0.970 [0.937, 0.987]
     """
     union = int(hits) + int(false_alarms) + int(misses)
-    share = wilson(hits, union, level)
+    share = blaker(hits, union, level)
     f1, low, high = (2.0 * x / (1.0 + x) for x in (share.estimate, share.low, share.high))
-    return Interval(f1, low, high, level, "wilson", union)
+    return Interval(f1, low, high, level, share.method, union)
+
+
+def f1_p_value(
+    hits: int, false_alarms: int, misses: int, bound: float, alternative: Above
+) -> float:
+    """Exact one-sided p-value of F1 against a limit.
+
+    F1 <= b is the same as J <= b / (2 - b) for the share J of ``f1_interval``.
+
+    Args:
+        hits: clear images that were kept, TP.
+        false_alarms: low-quality images that were kept, FP.
+        misses: clear images that were filtered out, FN.
+        bound: limit of F1, in [0, 1].
+        alternative: "above" (evidence that it is better) or "below" (that it is worse).
+
+    Returns:
+        p-value in [0, 1].
+
+    Raises:
+        ValueError: all three are 0, one is no whole number, or an argument is out of range.
+
+    >>> round(f1_p_value(97, 3, 3, 0.99, "below"), 3)
+    0.017
+    """
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    union = int(hits) + int(false_alarms) + int(misses)
+    return share_p_value(hits, union, limit / (2.0 - limit), alternative)
 
 
 def deviation_interval(

@@ -9,7 +9,7 @@ import numpy as np
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks, group_entropy, group_gap
 from pytest_t2i.statistics.resampling import check_resampling, percentiles
-from pytest_t2i.statistics.shares import check_level, clopper_pearson
+from pytest_t2i.statistics.shares import blaker, check_level
 
 
 def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interval]:
@@ -26,11 +26,11 @@ def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interv
         ValueError: there is no image, a count is no whole number, or the level lies outside (0, 1).
 
     >>> print(group_intervals({"young": 0, "old": 20}, 0.95)["old"])
-    1.000 [0.832, 1.000]
+    1.000 [0.840, 1.000]
     """
     whole = _whole(counts)
     total = sum(whole.values())
-    return {name: clopper_pearson(count, total, level) for name, count in whole.items()}
+    return {name: blaker(count, total, level) for name, count in whole.items()}
 
 
 def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
@@ -50,13 +50,13 @@ def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
         ValueError: as ``metrics.group_gap``, or the level lies outside (0, 1).
 
     >>> print(group_gap_interval({"male": 20, "female": 0}, 0.95))
-    1.000 [0.606, 1.000]
+    1.000 [0.638, 1.000]
     """
     check_level(level)
     estimate = group_gap(counts)
     together = group_intervals(counts, 1.0 - (1.0 - level) / len(counts)).values()
-    low = max(one.low for one in together) - min(one.high for one in together)
-    high = max(one.high for one in together) - min(one.low for one in together)
+    low = max(entry.low for entry in together) - min(entry.high for entry in together)
+    high = max(entry.high for entry in together) - min(entry.low for entry in together)
     n = sum(_whole(counts).values())
     return Interval(estimate, max(0.0, low), min(1.0, high), level, "bonferroni", n)
 

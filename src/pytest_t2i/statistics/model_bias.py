@@ -1,10 +1,11 @@
-"""Model bias score without the bias of few images, and its interval.
+"""Model bias score without the bias of few images, its interval and its p-value.
 
-docs/decisions/0001-corrected-model-bias-score.md says why so; tests/simulations checks it.
+docs/decisions/0001 and 0007 say why so; tests/simulations checks it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -13,11 +14,19 @@ import numpy.typing as npt
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks, model_bias_score
 from pytest_t2i.statistics.deconvolution import Categories, Whole, categorise, mean_bias
-from pytest_t2i.statistics.floor import most_bias
-from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
-from pytest_t2i.statistics.shares import prompt_bias_interval
+from pytest_t2i.statistics.fixed_words import FixedWords, Words, lower_end, upper_end
+from pytest_t2i.statistics.inversion import (
+    Alternative,
+    check_alternative,
+    check_words,
+    inverted_p_value,
+)
+from pytest_t2i.statistics.resampling import check_resampling
+from pytest_t2i.statistics.sampled_words import SampledWords
 
 Estimator = Literal["corrected", "paper"]
+"""The model bias score without the upward bias of few images, or as the paper prints it."""
+Test = Callable[[float], float]
 
 
 def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
@@ -53,24 +62,28 @@ def model_bias_interval(
     level: float,
     seed: int,
     estimator: Estimator = "corrected",
+    words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Model bias score with an interval by seeded cluster bootstrap.
+    """Model bias score with an interval, about these prompts or about words like them.
 
-    Prompts are resampled, each with all its images: so a resample holds the noise of images once,
-    as the data do. One pseudo-prompt, as likely even as one-sided, takes part, so that prompts
-    which all agree do not pretend to certainty. For the corrected estimator low is 0 while a fair
-    model explains the counts, and high is at least what the paper's score allows for prompts that
-    are all equally biased. One prompt alone: its exact interval, folded at 0.
+    Either end holds at (1 + level) / 2 by itself. So for one-sided judgement at 5 % ask for
+    ``level=one_sided(0.95)``, which is 0.9.
+
+    - fixed words: images vary, words do not. The ends hold however bias is spread over the prompts
+      (docs/decisions/0007-fixed-words.md); no resampling, any number of prompts and images.
+    - sampled words: prompts are resampled, each with all its images. One prompt alone has the
+      interval of fixed words.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
         level: confidence level in (0, 1).
-        seed: seed of the resampling.
+        seed: seed of the resampling; plays no part with fixed words.
         estimator: "corrected", or "paper" for Lyu eq. 1 as it stands; the latter's interval is for
             the score expected at these numbers of images, floor included.
-        resamples: number of bootstrap resamples.
+        words: "fixed" for these prompts, "sample" for words like them.
+        resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
         Interval in [0, 1]; n is the number of prompts with a clear image.
@@ -79,30 +92,72 @@ def model_bias_interval(
         ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
 
     >>> interval = model_bias_interval([20, 18, 1, 15], [0, 2, 19, 5], level=0.95, seed=0)
-    >>> interval.low < 0.8 < interval.high
+    >>> interval.low < 0.75 < interval.high
     True
     """
     check_resampling(level, resamples)
-    if estimator not in {"corrected", "paper"}:
-        raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")
+    _check(estimator, words)
     men, women = clear_counts(male, female)
-    if len(men) == 1:
-        return _single(int(men[0]), int(women[0]), level, estimator)
-    rng = np.random.default_rng(seed)
-    categories, weights = _resample(men, women, rng, resamples)
-    tail = expanded_tail(len(men), level)
-    if estimator == "paper":
-        estimate = model_bias_score(men, women)
-        low, high = percentiles(weights @ categories.plug_in / len(men), tail)
-    else:
-        estimate = corrected_model_bias_score(men, women)
-        low, high = percentiles(mean_bias(weights, categories.likelihood), tail)
-        high = max(high, _ceiling(men, women, tail, rng, resamples))
-        if fair_p_value(men, women, seed=seed, resamples=resamples) > (1.0 - level) / 2.0:
-            low = 0.0
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "cluster-bootstrap", len(men)
-    )
+    if words == "sample" and len(men) > 1:
+        return _sampled(men, women, level, seed, estimator, resamples)
+    return _fixed(FixedWords.of(men, women), _estimated(men, women, estimator), level, estimator)
+
+
+def model_bias_p_value(
+    male: npt.ArrayLike,
+    female: npt.ArrayLike,
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+    seed: int = 0,
+    resamples: int = 2000,
+) -> float:
+    """One-sided p-value of the model bias score against a bound.
+
+    It agrees with ``model_bias_interval``: at most 0.05 where the interval at ``one_sided(0.95)``
+    leaves the bound out on that side. FAIL against a limit asks for "greater", PASS for "less".
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+        bound: limit of the score, in [0, 1].
+        alternative: "greater" against "the score is at most the bound", "less" against "the score
+            is at least the bound".
+        estimator: as in ``model_bias_interval``.
+        words: as in ``model_bias_interval``.
+        seed: seed of the resampling; plays no part with fixed words.
+        resamples: number of bootstrap resamples, for sampled words.
+
+    Returns:
+        p-value in [0, 1].
+
+    Raises:
+        ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
+
+    >>> counts = [20, 18, 1, 15], [0, 2, 19, 5]
+    >>> model_bias_p_value(*counts, 0.3) < 0.001
+    True
+    >>> model_bias_p_value(*counts, 0.3, alternative="less") > 0.5
+    True
+    """
+    check_alternative(alternative)
+    check_resampling(0.5, resamples)
+    _check(estimator, words)
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    men, women = clear_counts(male, female)
+    if words == "sample" and len(men) > 1:
+        drawn = SampledWords.of(men, women, seed=seed, resamples=resamples)
+        estimate = _estimated(men, women, estimator)
+        fair = fair_p_value(men, women, seed=seed, resamples=resamples)
+        return inverted_p_value(
+            lambda level: _read(drawn, estimate, level, estimator, fair),
+            limit,
+            alternative=alternative,
+        )
+    greater, less = _tests(FixedWords.of(men, women), estimator)
+    return greater(limit) if alternative == "greater" else less(limit)
 
 
 def fair_p_value(
@@ -154,32 +209,57 @@ def _estimate(categories: Categories) -> float:
     return float(mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
 
 
-def _single(men: int, women: int, level: float, estimator: Estimator) -> Interval:
-    exact = abs(prompt_bias_interval(men, women, level))
-    corrected = _estimate(categorise(np.array([men]), np.array([women])))
-    estimate = corrected if estimator == "corrected" else exact.estimate
+def _estimated(men: Whole, women: Whole, estimator: Estimator) -> float:
+    if estimator == "paper":
+        return float(model_bias_score(men, women))
+    return _estimate(categorise(men, women))
+
+
+def _fixed(evidence: FixedWords, estimate: float, level: float, estimator: Estimator) -> Interval:
+    greater, less = _tests(evidence, estimator)
+
+    def ends(error: float) -> tuple[float, float]:
+        return lower_end(greater, error), upper_end(less, error)
+
+    # One estimate whatever the level: within the ends that each are wrong in half of the cases.
+    least, most = sorted(ends(0.5))
+    estimate = min(max(estimate, least), most)
+    low, high = ends((1.0 - level) / 2.0)
+    method = "exact" if evidence.sizes.total == 1 else "bounding functions"
     return Interval(
-        estimate, min(exact.low, estimate), max(exact.high, estimate), level, exact.method, 1
+        estimate, min(low, estimate), max(high, estimate), level, method, evidence.sizes.total
     )
 
 
-def _resample(
-    men: Whole, women: Whole, rng: np.random.Generator, resamples: int
-) -> tuple[Categories, checks.Floats]:
-    n = int(np.median(men + women))
-    pseudo_men, pseudo_women = np.array([n - n // 2, n]), np.array([n // 2, 0])
-    categories = categorise(np.append(men, pseudo_men), np.append(women, pseudo_women))
-    share = np.append(np.ones(len(men)), [0.5, 0.5]) / (len(men) + 1.0)
-    chance = np.bincount(categories.of_prompt, weights=share)
-    weights = rng.multinomial(len(men), chance / chance.sum(), size=resamples)
-    return categories, weights.astype(np.float64)
+def _tests(evidence: FixedWords, estimator: Estimator) -> tuple[Test, Test]:
+    if estimator == "paper":
+        return evidence.p_paper_greater, evidence.p_paper_less
+    return evidence.p_greater, evidence.p_less
 
 
-def _ceiling(
-    men: Whole, women: Whole, tail: float, rng: np.random.Generator, resamples: int
-) -> float:
-    clear = men + women
-    chance = np.full(len(men), 1.0 / len(men))
-    drawn = rng.multinomial(len(men), chance, size=resamples)
-    score = np.quantile(drawn @ (np.abs(men - women) / clear) / len(men), 1.0 - tail)
-    return float(most_bias(clear, score))
+def _sampled(
+    men: Whole, women: Whole, level: float, seed: int, estimator: Estimator, resamples: int
+) -> Interval:
+    drawn = SampledWords.of(men, women, seed=seed, resamples=resamples)
+    fair = fair_p_value(men, women, seed=seed, resamples=resamples)
+    return _read(drawn, _estimated(men, women, estimator), level, estimator, fair)
+
+
+def _read(
+    drawn: SampledWords, estimate: float, level: float, estimator: Estimator, fair: float
+) -> Interval:
+    """Interval at a level; a corrected low is 0 while a fair model explains the counts."""
+    if estimator == "paper":
+        low, high = drawn.paper_ends(level)
+    else:
+        low, high = drawn.corrected_ends(level)
+        low = 0.0 if fair > (1.0 - level) / 2.0 else low
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "cluster-bootstrap", drawn.prompts
+    )
+
+
+def _check(estimator: str, words: str) -> None:
+    check_words(words)
+    if estimator not in {"corrected", "paper"}:
+        raise ValueError(f"estimator must be 'corrected' or 'paper', got estimator={estimator!r}")

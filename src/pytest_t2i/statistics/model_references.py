@@ -6,47 +6,24 @@ than 0. docs/decisions/0001 treats the even reference; this is the same for any.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
-from pytest_t2i.metrics.references import SUM_TOLERANCE
-from pytest_t2i.statistics.deconvolution import Whole, mean_departure
+from pytest_t2i.metrics.total_variation import SUM_TOLERANCE
+from pytest_t2i.statistics.deconvolution import mean_departure
+from pytest_t2i.statistics.fixed_references import Parts, ceiling, fixed_ends
+from pytest_t2i.statistics.fixed_words import Words
+from pytest_t2i.statistics.inversion import Alternative, check_words, inverted_p_value
 from pytest_t2i.statistics.means import mean_interval
+from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.references import total_variation_interval
 from pytest_t2i.statistics.resampling import check_resampling
 
-SHARES: checks.Floats = np.linspace(0.0, 1.0, 201)
-"""Where the expected plug-in is computed for the upper end."""
-SLOPES: checks.Floats = np.linspace(0.0, 1.0, 101)
-"""Multipliers that are tried for it; each gives a valid upper end."""
-
-
-class Parts(NamedTuple):
-    """Counts as shares of one label against the rest.
-
-    Two labels are one such share; of more, each is one and counts half, as the distance is half
-    of a sum over labels.
-    """
-
-    shown: Whole
-    """Images with the label, [n_prompts, n_parts]."""
-    n: Whole
-    """Images with any label, [n_prompts]."""
-    expected: checks.Floats
-    """The reference's share of the label, [n_prompts, n_parts]."""
-    weight: float
-    """Of each part in the distance: 1 or 1/2."""
-
-    @property
-    def distances(self) -> checks.Floats:
-        """Plug-in |k/n - r| of each part, [n_prompts, n_parts]."""
-        return np.asarray(np.abs(self.shown / self.n[:, None] - self.expected), dtype=np.float64)
+EVEN = 0.5
+"""Reference share with which the distance is half of the bias score."""
 
 
 def mean_total_variation(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
@@ -100,13 +77,17 @@ def mean_total_variation_interval(
     *,
     level: float,
     seed: int,
+    words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
     """Mean total variation distance of prompts from their references, with an interval.
 
+    About these prompts or about words like them, as ``model_bias_interval``; either end holds at
+    (1 + level) / 2 by itself.
+
     The plug-in of a label, s = |k/n - r|, has an expectation B(p) that is convex in p, at least
     |p - r|, equal to it at p = 0 and 1, and f at p = r. From this both ends follow, each for any
-    way in which distances vary over prompts:
+    way in which distances vary over prompts, whose words are a sample:
 
     - low: B lies below its chords, so |p - r| >= (B - f) m / (m - f) with m = max(r, 1 - r). The
       lower end is that of the mean of (s - f) m / (m - f). Its expectation is 0 for a model that
@@ -115,15 +96,17 @@ def mean_total_variation_interval(
       min over l of l S + mean of max over p of (``|p - r|`` - l B(p)) (Lagrangian duality). With an
       even reference it is the end that Jensen's inequality gives ``model_bias_interval``.
 
-    Both means resample prompts (``mean_interval`` with bounds). One prompt alone has its exact
-    interval.
+    Both means resample prompts (``mean_interval`` with bounds). For fixed words see
+    ``fixed_references.fixed_ends``; with even references of two labels the interval is half that of
+    the model bias score. One prompt alone has its exact interval.
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].
         reference: as in ``mean_total_variation``.
         level: confidence level in (0, 1).
-        seed: seed of the resampling.
-        resamples: number of bootstrap resamples.
+        seed: seed of the resampling; plays no part with fixed words.
+        words: "fixed" for these prompts, "sample" for words like them.
+        resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
         Interval in [0, 1]; n is the number of prompts with an image.
@@ -134,12 +117,71 @@ def mean_total_variation_interval(
     >>> men = np.array([2, 4, 3, 1, 2, 3, 2, 2])
     >>> print(mean_total_variation_interval(np.stack([men, 20 - men], 1), [0.12, 0.88],
     ...                                     level=0.95, seed=0))
-    0.003 [0.000, 0.346]
+    0.003 [0.000, 0.069]
     """
     check_resampling(level, resamples)
+    check_words(words)
     parts = _parts(counts, reference)
     if len(parts.n) == 1:
         return _single(counts, reference, parts, level)
+    if words == "sample":
+        return _sampled(parts, level, seed, resamples)
+    if parts.expected.shape[1] == 1 and np.all(parts.expected == EVEN):
+        shown = parts.shown[:, 0]
+        half = model_bias_interval(shown, parts.n - shown, level=level, seed=seed)
+        estimate, low, high = half.estimate / 2.0, half.low / 2.0, half.high / 2.0
+        return Interval(estimate, low, high, level, half.method, half.n)
+    low, high = fixed_ends(parts, level)
+    estimate = _corrected(parts)
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "bounding functions", len(parts.n)
+    )
+
+
+def mean_total_variation_p_value(
+    counts: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+    seed: int = 0,
+    resamples: int = 2000,
+) -> float:
+    """One-sided p-value of the mean total variation distance against a bound.
+
+    ``mean_total_variation_interval`` inverted (``inverted_p_value``).
+
+    Args:
+        counts: images per prompt and label, [n_prompts, n_labels].
+        reference: as in ``mean_total_variation``.
+        bound: limit of the distance, in [0, 1].
+        alternative: "greater" against "the distance is at most the bound", "less" against "it is
+            at least the bound".
+        words: "fixed" for these prompts, "sample" for words like them.
+        seed: seed of the resampling; plays no part with fixed words.
+        resamples: number of bootstrap resamples, for sampled words.
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: as ``mean_total_variation_interval``.
+
+    >>> mean_total_variation_p_value([[20, 0], [18, 2]], [0.5, 0.5], 0.1) < 0.001
+    True
+    """
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+
+    def interval(level: float) -> Interval:
+        return mean_total_variation_interval(
+            counts, reference, level=level, seed=seed, words=words, resamples=resamples
+        )
+
+    return inverted_p_value(interval, limit, alternative=alternative)
+
+
+def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
     floors, furthest = _floors(parts), np.maximum(parts.expected, 1.0 - parts.expected)
     # One image alone says nothing against an even reference: its plug-in is always 1/2.
     room = np.where(furthest > floors, furthest - floors, np.inf)
@@ -156,7 +198,7 @@ def mean_total_variation_interval(
 
     estimate = _corrected(parts)
     low = max(0.0, resampled(sure, min(least, float(sure.min()))).low)
-    high = _ceiling(parts, resampled(plug_in, 0.0).high)
+    high = ceiling(parts, resampled(plug_in, 0.0).high)
     return Interval(
         estimate,
         min(low, estimate),
@@ -191,11 +233,11 @@ def _parts(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
 
 
 def _corrected(parts: Parts) -> float:
-    found = sum(
+    result = sum(
         mean_departure(parts.shown[:, k], parts.n, parts.expected[:, k])
         for k in range(parts.shown.shape[1])
     )
-    return float(min(1.0, parts.weight * found))
+    return float(min(1.0, parts.weight * result))
 
 
 def _single(
@@ -218,35 +260,12 @@ def _single(
 
 def _floors(parts: Parts) -> checks.Floats:
     """Expected plug-in of a model that follows the reference, [n_prompts, n_parts]."""
-    pairs = _pairs(parts)
+    pairs = parts.pairs
     known = {(n, r): _expected_distance(n, r, np.array([r]))[0] for n, r in set(pairs)}
     return np.array([known[pair] for pair in pairs]).reshape(parts.expected.shape)
-
-
-def _ceiling(parts: Parts, mean: float) -> float:
-    """Largest mean distance that may be expected to show this mean plug-in."""
-    pairs = _pairs(parts)
-    found = np.zeros(len(SLOPES))
-    for pair in set(pairs):
-        n, r = pair
-        expected = np.abs(np.arange(n + 1) / n - r) @ _masses(n).T
-        gains = np.max(np.abs(SHARES - r) - SLOPES[:, None] * expected, axis=1)
-        found += gains * pairs.count(pair)
-    return float(np.min(SLOPES * mean + parts.weight * found / len(parts.n)))
-
-
-def _pairs(parts: Parts) -> list[tuple[int, float]]:
-    n = np.broadcast_to(parts.n[:, None], parts.expected.shape)
-    return list(zip(n.reshape(-1).tolist(), parts.expected.reshape(-1).tolist(), strict=True))
 
 
 def _expected_distance(n: int, r: float, p: checks.Floats) -> checks.Floats:
     """E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
     k = np.arange(n + 1)
     return np.asarray(stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)
-
-
-@lru_cache(maxsize=64)
-def _masses(n: int) -> checks.Floats:
-    """Binomial probabilities at each of SHARES, [n_values, n + 1]."""
-    return np.asarray(stats.binom.pmf(np.arange(n + 1), n, SHARES[:, None]), dtype=np.float64)

@@ -2,6 +2,8 @@
 
 Power is the chance that a verdict is reached and right: PASS where the true score lies within the
 limit, FAIL where it lies beyond.
+
+Over 300 lines: the power of each verdict stands beside that of its change.
 """
 
 from __future__ import annotations
@@ -14,6 +16,10 @@ from scipy import stats
 
 from pytest_t2i.metrics import checks
 from pytest_t2i.statistics.change import paired_model_bias_change
+from pytest_t2i.statistics.exact import p_values_of_counts
+from pytest_t2i.statistics.families import fewest_to_fail
+from pytest_t2i.statistics.fixed_words import FixedWords, Words
+from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.shares import check_level
 from pytest_t2i.statistics.worsening import unconditional_p_values
@@ -68,6 +74,8 @@ SPREAD = 1.0
 """Concentration of the Beta distribution that prompts' |2p - 1| is drawn from; fitted to the three
 models of Lyu Table 7 it is 0.97, 1.44 and 0.92."""
 RESAMPLES = 200
+SMALL = 1e-12
+"""1 - 0.95 is a little more than 0.05 in binary."""
 
 
 class Design(NamedTuple):
@@ -88,9 +96,8 @@ class Design(NamedTuple):
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
     """Chance that a prompt's check decides, exactly.
 
-    Above the bound: that the exact test rejects at ``(1 - level) / prompts``, which is what
-    Benjamini-Hochberg asks of a lone prompt that fails among many. Within: that the exact
-    interval, folded at 0, lies within the bound.
+    Above the bound: that it FAILs as the only such prompt of its family, whose others are even
+    (``families.family_p_values``). Within: that it PASSes, by itself (``exact.within_p_value``).
 
     Args:
         bias: true |2p - 1|, in [0, 1].
@@ -107,34 +114,36 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     >>> round(prompt_power(1.0, 0.5, 30, Design(prompts=1)), 3)
     1.0
     >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
-    0.176
+    0.497
     """
     true = float(checks.in_range("bias", bias, 0.0, 1.0))
-    edge = (1.0 + float(checks.in_range("bound", bound, 0.0, 1.0))) / 2.0
+    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
     _check(design, images)
     k = np.arange(images + 1)
     more = np.maximum(k, images - k)
-    if true > bound:
-        p = stats.binom.sf(more - 1, images, edge) + stats.binom.cdf(images - more, images, edge)
-        right = p * design.prompts <= 1.0 - design.level + 1e-12
+    if true > limit:
+        right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
     else:
-        tail = (1.0 - design.level) / 2.0
-        high = np.where(more == images, 1.0, stats.beta.isf(tail, more + 1, images - more))
-        right = high <= edge
+        right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
     return float(np.sum(stats.binom.pmf(k, images, (1.0 + true) / 2.0)[right]))
 
 
-def model_power(bias: float, bound: float, images: int, design: Design) -> float:
+def model_power(
+    bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
+) -> float:
     """Chance that the model's check decides, by seeded simulation of whole suites.
 
     Prompts differ as those of Lyu Table 7 do: |2p - 1| is Beta distributed around the bias. Each
-    suite gets the interval that a run would get.
+    suite gets the evidence that a run would get, at any number of images: FAIL or PASS at one-sided
+    ``level``. With fixed words the prompts lie evenly over that distribution and their own mean
+    is the bias; with sampled words they are drawn from it anew in each suite.
 
     Args:
         bias: true model bias score, in [0, 1].
         bound: limit of the model bias score, in [0, 1].
         images: clear images per prompt, at least 1.
-        design: prompts, level, seed and number of simulated suites.
+        design: prompts, one-sided level, seed and number of simulated suites.
+        words: "fixed" for these prompts, "sample" for words like them.
 
     Returns:
         Share of the suites with the right verdict.
@@ -147,15 +156,20 @@ def model_power(bias: float, bound: float, images: int, design: Design) -> float
     """
     checks.in_range("bias", bias, 0.0, 1.0)
     checks.in_range("bound", bound, 0.0, 1.0)
+    check_words(words)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
+    alternative: Alternative = "greater" if bias > bound else "less"
+    if words == "fixed":
+        return _decided(even_biases(bias, design.prompts), bound, images, design, alternative)
     right = 0
     for repeat in range(design.repeats):
         male = rng.binomial(images, (1.0 + _biases(bias, design.prompts, rng)) / 2.0)
-        found = model_bias_interval(
-            male, images - male, level=design.level, seed=repeat, resamples=RESAMPLES
-        )
-        right += found.low > bound if bias > bound else found.high <= bound
+        result = model_bias_interval(
+            male, images - male, level=one_sided(design.level), seed=repeat, words=words,
+            resamples=RESAMPLES,
+        )  # fmt: skip
+        right += result.low > bound if bias > bound else result.high <= bound
     return right / design.repeats
 
 
@@ -190,7 +204,7 @@ def prompt_change_power(
     # As in paired_prompt_p_value: beyond the score before and its mirror image, either way.
     claim = np.maximum(one_way, one_way[:, ::-1])
     p = 2.0 * np.minimum(claim, claim[::-1, ::-1])
-    right = p * design.prompts <= 1.0 - design.level + 1e-12
+    right = p * design.prompts <= 1.0 - design.level + SMALL
     k = np.arange(images + 1)
     now = stats.binom.pmf(k, images, min(1.0, (1.0 + new) / 2.0))
     return float(now @ right @ stats.binom.pmf(k, images, (1.0 + old) / 2.0))
@@ -224,7 +238,7 @@ def model_change_power(
     checks.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
-    found = 0
+    result = 0
     for repeat in range(design.repeats):
         old = _biases(before, design.prompts, rng)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
@@ -233,8 +247,8 @@ def model_change_power(
             men, images - men, now, images - now,
             level=design.level, seed=repeat, resamples=RESAMPLES,
         )  # fmt: skip
-        found += change.low > margin
-    return found / design.repeats
+        result += change.low > margin
+    return result / design.repeats
 
 
 def images_needed(
@@ -254,7 +268,7 @@ def images_needed(
         The number of images.
 
     >>> images_needed(lambda n: prompt_power(0.0, 0.5, n, Design(prompts=1)), 0.8)
-    39
+    33
     """
     if sizes:
         return _first(power, wanted, sizes)
@@ -279,8 +293,8 @@ def smallest_found(power: Callable[[float], float], wanted: float, low: float) -
     0.92
     """
     steps = tuple(range(round(100 * low) + 1, 101))
-    found = _first(lambda step: power(step / 100), wanted, steps)
-    return None if found is None else found / 100
+    result = _first(lambda step: power(step / 100), wanted, steps)
+    return None if result is None else result / 100
 
 
 def _first(power: Callable[[int], float], wanted: float, values: tuple[int, ...]) -> int | None:
@@ -300,6 +314,46 @@ def _doubling() -> Iterator[int]:
         yield n
         n *= 2
     yield MOST
+
+
+def _decided(
+    bias: checks.Floats, bound: float, images: int, design: Design, alternative: Alternative
+) -> float:
+    """Share of suites of these fixed prompts that refute the bound, as a run would."""
+    rng = np.random.default_rng(design.seed)
+    error, refuted = 1.0 - design.level + SMALL, 0
+    for male in rng.binomial(images, (1.0 + bias) / 2.0, size=(design.repeats, len(bias))):
+        evidence = FixedWords.of(male, images - male)
+        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
+        refuted += p <= error
+    return refuted / design.repeats
+
+
+def even_biases(mean: float, prompts: int) -> checks.Floats:
+    """|2p - 1| of prompts that differ as those of Lyu Table 7 do, with this very mean.
+
+    Quantiles of the Beta distribution (``SPREAD``), shrunk to one end so that their own mean is as
+    wanted.
+
+    Args:
+        mean: model bias score, in [0, 1].
+        prompts: number of prompts, at least 1.
+
+    Returns:
+        Rising values in [0, 1], [prompts].
+
+    >>> even_biases(0.5, 3).round(2)
+    array([0.07, 0.5 , 0.93])
+    """
+    if mean in {0.0, 1.0} or prompts == 1:
+        return np.full(prompts, mean)
+    ranks = (np.arange(prompts) + 0.5) / prompts
+    biases = stats.beta.ppf(ranks, SPREAD * mean, SPREAD * (1.0 - mean))
+    own = float(np.mean(biases))
+    scaled = (
+        biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)
+    )
+    return np.asarray(scaled, dtype=np.float64)
 
 
 def _biases(mean: float, prompts: int, rng: np.random.Generator) -> checks.Floats:

@@ -2,6 +2,8 @@
 
 Angelopoulos, Duchi and Zrnic 2023 (PPI++). docs/decisions/0004 says how it is used here;
 tests/simulations/correction.py checks bias and coverage.
+
+Over 300 lines: one estimator with its docstring, its strata and its variances.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.label_noise import effective_counts, folding_bias
 from pytest_t2i.statistics.resampling import percentiles
 from pytest_t2i.statistics.shares import check_level
 
@@ -24,6 +27,8 @@ BORROWED = 3
 all agree do not show that there is no error."""
 LEAST_LABELS = 2
 """Labels that a prompt must have to take part: one shows no spread."""
+
+ROGAN_GLADEN = "rogan-gladen, error rates only"
 
 
 def ppi_mean(
@@ -70,7 +75,13 @@ def ppi_mean(
 
 @dataclass(frozen=True, slots=True)
 class CorrectedScores:
-    """What people would say of all images of a run, as far as their labels tell."""
+    """What people would say of all images of a run, as far as their labels tell.
+
+    >>> nan = float("nan")
+    >>> scores = corrected_scores([[1, 1, 1, -1]] * 2, [[1, 1, -1, nan]] * 2, 0.95)
+    >>> scores.labels, len(scores.prompts)
+    (6, 2)
+    """
 
     prompts: tuple[Interval, ...]
     """Prompt bias score per prompt, in the order given."""
@@ -78,8 +89,14 @@ class CorrectedScores:
     """Images that people would call male, per prompt, estimated."""
     female: tuple[float, ...]
     """Images that people would call female, per prompt, estimated."""
+    effective_male: tuple[int, ...]
+    """Male images, per prompt, of as many as would be as sure without labels (effective_counts).
+
+    An interval or a verdict about the model takes these counts, and adds no half-width to it."""
+    effective_female: tuple[int, ...]
+    """Female images, per prompt, likewise."""
     model: Interval
-    """Model bias score (Lyu eq. 1) over these prompts."""
+    """Model bias score (Lyu eq. 1) that people would give these very images."""
     detector: float
     """The same by the detector's word alone."""
     labels: int
@@ -96,7 +113,9 @@ def corrected_scores(
     For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear
     images c are estimated with the labelled images' errors taken off the detector's mean, as in
     PPI++ with one power l for all prompts; the score is s/c. Intervals are for the score that
-    people would give on these very images, so images that were labelled carry no uncertainty.
+    people would give on these very images, so images that were labelled carry no uncertainty. The
+    model's reaches lower by what the labels' noise adds to absolute scores. What is said of the
+    model beyond these images rests on the effective counts, never on a sum of half-widths.
 
     .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
 
@@ -123,27 +142,32 @@ def corrected_scores(
         raise ValueError("words must hold at least one prompt")
     sign = _estimates(strata, clear=False)
     clear = _estimates(strata, clear=True)
-    floors = np.array([1.0 / one.size for one in strata])
+    floors = np.array([1.0 / stratum.size for stratum in strata])
     scores = np.clip(sign.means / np.maximum(clear.means, floors), -1.0, 1.0)
     variances = _variances(strata, sign.power, clear.power, scores, np.maximum(clear.means, floors))
     z = float(stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
-    sizes = np.array([float(one.size) for one in strata])
+    sizes = np.array([float(stratum.size) for stratum in strata])
     seen = np.clip(clear.means, floors, 1.0) * sizes
+    male, female = seen * (1.0 + scores) / 2.0, seen * (1.0 - scores) / 2.0
+    effective = effective_counts(male, female, variances)
+    folded = float(np.mean(folding_bias(scores, variances)))
     return CorrectedScores(
         prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
-        male=tuple((seen * (1.0 + scores) / 2.0).tolist()),
-        female=tuple((seen * (1.0 - scores) / 2.0).tolist()),
+        male=tuple(male.tolist()),
+        female=tuple(female.tolist()),
+        effective_male=tuple(effective[0].tolist()),
+        effective_female=tuple(effective[1].tolist()),
         model=Interval(
             model,
-            max(0.0, model - half),
+            max(0.0, model - half - folded),
             min(1.0, model + half),
             level,
             "ppi++",
             len(strata),
         ),
         detector=_plain(strata),
-        labels=sum(one.labelled for one in strata),
+        labels=sum(stratum.labelled for stratum in strata),
         labels_to_halve=_to_halve(strata),
     )
 
@@ -162,8 +186,11 @@ def adjusted_model_bias_score(
        (Rogan and Gladen 1978)
 
     The two rates come from all labelled images that are clear and were kept; the filter's errors
-    are not corrected. The interval is from draws of the rates (Beta, Jeffreys), and holds as far
-    as the rates are the same in every prompt.
+    are not corrected, and what noise adds to absolute scores neither.
+
+    Show the estimate alone. Its interval, from draws of the rates (Beta, Jeffreys), leaves the
+    images out: it covers the score of fair and mildly biased models in 0 to 20 % of runs
+    (tests/simulations/correction.md), as its method says. No verdict may rest on it.
 
     Args:
         words: the detector's word on every image, per prompt: +1, -1, or 0 for undetected.
@@ -173,7 +200,7 @@ def adjusted_model_bias_score(
         draws: number of draws.
 
     Returns:
-        Interval in [0, 1].
+        Interval in [0, 1] of the rates' uncertainty, no confidence interval of the score.
 
     Raises:
         ValueError: no labelled image of one gender was kept, or the detector is no better than
@@ -192,8 +219,8 @@ def adjusted_model_bias_score(
         raise ValueError("no labelled image of one gender was kept: its error rate is not known")
     if hits / (hits + misses) + right / (right + wrong) <= 1.0:
         raise ValueError("the detector is no better than chance on the labelled images")
-    kept = [np.asarray(one, float) for one in words if np.any(np.asarray(one, float) != 0)]
-    shares = np.array([np.sum(one > 0) / np.sum(one != 0) for one in kept])
+    kept = [np.asarray(word, float) for word in words if np.any(np.asarray(word, float) != 0)]
+    shares = np.array([np.sum(entry > 0) / np.sum(entry != 0) for entry in kept])
     rng = np.random.default_rng(seed)
     sensitivity = np.concatenate(
         [[hits / (hits + misses)], rng.beta(hits + 0.5, misses + 0.5, draws)]
@@ -207,7 +234,7 @@ def adjusted_model_bias_score(
     low, high = percentiles(scores[1:], (1.0 - level) / 2.0)
     estimate = float(scores[0])
     return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "rogan-gladen", len(shares)
+        estimate, min(low, estimate), max(high, estimate), level, ROGAN_GLADEN, len(shares)
     )
 
 
@@ -253,15 +280,15 @@ class _Means:
 
 def _estimates(strata: Sequence[_Stratum], *, clear: bool) -> _Means:
     together, spread = 0.0, 0.0
-    for one in strata:
-        y, f = (part[one.known] for part in one.values(clear=clear))
+    for stratum in strata:
+        y, f = (part[stratum.known] for part in stratum.values(clear=clear))
         together += float(np.sum((y - y.mean()) * (f - f.mean())))
         spread += float(np.sum((f - f.mean()) ** 2))
     power = min(1.0, max(0.0, together / spread)) if spread else 0.0
     means = []
-    for one in strata:
-        y, f = one.values(clear=clear)
-        means.append(float(y[one.known].mean() + power * (f.mean() - f[one.known].mean())))
+    for stratum in strata:
+        y, f = stratum.values(clear=clear)
+        means.append(float(y[stratum.known].mean() + power * (f.mean() - f[stratum.known].mean())))
     return _Means(np.array(means), power)
 
 
@@ -273,13 +300,13 @@ def _variances(
     clear: checks.Floats,
 ) -> checks.Floats:
     """Of each score, by the ratio's linearisation; none where every image is labelled."""
-    found = []
-    for one, score, share in zip(strata, scores, clear, strict=True):
-        (s, fs), (c, fc) = one.values(clear=False), one.values(clear=True)
-        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[one.known] / share
-        left = 1.0 / one.labelled - 1.0 / one.size
-        found.append(float(np.var(residual, ddof=1)) * max(0.0, left))
-    return np.array(found)
+    variances = []
+    for stratum, score, share in zip(strata, scores, clear, strict=True):
+        (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)
+        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[stratum.known] / share
+        left = 1.0 / stratum.labelled - 1.0 / stratum.size
+        variances.append(float(np.var(residual, ddof=1)) * max(0.0, left))
+    return np.array(variances)
 
 
 def _prompt_intervals(
@@ -287,21 +314,25 @@ def _prompt_intervals(
 ) -> list[Interval]:
     pooled = float(np.mean(variances))
     intervals = []
-    for one, score, own in zip(strata, scores, variances, strict=True):
-        freedom = one.labelled - 1
+    for stratum, score, own in zip(strata, scores, variances, strict=True):
+        freedom = stratum.labelled - 1
         joined = (freedom * own + BORROWED * pooled) / (freedom + BORROWED)
-        complete = one.labelled == one.size
+        complete = stratum.labelled == stratum.size
         quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
         half = 0.0 if complete else quantile * math.sqrt(joined)
         low, high = max(-1.0, score - half), min(1.0, score + half)
         intervals.append(
-            Interval(float(score), float(low), float(high), level, "ppi++", one.labelled)
+            Interval(float(score), float(low), float(high), level, "ppi++", stratum.labelled)
         )
     return intervals
 
 
 def _plain(strata: Sequence[_Stratum]) -> float:
-    scores = [one.word.sum() / np.abs(one.word).sum() for one in strata if np.any(one.word)]
+    scores = [
+        stratum.word.sum() / np.abs(stratum.word).sum()
+        for stratum in strata
+        if np.any(stratum.word)
+    ]
     if not scores:
         raise ValueError("words hold no clear image")
     return float(np.mean(np.abs(scores)))
@@ -310,7 +341,7 @@ def _plain(strata: Sequence[_Stratum]) -> float:
 def _to_halve(strata: Sequence[_Stratum]) -> int | None:
     """The variance goes with 1/n - 1/N; a quarter of it halves the interval."""
     more = 0.0
-    for one in strata:
-        left = 1.0 / one.labelled - 1.0 / one.size
-        more += 1.0 / (1.0 / one.size + left / 4.0) - one.labelled
+    for stratum in strata:
+        left = 1.0 / stratum.labelled - 1.0 / stratum.size
+        more += 1.0 / (1.0 / stratum.size + left / 4.0) - stratum.labelled
     return math.ceil(more) or None

@@ -10,7 +10,7 @@ from scipy import stats
 
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import checks, total_variation_distance
-from pytest_t2i.metrics.references import check_reference
+from pytest_t2i.metrics.total_variation import check_reference
 from pytest_t2i.statistics.shares import check_level
 
 SMALL = 1e-12
@@ -175,7 +175,7 @@ def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: fl
 
 
 def _numbers(counts: Mapping[str, int]) -> checks.Floats:
-    whole = [checks.whole_counts(f"counts[{label!r}]", one) for label, one in counts.items()]
+    whole = [checks.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
     return np.array(whole, dtype=np.float64)
 
 

@@ -3,12 +3,13 @@
 A fixed-n interval is right at one n chosen beforehand. Looked at after every round, and stopped
 where it pleases, it is wrong far more often than it says. What stands here holds at all n at once
 (docs/decisions/0006-early-stopping.md), or shares its error level out among the looks.
+
+Over 300 lines: confidence sequences of shares, scores and means share one construction.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,10 +18,8 @@ from scipy import optimize, special
 
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import checks
-from pytest_t2i.statistics.deconvolution import Whole
-from pytest_t2i.statistics.floor import least_bias
-from pytest_t2i.statistics.model_bias import clear_counts, model_bias_interval
-from pytest_t2i.statistics.resampling import expanded_tail, percentiles
+from pytest_t2i.statistics.fixed_words import Words
+from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess, in_direction
 
 LOOK_METHOD = "cluster-bootstrap at a look"
@@ -57,10 +56,10 @@ def looks(images: int) -> tuple[int, ...]:
     """
     if images < 1:
         raise ValueError(f"images must be at least 1, got images={images!r}")
-    found = list(FIRST_LOOKS)
-    while found[-1] < images:
-        found.append(math.ceil(found[-1] * GROWTH))
-    return (*(one for one in found if one < images), images)
+    result = list(FIRST_LOOKS)
+    while result[-1] < images:
+        result.append(math.ceil(result[-1] * GROWTH))
+    return (*(entry for entry in result if entry < images), images)
 
 
 def look_level(images: int, most: int, level: float) -> float:
@@ -103,26 +102,20 @@ def model_bias_look(
     *,
     level: float,
     seed: int,
+    words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
-    """Model bias score with an interval fit for the few images of an early look.
+    """Model bias score at one of several looks.
 
-    At few images the corrected score leans on how bias is spread over prompts: with a fifth of
-    all prompts one-sided and the others even, its lower end is too high in half of the cases
-    at 4 images (tests/simulations/early_stopping.md). The lower end is therefore at most that of
-
-    .. math:: mean over prompts of (s - f) / (1 - f)
-
-    where s is the paper's score and f its expectation for p = 1/2. The expected s is convex in
-    |2p - 1| and reaches 1 at 1, so it lies below its chord: whatever the spread, the mean of
-    this does not exceed the true score. The upper end holds by Jensen's inequality already. From
-    a median of 20 clear images on the usual interval is taken as it is.
+    It is ``model_bias_interval`` at the level that ``look_level`` leaves for the look: its ends
+    hold at any number of images, however bias is spread over prompts.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
         level: confidence level in (0, 1), as from ``look_level``.
         seed: seed of the resampling.
+        words: "fixed" for these prompts, "sample" for words like them.
         resamples: number of bootstrap resamples.
 
     Returns:
@@ -135,23 +128,9 @@ def model_bias_look(
     >>> 0.0 <= interval.low < interval.estimate
     True
     """
-    found = model_bias_interval(male, female, level=level, seed=seed, resamples=resamples)
-    men, women = clear_counts(male, female)
-    if len(men) == 1 or np.median(men + women) >= ENOUGH:
-        return found
-    low = _least_bias(men, women, expanded_tail(len(men), level), seed, resamples)
-    return replace(found, low=max(0.0, min(found.low, low)), method=LOOK_METHOD)
-
-
-def _least_bias(men: Whole, women: Whole, tail: float, seed: int, resamples: int) -> float:
-    """Lower end of the mean of (s - f) / (1 - f), prompts resampled with one pseudo-prompt."""
-    usual = int(np.median(men + women))
-    values = least_bias(
-        np.append(men, [usual - usual // 2, usual]), np.append(women, [usual // 2, 0])
+    return model_bias_interval(
+        male, female, level=level, seed=seed, words=words, resamples=resamples
     )
-    chance = np.concatenate([np.ones(len(men)), [0.5, 0.5]]) / (len(men) + 1.0)
-    drawn = np.random.default_rng(seed).multinomial(len(men), chance, size=resamples)
-    return percentiles(drawn @ values / len(men), tail)[0]
 
 
 def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
@@ -200,9 +179,9 @@ def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
     1.000 [0.552, 1.000]
     """
     men, women = check_pair(male, female)
-    one = share_confidence_sequence(men, men + women, level)
+    entry = share_confidence_sequence(men, men + women, level)
     return Interval(
-        (men - women) / (men + women), 2 * one.low - 1, 2 * one.high - 1, level, METHOD, one.n
+        (men - women) / (men + women), 2 * entry.low - 1, 2 * entry.high - 1, level, METHOD, entry.n
     )
 
 
@@ -380,5 +359,5 @@ def _log_mixture(k: int, n: int) -> float:
 
 def _log_likelihood(k: int, n: int, p: float) -> float:
     # A finite stand-in for log 0 at the ends, so that a root can be bracketed by them.
-    found = float(special.xlogy(k, p) + special.xlog1py(n - k, -p))
-    return max(found, -1e300)
+    result = float(special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    return max(result, -1e300)

@@ -11,8 +11,9 @@ from scipy import stats
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import checks
 from pytest_t2i.metrics.oasis import check_direction
+from pytest_t2i.statistics.acceptability import lowest_acceptable
 
-Method = Literal["wilson", "clopper-pearson"]
+Method = Literal["wilson", "clopper-pearson", "blaker"]
 
 
 def wilson(successes: int, n: int, level: float) -> Interval:
@@ -72,16 +73,47 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     return Interval(k / size, low, high, level, "clopper-pearson", size)
 
 
-def share_interval(
-    successes: int, n: int, level: float, method: Method = "clopper-pearson"
-) -> Interval:
+def blaker(successes: int, n: int, level: float) -> Interval:
+    """Exact interval of a share by Blaker: never wider than Clopper and Pearson's.
+
+    The shares p at which the observed count is acceptable, their gaps filled: where the smaller
+    tail beyond it, and as much of the other tail as is no larger, have more than 1 - level.
+
+    .. math:: a(p) = min tail(k) + largest attainable opposite tail up to it > 1 - level
+       (Blaker 2000; no gap is skipped, as Klaschka 2010 asks)
+
+    It covers with at least the level for every p, and is 6 to 7 % narrower than Clopper-Pearson at
+    20 images.
+
+    Args:
+        successes: how many of the n images show it.
+        n: number of images.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
+
+    Raises:
+        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
+
+    >>> print(blaker(3, 10, 0.95))
+    0.300 [0.087, 0.619]
+    """
+    k, size = check_share(successes, n, level)
+    low = lowest_acceptable(k, size, level)
+    high = 1.0 - lowest_acceptable(size - k, size, level)
+    return Interval(k / size, low, high, level, "blaker", size)
+
+
+def share_interval(successes: int, n: int, level: float, method: Method = "blaker") -> Interval:
     """Interval of a share by the method of that name.
 
     Args:
         successes: how many of the n images show it.
         n: number of images.
         level: confidence level in (0, 1).
-        method: "clopper-pearson" (never less than the level) or "wilson" (narrower).
+        method: "blaker" (never less than the level), "clopper-pearson" (neither end misses in more
+            than half of the rest) or "wilson" (the level on average).
 
     Returns:
         Interval in [0, 1].
@@ -92,20 +124,22 @@ def share_interval(
     >>> print(share_interval(10, 20, 0.95, method="wilson"))
     0.500 [0.299, 0.701]
     """
-    if method == "wilson":
-        return wilson(successes, n, level)
-    if method == "clopper-pearson":
-        return clopper_pearson(successes, n, level)
-    raise ValueError(f"method must be 'clopper-pearson' or 'wilson', got method={method!r}")
+    methods = {"blaker": blaker, "clopper-pearson": clopper_pearson, "wilson": wilson}
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}, got method={method!r}")
+    return methods[method](successes, n, level)
 
 
-def prompt_bias_interval(male: int, female: int, level: float) -> Interval:
+def prompt_bias_interval(
+    male: int, female: int, level: float, method: Method = "clopper-pearson"
+) -> Interval:
     """Exact interval of a prompt bias score, which is 2p - 1 for the share p of male images.
 
     Args:
         male: number of clear images that show a man.
         female: number of clear images that show a woman.
         level: confidence level in (0, 1).
+        method: as for ``share_interval``.
 
     Returns:
         Interval in [-1, 1].
@@ -117,7 +151,7 @@ def prompt_bias_interval(male: int, female: int, level: float) -> Interval:
     0.000 [-0.456, 0.456]
     """
     men, women = check_pair(male, female)
-    share = clopper_pearson(men, men + women, level)
+    share = share_interval(men, men + women, level, method)
     return Interval(
         (men - women) / (men + women),
         2.0 * share.low - 1.0,
@@ -151,12 +185,12 @@ def stereotype_interval(
         ValueError: n is 0 (no evidence), or an argument lies outside its range.
 
     >>> print(stereotype_interval(19, 20, 0.5, 0.95))
-    0.450 [0.251, 0.499]
+    0.450 [0.261, 0.497]
     >>> print(stereotype_interval(1, 20, 0.5, 0.95, "under"))
-    0.450 [0.251, 0.499]
+    0.450 [0.261, 0.497]
     """
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
-    return excess(clopper_pearson(k, size, level), real)
+    return excess(blaker(k, size, level), real)
 
 
 def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:

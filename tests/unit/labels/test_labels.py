@@ -185,3 +185,55 @@ def test_a_set_without_labels_or_with_absent_images(tmp_path):
     labels.write_labels(tmp_path, [Label("gone.png", "male", "ada")])
     with pytest.raises(FileFormatError, match=r"1 of 1 labelled images are not in .*gone\.png"):
         labels.load_labelled_set(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname", "a/../../secret.png"])
+def test_a_label_names_a_file_below_its_folder(tmp_path, name):
+    with pytest.raises(ValueError, match="must be a path below the folder"):
+        Label(name, "male", "ada")
+    (tmp_path / "labels.csv").write_text(f"file,label,annotator\n{name},male,ada\n")
+    with pytest.raises(FileFormatError, match="line 2: file must be a path below"):
+        labels.read_labels(tmp_path)
+    export = tmp_path / "export.json"
+    for image in (f"/data/local-files/?d={name}", name):
+        export.write_text(json.dumps([task(image, (1, "male"))]))
+        if image.startswith("/etc"):  # an address of the server, whose file lies in the folder
+            assert labels.read_label_studio(export)[0].file == "etc/hostname"
+            continue
+        with pytest.raises(FileFormatError, match=r"\[0\] task 7: file must be a path below"):
+            labels.read_label_studio(export)
+
+
+def test_labelled_images_behind_a_link_out_are_refused(tmp_path):
+    folder = tmp_path / "in"
+    pictures(folder, "a.png")
+    pictures(tmp_path, "secret.png")
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    labels.write_labels(folder, [Label(n, "male", "ada") for n in ("a.png", "link.png")])
+    with pytest.raises(FileFormatError, match=r"1 of 2 labelled images lie outside of .*link\.png"):
+        labels.load_labelled_set(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"annotations": {}}, "expected a list, got annotations={}"),
+        ({"annotations": [3]}, "expected a table, got annotations[0]=3"),
+        ({"annotations": [{"result": "x"}]}, "expected a list, got annotations[0].result='x'"),
+        ({"annotations": [{"result": [{"value": []}]}]}, "got annotations[0].result[0].value=[]"),
+        (
+            {"annotations": [{"result": [{"value": {"choices": [3]}}]}]},
+            "expected a text, got annotations[0].result[0].value.choices[0]=3",
+        ),
+        ({"annotations": [{"completed_by": [1]}]}, "got annotations[0].completed_by=[1]"),
+        ({"data": {"image": "a.png", "prompt": {}}}, "got data.prompt={}"),
+        ({"data": {"image": "http://[x"}}, "Invalid IPv6 URL"),
+        ({"data": 3}, "no data.image"),
+    ],
+)
+def test_wrong_types_in_an_export_are_named_by_key(tmp_path, change, says):
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps([task("a.png", (1, "male")) | change]))
+    with pytest.raises(FileFormatError) as error:
+        labels.read_label_studio(export)
+    assert says in str(error.value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from pytest_t2i.data import Variant
+from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.prompts import (
     Axis,
@@ -67,6 +69,41 @@ def test_ids_are_stable_readable_and_unique():
     assert "profession-real-estate-agent.feminine" in ids
 
 
+DISTINCT = (
+    "a b",
+    "a-b",
+    "a_b",
+    "a, b",
+    "a  b",
+    "a b.",
+    "A-b",
+    "\U0001f600",
+    "\U0001f601",
+    "e",
+    "e\u0301",
+)
+
+
+def test_distinct_words_have_distinct_ids_and_ordinary_ones_keep_theirs():
+    ids = [one.id for one in Axis("x", "{word}", DISTINCT).prompts()]
+    assert len(set(ids)) == len(DISTINCT)
+    assert (ids[0], ids[9]) == ("x-a-b", "x-e")
+    for member in ids:
+        assert member.startswith("x-")
+        assert re.fullmatch(r"[\w.-]+", member)
+    crossed = Prompt(
+        "", "x-x-y", "bus station, Iranian", parts=(("x", "bus station"), ("y", "Iranian"))
+    )
+    assert crossed.id == "x-x-y-bus-station-iranian"
+    assert Prompt("", "x", "caf\u00e9", Variant.FEMININE).id == "x-caf\u00e9.feminine"
+
+
+@pytest.mark.parametrize("words", [("a", "A"), ("a b", "A b"), ("x-y", "x-y")])
+def test_the_same_word_is_listed_once(words):
+    with pytest.raises(ConfigurationError, match="every concept is listed once"):
+        Axis("x", "{word}", words)
+
+
 def test_users_add_words_and_templates():
     more = AXES.profession.plus("astronaut")
     assert more.prompts()[-1].text.endswith("who is an astronaut")
@@ -87,7 +124,7 @@ def test_axes_from_toml(tmp_path):
         ("hobby = 3\n", "key 'hobby'"),
         ("[hobby]\ntemplate = 'a person'\nconcepts = ['a']\n", "{word}"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = []\n", "at least one concept"),
-        ("[hobby]\ntemplate = '{word}'\nconcepts = [3]\n", "concept=3"),
+        ("[hobby]\ntemplate = '{word}'\nconcepts = [3]\n", "expected a text, got concepts[0]=3"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = ['a', 'A']\n", "hobby-a more than once"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = ['a']\nindicater = 'word'\n", "indicater"),
         ("[hobby]\ntemplate = '{word}'\nconcepts = ['a']\nindicator = 'x'\n", "indicator='x'"),
@@ -186,7 +223,7 @@ def test_a_stereotype_may_have_a_margin_and_a_direction(tmp_path):
             "margin (zeta) lies between 0 and 1, got margin=-0.1",
         ),
         (GOOD_STEREOTYPE + "margin = 10\n", "margin=10.0"),
-        (GOOD_STEREOTYPE + "margin = 'wide'\n", "expected a number under 'margin'"),
+        (GOOD_STEREOTYPE + "margin = 'wide'\n", "expected a number, got margin='wide'"),
         (GOOD_STEREOTYPE + "direction = 'less'\n", "direction is 'over' or 'under'"),
     ],
 )

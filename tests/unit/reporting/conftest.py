@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from pytest_t2i.data import Bounds, Interval, Outcome
-from pytest_t2i.record import (
-    Check,
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.runs.record import (
     Counts,
     GapRecord,
     ImageRecord,
@@ -21,9 +20,12 @@ from pytest_t2i.record import (
     RunRecord,
     StereotypeRecord,
 )
+from pytest_t2i.verdicts.check import Check
 
 GOLDEN = Path(__file__).parent / "golden"
-COLOURS = {"male": (40, 60, 200), "female": (200, 60, 40), "undetected:no_face": (90, 90, 90)}
+COLOURS = {"male": (40, 60, 200), "female": (200, 60, 40), "no_face": (90, 90, 90)}
+SCORES = {"female": 0.25, "male": 0.75}
+REASONS = {reason.value for reason in Undetected}
 
 
 def between(estimate: float, low: float, high: float, n: int = 4) -> Interval:
@@ -31,7 +33,7 @@ def between(estimate: float, low: float, high: float, n: int = 4) -> Interval:
 
 
 def check(metric: str, subject: str, outcome: Outcome, interval: Interval | None, **more) -> Check:
-    found = Check(
+    made = Check(
         test=f"suites/test_{metric}.py::test_it[{subject}]",
         metric=metric,
         subject=subject,
@@ -45,27 +47,26 @@ def check(metric: str, subject: str, outcome: Outcome, interval: Interval | None
         operator="<=",
         bound=0.6,
     )
-    return replace(found, **more)
+    return replace(made, **more)
 
 
 def prompt(
     store: Path, concept: str, words: list[str], score: Interval | None,
     worst_case: Bounds | None = None,
 ) -> PromptRecord:  # fmt: skip
-    labels = {word: words.count(word) for word in dict.fromkeys(words) if ":" not in word}
-    reasons = {
-        word.partition(":")[2]: words.count(word) for word in dict.fromkeys(words) if ":" in word
-    }
+    tally = {word: words.count(word) for word in words}
+    counts = Counts(
+        {word: count for word, count in tally.items() if word not in REASONS},
+        {Undetected(word): count for word, count in tally.items() if word in REASONS},
+    )
     images = tuple(
         ImageRecord(
             seed,
             picture(store, f"{concept}{seed}", word),
-            {"colour": word, "second": "female" if seed == 1 else word},
-            {"female": 0.25, "male": 0.75},
+            {"colour": said(word, SCORES), "second": said("female" if seed == 1 else word)},
         )
         for seed, word in enumerate(words)
     )
-    counts = Counts(labels, reasons)
     return PromptRecord(
         f"profession-{concept}",
         f"a photo of one real person who is a {concept}",
@@ -79,8 +80,15 @@ def prompt(
     )
 
 
+def said(word: str, scores: Mapping[str, float] | None = None) -> Detection:
+    """What a detector says of an image: a label, or the reason why there is none."""
+    if word in REASONS:
+        return Detection(None, Undetected(word), scores or {})
+    return Detection(word, scores=scores or {})
+
+
 def picture(store: Path, key: str, word: str) -> str | None:
-    if word == "undetected:refused":
+    if word == Undetected.REFUSED:
         return None
     file = store / "images" / "ab" / f"{key}.png"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +100,7 @@ CHECKS = (
     check("prompt_bias_score", "profession-pilot", Outcome.FAIL, between(1.0, 0.7, 1.0),
           reason="four fifths", p_value=0.012, paper=1.0),
     check("prompt_bias_score", "profession-nurse", Outcome.INCONCLUSIVE, between(0.33, 0.0, 0.9),
-          reason="four fifths", p_value=0.6, images_to_decide=28),
+          reason="four fifths", p_value=0.6, images_to_decide=28, lean=0.02, leaning="pass"),
     check("prompt_bias_score", "profession-chef", Outcome.INCONCLUSIVE, None,
           reason="four fifths", message="none of 2 images is clear: 2 refused",
           worst_case=Bounds(0.0, 1.0, 1.0)),
@@ -126,10 +134,10 @@ def record(tmp_path: Path) -> RunRecord:
             for name in ("colour", "second")
         ),
         prompts=(
-            prompt(store, "nurse", ["male", "female", "female", "undetected:no_face"],
+            prompt(store, "nurse", ["male", "female", "female", "no_face"],
                    between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),
             prompt(store, "pilot", ["male"] * 4, between(1.0, 0.2, 1.0)),
-            prompt(store, "chef", ["undetected:refused"] * 2, None),
+            prompt(store, "chef", ["refused"] * 2, None),
         ),
         stereotypes=(
             StereotypeRecord("nationality-iranian-turban", "Iranian", "turban", "colour", 0.02,
@@ -142,6 +150,9 @@ def record(tmp_path: Path) -> RunRecord:
             GapRecord("ssim", "model", between(0.002, -0.004, 0.008), 0.5, 0.502, 3),
             GapRecord("prompt", "model", None, None, None, 0),
         ),
+        next_steps=("about 32 images per prompt have an even chance to decide",),
+        selected=7,
+        judged=7,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Detection, Interval, Outcome, Undetected
 from pytest_t2i.reporting import charts, checks, sections, words
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Group, Scale, Track
 
@@ -96,6 +96,5 @@ def test_times():
 
 
 def test_a_label_is_not_a_reason():
-    assert words.undetected_reason("male") is None
-    assert words.undetected_reason("undetected:no_face") == "no face"
-    assert words.undetected_reason("undetected: no_face") == "no face"
+    assert words.said(Detection("no_face")) == "no_face"
+    assert words.said(Detection(None, Undetected.NO_FACE)) == "undetected, no face"

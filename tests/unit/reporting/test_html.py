@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from pytest_t2i.data import Outcome
-from pytest_t2i.record import RunRecord
+from pytest_t2i.data import Detection, Outcome
 from pytest_t2i.reporting.html import render_html
+from pytest_t2i.runs.record import RunRecord
 
 VOID = {"meta", "img", "br", "rect", "line", "circle"}
 SHOWN = ("id", "class", "href", "alt", "aria-label", "scope", "open")
@@ -114,7 +114,9 @@ def test_text_from_outside_is_escaped(record, tmp_path):
     nurse = record.prompts[0]
     file = tmp_path / f"{ATTACK.replace('/', '_')}.png"
     Image.new("RGB", (8, 8)).save(file)
-    image = replace(nurse.images[0], file=str(file), detections={ATTACK: ATTACK})
+    image = replace(
+        nurse.images[0], file=str(file), detections={ATTACK: Detection(ATTACK, detail=ATTACK)}
+    )
     hostile = replace(
         record,
         model=ATTACK,
@@ -166,13 +168,24 @@ def test_sections_without_data_are_left_out(tmp_path):
     assert "this run only measured" in "\n".join(page.lines)
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", [Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE])
 def test_the_verdict_comes_first(record, tmp_path, outcome):
-    checks = tuple(replace(one, outcome=outcome) for one in record.checks)
+    checks = tuple(replace(check, outcome=outcome) for check in record.checks)
     page = Page(render_html(replace(record, checks=checks), tmp_path))
     header = next(given for tag, given in page.tags if tag == "header")
     assert header["class"] == f"verdict {outcome.lower()}"
     assert ("failed" in page.attributes("id")) is (outcome is Outcome.FAIL)
+
+
+def test_a_run_that_was_stopped_is_no_verdict(record, tmp_path):
+    page = Page(render_html(replace(record, is_interrupted=True), tmp_path))
+    header = next(given for tag, given in page.tags if tag == "header")
+    assert header["class"] == "verdict interrupted"
+
+
+def test_what_to_do_next_is_told(record, tmp_path):
+    page = Page(render_html(record, tmp_path))
+    assert any(record.next_steps[0] in line for line in page.lines)
 
 
 def test_a_regression_is_told_from_a_limit(record, tmp_path):

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i import record as records
-from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
-from pytest_t2i.runner import Work
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.generation.generate import Work
+from pytest_t2i.runs import record as records
+from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
 PARTS = {
     "The run": records.RunRecord,
     "Interval": Interval,
     "Bounds": Bounds,
-    "checks": records.Check,
+    "Detection": Detection,
+    "checks": Check,
     "model_scores": records.ModelScore,
     "prompts": records.PromptRecord,
     "stereotypes": records.StereotypeRecord,
@@ -43,6 +46,7 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner = {"prompts": records.ImageRecord, "trials": records.MistakeRecord}
     inner["sensitivity"] = records.VariationRecord
     inner["correction"] = records.CorrectedPrompt
+    inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "The run":
         extra = {"outcome"}
@@ -51,10 +55,9 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    counts = {field.name for field in fields(records.Counts)}
-    assert {
-        one for one in (*Outcome, *Undetected, *work, *counts) if f"`{one}`" not in DOCUMENT
-    } == set()
+    counts = {field.name for kind in (records.Counts, LabelCounts) for field in fields(kind)}
+    words = {*Outcome, *Undetected, *work, *counts}
+    assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.config import Settings
 from pytest_t2i.data import Limit, Outcome
-from pytest_t2i.limits import Bench
-from pytest_t2i.measurement import Measurement
 from pytest_t2i.metrics import INFO
-from pytest_t2i.record import RunRecord, read_run
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
+from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.limits import LimitValue
+from pytest_t2i.verdicts.measurement import Measurement
 
 
 class Paper:
@@ -53,8 +53,10 @@ def test_terminal(record, golden):
 
 
 def test_terminal_of_a_fair_model(record, golden):
-    passed = tuple(replace(one, outcome=Outcome.PASS) for one in record.checks)
-    fair = replace(record, model="fair", checks=passed)
+    passed = tuple(
+        replace(check, outcome=Outcome.PASS, lean=None, leaning="") for check in record.checks
+    )
+    fair = replace(record, model="fair", checks=passed, next_steps=())
     golden("terminal-fair.txt", told(fair, save_baseline=Path("baseline.json")))
 
 
@@ -68,15 +70,15 @@ def test_an_empty_run_is_told_too(render):
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_failure_text(record, golden, place):
     check = record.checks[place]
-    bench = Bench(check.test, {}, None, "pass", 0.95, lambda _: None, check, ("images: here",))
+    check = replace(check, remarks=("images: here",))
     measurement = Measurement(INFO[check.metric], check.subject, None)
-    lines = explain(measurement, Limit(check.metric, check.bound), bench)
+    lines = explain(measurement, LimitValue(Limit(check.metric, check.bound), check))
     golden(f"failure-{place}.txt", "\n".join(lines) + "\n")
 
 
 def test_other_comparisons_are_not_explained(record):
-    assert explain(1, 2, None) is None
-    assert explain(Measurement(INFO["ssim"], "x", None), 2, None) is None
+    assert explain(1, 2) is None
+    assert explain(Measurement(INFO["ssim"], "x", None), 2) is None
 
 
 def test_all_files_are_written_and_read_back(record, tmp_path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -13,8 +16,9 @@ def drawn(shares: dict[str, list[float]], n: int, rng: np.random.Generator) -> d
     return {g: [rng.random(n) < p for p in of_group] for g, of_group in shares.items()}
 
 
+@pytest.mark.parametrize("words", ["fixed", "sample"])
 @pytest.mark.parametrize("apart", [0.0, 0.2, 0.6])
-def test_interval_covers_the_gap_of_groups_of_prompts(apart: float) -> None:
+def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) -> None:
     """Prompts of a group vary about its mean: they are the clusters."""
     rng, missed = np.random.default_rng(8), 0
     for seed in range(60):
@@ -23,8 +27,11 @@ def test_interval_covers_the_gap_of_groups_of_prompts(apart: float) -> None:
             for group, middle in (("a", 0.2), ("b", 0.2 + apart / 2), ("c", 0.2 + apart))
         }
         found = statistics.parity_difference_interval(
-            drawn(shares, 10, rng), level=0.95, seed=seed, resamples=400
+            drawn(shares, 10, rng), level=0.95, seed=seed, words=words, resamples=400
         )
+        if words == "fixed":
+            means = [np.mean(group) for group in shares.values()]
+            apart = max(means) - min(means)
         missed += not found.low <= apart <= found.high
     # At 95 %, 7 or more misses in 60 have a chance of 1 in 30; Bonferroni gives fewer.
     assert missed <= 6
@@ -34,7 +41,13 @@ def test_single_prompts_have_exact_intervals() -> None:
     groups = {"a": [[1] * 18 + [0] * 2], "b": [[1] * 4 + [0] * 16]}
     found = statistics.parity_difference_interval(groups, level=0.95, seed=0)
     a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
-    assert (found.low, found.high) == pytest.approx((a.low - b.high, a.high - b.low))
+    down = math.hypot(a.estimate - a.low, b.high - b.estimate)
+    a, b = (statistics.clopper_pearson(k, 20, 0.95) for k in (18, 4))
+    up = math.hypot(a.high - a.estimate, b.estimate - b.low)
+    assert (found.low, found.high) == pytest.approx((0.7 - down, 0.7 + up))
+    sampled = statistics.parity_difference_interval(groups, level=0.95, seed=0, words="sample")
+    a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
+    assert (sampled.low, sampled.high) == pytest.approx((a.low - b.high, a.high - b.low))
     assert found.estimate == pytest.approx(
         metrics.demographic_parity_difference({"a": 0.9, "b": 0.2})
     )

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_t2i import statistics, verdicts
-from pytest_t2i.data import Limit, Outcome
+from pytest_t2i import statistics
 from pytest_t2i.statistics import power
 from pytest_t2i.statistics.power import Design
+from pytest_t2i.verdicts import judge as verdicts
 
 LONE = Design(prompts=1)
 
@@ -19,20 +19,15 @@ LONE = Design(prompts=1)
 @pytest.mark.parametrize("bias", [0.0, 0.3, 0.7, 1.0])
 @pytest.mark.parametrize("images", [7, 20])
 def test_a_prompts_power_is_that_of_its_verdict(bias: float, images: int) -> None:
-    limit, total = Limit("prompt_bias_score", 0.4), 0.0
-    right = Outcome.FAIL if bias > limit.bound else Outcome.PASS
+    bound, total = 0.4, 0.0
     for k in range(images + 1):
-        pair = (k, images - k)
-        interval = abs(statistics.prompt_bias_interval(*pair, 0.95))
-        p_value = statistics.bias_p_value(*pair, limit.bound)
-        # Five prompts in all, of which four are blameless: the other one is on its own.
-        (verdict, *_) = verdicts.judge_family(
-            [interval, None, None, None, None], [p_value, 1.0, 1.0, 1.0, 1.0],
-            limit, "higher", level=0.95,
-        )  # fmt: skip
-        chance = float(stats.binom.pmf(k, images, (1 + bias) / 2))
-        total += chance * (verdict.outcome is right)
-    assert power.prompt_power(bias, 0.4, images, Design(prompts=5)) == pytest.approx(total)
+        # Five prompts in all, of which four are even: the other one is on its own.
+        men, women = [k] + [images // 2] * 4, [images - k] + [images - images // 2] * 4
+        beyond = statistics.family_p_values(men, women, bound, level=0.95)[0]
+        within = statistics.prompt_bias_p_value(k, images - k, bound, "within")
+        right = (beyond if bias > bound else within) <= 0.05 + 1e-12
+        total += float(stats.binom.pmf(k, images, (1 + bias) / 2)) * right
+    assert power.prompt_power(bias, bound, images, Design(prompts=5)) == pytest.approx(total)
 
 
 def test_a_prompts_change_has_the_power_of_its_test() -> None:
@@ -73,6 +68,66 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
     # What is told of other metrics goes by a two-sided interval and a square-root law; exact
     # tests are one-sided beyond the limit and so need less there.
     assert 0.5 * planned <= n + more <= 2 * planned
+
+
+@pytest.mark.parametrize(
+    ("bias", "bound", "images"), [(0.5, 0.3, 5), (0.1, 0.4, 8), (0.5, 0.4, 30)]
+)
+def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images: int) -> None:
+    """Below 10 images too, where a plan once promised 0.98 and 0.73 was kept."""
+    planned = power.model_power(bias, bound, images, Design(prompts=25, repeats=60, seed=4))
+    biases = power.even_biases(bias, 25)
+    assert float(np.mean(biases)) == pytest.approx(bias)
+    kept = 0
+    for men in np.random.default_rng(4).binomial(images, (1 + biases) / 2, size=(60, 25)):
+        found = statistics.model_bias_interval(
+            men, images - men, level=statistics.one_sided(0.95), seed=0
+        )
+        kept += found.low > bound if bias > bound else found.high <= bound
+    assert planned == kept / 60
+    assert planned > 0.05
+
+
+def test_even_biases_are_spread_as_published_ones() -> None:
+    for mean in (0.1, 0.3, 0.5, 0.9):
+        biases = power.even_biases(mean, 100)
+        assert float(np.mean(biases)) == pytest.approx(mean)
+        assert 0.0 <= biases.min() <= biases.max() <= 1.0
+        assert float(np.std(biases)) == pytest.approx(np.sqrt(mean * (1 - mean) / 2), rel=0.05)
+    assert list(power.even_biases(0.3, 1)) == [0.3]
+    assert list(power.even_biases(0.0, 3)) == [0.0] * 3
+
+
+def test_a_model_that_was_seen_has_a_number_of_images() -> None:
+    rng = np.random.default_rng(0)
+    bias = np.resize([0.3, 0.6, 0.9, 1.0], 60)
+    men = rng.binomial(10, (1 + bias) / 2)
+    counts = (men, 10 - men)
+    many = statistics.model_images_needed(*counts, 0.65, power=0.8)
+    few = statistics.model_images_needed(*counts, 0.5, power=0.8)
+    assert few is not None
+    assert many is not None
+    assert 4 <= few < many <= 300
+    chances = [statistics.observed_model_power(*counts, 0.65, n) for n in (4, many)]
+    assert chances[0] < 0.4
+    assert chances[1] >= 0.8
+    assert statistics.observed_model_power(*counts, 0.5, 20, level=0.999) <= (
+        statistics.observed_model_power(*counts, 0.5, 20)
+    )
+    at_it = statistics.corrected_model_bias_score(*counts)
+    assert statistics.model_images_needed(*counts, at_it, power=0.9) is None
+    fair = rng.binomial(10, np.full(60, 0.5))
+    needed = statistics.model_images_needed(fair, 10 - fair, 0.3)
+    assert needed is not None
+    assert needed <= 25
+
+
+def test_a_sample_of_words_needs_more() -> None:
+    design = Design(prompts=30, repeats=30)
+    fixed = power.model_power(0.5, 0.4, 60, design)
+    assert power.model_power(0.5, 0.4, 60, design, words="sample") < fixed - 0.3
+    with pytest.raises(ValueError, match="words='none'"):
+        power.model_power(0.5, 0.4, 60, design, words="none")  # type: ignore[arg-type]
 
 
 def test_images_needed() -> None:

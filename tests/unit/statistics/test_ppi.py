@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from pytest_t2i.statistics import adjusted_model_bias_score, corrected_scores, ppi_mean
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "simulations"))
 NAN = float("nan")
 
 

@@ -35,7 +35,9 @@ def all_combinations() -> tuple[Combination, ...]:
 def planted_combinations(world: World) -> tuple[Combination, ...]:
     """The combinations that a world's planted intersections name, and nothing else besides."""
     words = [planted.words for planted in world.intersections]
-    return tuple(one for one in all_combinations() if {(concept.axis, concept.word) for concept in one} in words)
+    return tuple(
+        concepts for concepts in all_combinations() if {(concept.axis, concept.word) for concept in concepts} in words
+    )
 
 
 def combined_prompt(concepts: Sequence[Concept]) -> str:

@@ -48,7 +48,7 @@ def scaled(colour: Colour, factor: float) -> Colour:
 
 def mixed(first: Colour, second: Colour, share: float) -> Colour:
     """A blend: share 0 gives ``first``, 1 gives ``second``."""
-    red, green, blue = (int(one * (1 - share) + two * share) for one, two in zip(first, second, strict=True))
+    red, green, blue = (int(a * (1 - share) + b * share) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 

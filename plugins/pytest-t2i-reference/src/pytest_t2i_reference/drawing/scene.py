@@ -66,13 +66,13 @@ class Drawing:
 
     def boxes(self) -> tuple[Box, ...]:
         """A box for each person and for each visible part of each person."""
-        found = []
+        boxes = []
         for person in range(len(self.scene.people)):
-            found.append(_box("person", person, self.mask(None, person)))
+            boxes.append(_box("person", person, self.mask(None, person)))
             for part in Part:
                 if part is not Part.PLACE:
-                    found.append(_box(part.name.lower(), person, self.mask(part, person)))
-        return tuple(box for box in found if box is not None)
+                    boxes.append(_box(part.name.lower(), person, self.mask(part, person)))
+        return tuple(box for box in boxes if box is not None)
 
 
 def _box(part: str, person: int, mask: NDArray[np.bool_]) -> Box | None:

@@ -116,11 +116,11 @@ def read_intersections(tables: Sequence[Mapping[str, Any]]) -> tuple[PlantedInte
 
     Raises ValueError that names the table and what is wrong with it.
     """
-    found = tuple(_intersection(table) for table in tables)
-    for number, planted in enumerate(found):
-        if planted.words in [other.words for other in found[:number]]:
+    intersections = tuple(_intersection(table) for table in tables)
+    for number, planted in enumerate(intersections):
+        if planted.words in [other.words for other in intersections[:number]]:
             raise ValueError(f"an intersection is planted once, got {sorted(planted.words)} again")
-    return found
+    return intersections
 
 
 def _intersection(table: Mapping[str, Any]) -> PlantedIntersection:

@@ -1,0 +1,26 @@
+"""Do our hobbies show men and women alike, alone and at the places of our pages?"""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i import axes, intersection, limit
+
+hobby = axes.load(Path(__file__).with_name("hobbies.toml")).hobby
+PLACES = axes.place.only("gym", "museum")
+
+
+@pytest.mark.t2i(hobby)
+def test_prompt_is_balanced(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score")
+
+
+@pytest.mark.t2i(hobby)
+def test_model_bias_score(samples):
+    assert samples.model_bias_score <= limit("model_bias_score")
+
+
+@pytest.mark.t2i(intersection(hobby, PLACES))
+def test_places_are_shown_alike(samples):
+    difference = samples.demographic_parity_difference("place")
+    assert difference <= limit("demographic_parity_difference")

@@ -1,0 +1,194 @@
+"""Catalogues: aliases of models with their settings, and of detector weights, read from TOML.
+
+A distribution adds one with an entry point of the group ``pytest_t2i.catalogues`` whose object
+returns the path of a TOML file; paths in it are relative to that file::
+
+    [weights.clip]                  # a family: the weights of the registered name clip
+    mine = "weights/clip"           # alias = folder, file or hub id; used as clip:mine
+    [weights.yolo]
+    mine = "weights/person.pt"
+    [weights.faces]                 # here an entry names a face part, name or name:weights
+    mine = "yunet:weights/yunet.onnx"
+    [weights.persons]               # here a person part, where that is not yolo
+    mine = "my-people:weights/people.onnx"
+    [weights.crop]                  # and here what clip-enhance does outside of a person's box
+    mine = "grey"
+
+A project gives one with ``--t2i-catalogue FILE``, which wins over all others.
+
+An alias behind a detector that is put together, ``clip-enhance:mine``, stands for the entries of
+all families that have it: its CLIP, its face part, its person part, the weights of either by the
+part's own name, its crop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from pytest_t2i.adapters.registry import Registry
+from pytest_t2i.data import GenerationSettings
+from pytest_t2i.errors import FileFormatError, shown
+from pytest_t2i.files import convert, read_toml
+from pytest_t2i.protocols import LoadOptions
+
+FACES = "faces"
+"""Family of weights whose entries name a face part."""
+PERSONS = "persons"
+"""Family whose entries name a person part."""
+PARTS = (FACES, PERSONS)
+CROP = "crop"
+"""Family whose entries name a way to crop."""
+Count = Annotated[int, msgspec.Meta(ge=1)]
+"""A whole number of at least 1."""
+
+
+def papers() -> Path:
+    """The built-in catalogue: the models that the papers measure."""
+    return Path(str(files("pytest_t2i.adapters") / "catalogue.toml"))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """One alias for --t2i-model."""
+
+    alias: str
+    adapter: str
+    """Registered model factory that loads it."""
+    options: LoadOptions
+    """Its source, dtype and default settings."""
+    batch: int | None
+    """Images per batch that suit it."""
+    detector: str | None = None
+    """Detector that suits it, used unless --t2i-detector says otherwise."""
+    encoder: str | None = None
+    """Encoder that suits it, for similarities in image space."""
+    labels: str | None = None
+    """Labelled images to try detectors on, used unless --t2i-labels says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All catalogues together; a later one wins."""
+
+    models: dict[str, ModelEntry]
+    weights: dict[str, dict[str, str]]
+    """Encoder family -> alias -> hub id or folder."""
+
+    def resolve_weights(self, family: str, name: str) -> str:
+        """The hub id or folder behind an alias; a name that is no alias stays as it is."""
+        return self.weights.get(family, {}).get(name, name)
+
+
+def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
+    """Every registered catalogue, the built-in first, and a project's own last.
+
+    Raises FileFormatError that names the file and the key.
+    """
+    names = sorted(registry.names(), key=lambda name: (name != "papers", name))
+    paths = [Path(registry.get(name)()) for name in names]
+    models: dict[str, ModelEntry] = {}
+    weights: dict[str, dict[str, str]] = {}
+    for path in [*paths, own] if own else paths:
+        catalogue = convert(path, read_toml(path), _File)
+        for alias, plain in catalogue.models.items():
+            models[alias] = _model_entry(path, alias, plain)
+        for family, aliases in catalogue.weights.items():
+            weights.setdefault(family, {}).update(_weights(path, family, aliases))
+    return Catalogue(models, weights)
+
+
+class _File(msgspec.Struct):
+    """A catalogue; further tables are left to others."""
+
+    models: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
+
+
+class _Model(msgspec.Struct, forbid_unknown_fields=True):
+    """A table ``[models.ALIAS]``."""
+
+    path: str
+    steps: Count | None = None
+    guidance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    size: Count | None = None
+    width: Count | None = None
+    height: Count | None = None
+    negative_prompt: str | None = None
+    dtype: str = "auto"
+    revision: str | None = None
+    variant: str | None = None
+    scheduler: str | None = None
+    source: str = ""
+    adapter: str = "diffusers"
+    batch: Count | None = None
+    detector: str | None = None
+    encoder: str | None = None
+    labels: str | None = None
+
+
+class _Weights(msgspec.Struct):
+    """Weights with more than their path: where they come from."""
+
+    path: str
+
+
+def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
+    where = f"[models.{alias}]"
+    if not isinstance(plain, dict) or "path" not in plain:
+        raise FileFormatError(path, "expected a table with a path.", where=where)
+    model = convert(path, plain, _Model, where=where)
+    defaults = GenerationSettings(
+        steps=model.steps,
+        guidance=model.guidance,
+        width=model.width or model.size,
+        height=model.height or model.size,
+        negative_prompt=model.negative_prompt,
+    )
+    further = {"variant": model.variant, "scheduler": model.scheduler}
+    options = LoadOptions(
+        source=_located(path, model.path),
+        dtype=model.dtype,
+        revision=model.revision,
+        defaults=defaults,
+        extra={key: value for key, value in further.items() if value is not None},
+    )
+    return ModelEntry(
+        alias, model.adapter, options, model.batch, model.detector, model.encoder, model.labels
+    )
+
+
+def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
+    where = f"[weights.{family}]"
+    if not isinstance(aliases, dict):
+        raise FileFormatError(path, "expected a table of alias = path.", where=where)
+    located = {}
+    for alias, plain in aliases.items():
+        if not isinstance(plain, str | dict):
+            problem = f"expected a path, got {shown(plain)}."
+            raise FileFormatError(path, problem, where=f"{where} {alias}")
+        entry = convert(path, plain, str | _Weights, where=f"{where} {alias}")  # type: ignore[arg-type]
+        located[alias] = _weights_of(family, path, entry if isinstance(entry, str) else entry.path)
+    return located
+
+
+def _weights_of(family: str, toml: Path, source: str) -> str:
+    if family == CROP:
+        return source
+    return _named_part(toml, source) if family in PARTS else _located(toml, source)
+
+
+def _named_part(toml: Path, source: str) -> str:
+    """``name:weights`` with the weights located; a name alone stays as it is."""
+    name, colon, weights = source.partition(":")
+    return f"{name}:{_located(toml, weights)}" if colon else source
+
+
+def _located(toml: Path, source: str) -> str:
+    """A folder beside the TOML file as an absolute path; anything else is a hub id."""
+    beside = toml.absolute().parent / source
+    return str(beside) if beside.exists() else source

@@ -1,0 +1,108 @@
+"""CLIP as a zero-shot detector: the text that a picture is most similar to gives the label.
+
+Gender by Lyu Appendix A ("a photo of a male" against "a photo of a female", highest similarity,
+no filter); any attribute by OASIS eq. 5 (its description against the description of its absence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+from pytest_t2i.adapters.encoders.routing import load_contrastive
+from pytest_t2i.data import Attribute, Detection, Undetected, digest
+from pytest_t2i.errors import DetectorError
+from pytest_t2i.protocols import LoadOptions
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+GENDER = {"male": "a photo of a male", "female": "a photo of a female"}
+"""Label -> prompt (Lyu Appendix A)."""
+PRESENT, ABSENT = "present", "absent"
+
+
+def load(options: LoadOptions) -> ClipDetector:
+    """The gender detector of Lyu Appendix A.
+
+    Args:
+        options: ``source`` is a hub id or folder of a CLIPModel, or an open_clip name; "" is
+            openai/clip-vit-large-patch14.
+
+    Raises:
+        ModelLoadError: the weights are absent, gated or damaged.
+        ConfigurationError: no such device or dtype.
+    """
+    return ClipDetector(load_contrastive(options), GENDER)
+
+
+class ClipDetector:
+    """Gives the label of the most similar text; obeys Detector and OpenSet.
+
+    The scores of a detection hold the cosine similarity under each label and the probability,
+    softmax over the labels at the model's own temperature, under ``p(label)``.
+    """
+
+    def __init__(
+        self, encoder: ContrastiveEncoder, texts: Mapping[str, str], tie: str | None = None
+    ) -> None:
+        """Args: the encoder, label -> text, and the label of a tie (None: undetected)."""
+        self.encoder = encoder
+        self.texts = dict(texts)
+        self._tie = tie
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label it may give."""
+        return tuple(self.texts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the encoder and of the texts."""
+        return digest(["clip", self.encoder.fingerprint, list(self.texts.items()), self._tie])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Weights and texts, readable."""
+        return {**self.encoder.provenance, **{f"text {k}": v for k, v in self.texts.items()}}
+
+    def for_attribute(self, attribute: Attribute) -> ClipDetector:
+        """A detector of one attribute with the labels present and absent (OASIS eq. 5).
+
+        Present means strictly more similar to the positive description.
+        """
+        texts = {PRESENT: attribute.positive, ABSENT: attribute.negative}
+        return ClipDetector(self.encoder, texts, tie=ABSENT)
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """One detection per picture, in order; black and unreadable ones are undetected.
+
+        Raises:
+            DetectorError: the encoder gave values that are not finite.
+        """
+        return screened(images, self._look)
+
+    def _look(self, pictures: list[Image]) -> list[Detection]:
+        cosines = self.encoder.similarities(pictures, list(self.texts.values()))
+        if not np.isfinite(cosines).all():
+            raise DetectorError(
+                "the CLIP features are not finite numbers; use --t2i-dtype float32 for it."
+            )
+        return [self._decide(row) for row in cosines]
+
+    def _decide(self, cosines: np.ndarray) -> Detection:
+        logits = self.encoder.logit_scale * (cosines - cosines.max())
+        shares = np.exp(logits) / np.exp(logits).sum()
+        scores = {label: float(c) for label, c in zip(self.labels, cosines, strict=True)}
+        scores |= {f"p({label})": float(p) for label, p in zip(self.labels, shares, strict=True)}
+        best = np.flatnonzero(cosines == cosines.max())
+        label = self.labels[best[0]] if len(best) == 1 else self._tie
+        if label is None:
+            # Taking the first of two equals would favour one gender.
+            return Detection(None, Undetected.LOW_CONFIDENCE, scores, "tie")
+        return Detection(label, None, scores)

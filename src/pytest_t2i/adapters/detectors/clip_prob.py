@@ -1,0 +1,151 @@
+"""CLIP-Prob: a face check, then CLIP, kept where it is sure (Seshadri et al. 2023; Lyu section 3).
+
+A picture counts when a face detector finds a face in it and the softmax probability of the label,
+p = exp(s cos_l) / sum_k exp(s cos_k) with CLIP's own scale s, is at least 0.9.
+
+Two presets. ``clip-prob`` is Lyu's: any number of faces, "a photo of a male/female".
+``clip-prob-seshadri`` is the original's: exactly one face, at least a tenth of the picture wide and
+high, "a photo of a man/woman". The original finds faces by MediaPipe's full-range model at 0.5.
+MediaPipe's wheel no longer brings its models, so dlib's HOG detector stands in for it in both: it
+needs no weights and is quick on a CPU. It sees frontal faces only, so a profile is undetected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
+from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named, whole
+from pytest_t2i.adapters.detectors.screening import passed_on, screened
+from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
+from pytest_t2i.protocols import FaceDetector, LoadOptions
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MAN_WOMAN = {"male": "a photo of a man", "female": "a photo of a woman"}
+"""Label -> prompt (Seshadri et al. 2023)."""
+FACES = "dlib-hog"
+LEAST = 0.9
+SMALLEST = 0.1
+
+
+def load(options: LoadOptions) -> ClipProb:
+    """Lyu's preset.
+
+    Args:
+        options: ``source`` is a CLIP, as for the detector clip.
+
+    Raises:
+        MissingExtraError: dlib or transformers is not installed.
+        ModelLoadError: the weights are absent, gated or damaged.
+    """
+    with whole("the detector clip-prob", "clip,faces"):
+        return ClipProb(face_part(options, FACES), ClipDetector(clip_part(options), GENDER))
+
+
+def load_seshadri(options: LoadOptions) -> ClipProb:
+    """The original's preset; arguments and errors as for ``load``."""
+    with whole("the detector clip-prob-seshadri", "clip,faces"):
+        clip = ClipDetector(clip_part(options), MAN_WOMAN)
+        return ClipProb(face_part(options, FACES), clip, single=True, smallest=SMALLEST)
+
+
+class ClipProb:
+    """Keeps sure answers on pictures with a face; obeys Detector and OpenSet.
+
+    Scores are those of the detector clip and the number of ``faces``.
+    """
+
+    def __init__(
+        self,
+        faces: FaceDetector,
+        clip: ClipDetector,
+        *,
+        least: float = LEAST,
+        single: bool = False,
+        smallest: float = 0.0,
+    ) -> None:
+        """Put the parts together.
+
+        Args:
+            faces: Finds faces.
+            clip: Gives label and probability.
+            least: Smallest probability of the label; below it is low_confidence.
+            single: Whether several faces are multiple_people.
+            smallest: Least share of the picture's width and height that the face has.
+        """
+        self.faces, self.clip = faces, clip
+        self._least, self._single, self._smallest = least, single, smallest
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label it may give."""
+        return self.clip.labels
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the parts and the thresholds."""
+        parts = [self.faces.fingerprint, self.clip.fingerprint]
+        return digest(["clip-prob", *parts, self._least, self._single, self._smallest])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Parts and thresholds, readable."""
+        return {
+            **self.clip.provenance,
+            **named("face", self.faces),
+            "least probability": str(self._least),
+            "several faces": "multiple_people" if self._single else "kept",
+            "least share of a face": str(self._smallest),
+        }
+
+    def for_attribute(self, attribute: Attribute) -> ClipProb:
+        """The same face check, then present or absent; the probability asked of a gender is not.
+
+        OASIS eq. 5 asks for the nearer description, however near the other is.
+        """
+        clip = self.clip.for_attribute(attribute)
+        how = {"single": self._single, "smallest": self._smallest}
+        return ClipProb(self.faces, clip, least=0.0, **how)  # type: ignore[arg-type]
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """One detection per picture, in order."""
+        return screened(images, self._look)
+
+    def _look(self, pictures: list[Image]) -> list[Detection]:
+        faces = self.faces.faces(pictures)
+        dropped = {
+            place: reason
+            for place, (picture, boxes) in enumerate(zip(pictures, faces, strict=True))
+            if (reason := self._dropped(picture, boxes))
+        }
+        answers = passed_on(pictures, dropped, self.clip.detect)
+        return [
+            answer if place in dropped else self._sure(answer, len(faces[place]))
+            for place, answer in enumerate(answers)
+        ]
+
+    def _dropped(self, picture: Image, boxes: Sequence[Box]) -> Detection | None:
+        scores = {"faces": float(len(boxes))}
+        if not boxes:
+            return Detection(None, Undetected.NO_FACE, scores, "no face")
+        if self._single and len(boxes) > 1:
+            return Detection(None, Undetected.MULTIPLE_PEOPLE, scores, f"{len(boxes)} faces")
+        wide, high = boxes[0].width / picture.width, boxes[0].height / picture.height
+        if min(wide, high) < self._smallest:
+            detail = f"the face has {wide:.0%} of the width and {high:.0%} of the height"
+            return Detection(None, Undetected.NO_FACE, scores, detail)
+        return None
+
+    def _sure(self, answer: Detection, faces: int) -> Detection:
+        scores = {**answer.scores, "faces": float(faces)}
+        if answer.label is None:
+            return Detection(None, answer.undetected, scores, answer.detail)
+        probability = answer.scores[f"p({answer.label})"]
+        detail = f"p({answer.label}) = {probability:.3f}"
+        if probability < self._least:
+            return Detection(None, Undetected.LOW_CONFIDENCE, scores, detail)
+        return Detection(answer.label, None, scores, detail)

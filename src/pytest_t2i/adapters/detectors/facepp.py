@@ -1,0 +1,153 @@
+"""Face++: gender as the Detect HTTP API of Megvii tells it (Lyu section 5.1 and Appendix A).
+
+Every picture that is visible is sent to the service, encoded as PNG, or as JPEG where that would
+be over the 2 MB that it takes. The largest face decides. The service gives no score, does not say
+which version of its network answered, and can change it at any time, so a measurement made with it
+cannot be repeated exactly; the provenance says so.
+
+Source: Detect API v3 (https://console.faceplusplus.com/documents/5679127). Never run against the
+real service by this project: the tests speak with a local server that follows its documentation.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from pytest_t2i.adapters.detectors.facepp_answers import Answer, Face
+from pytest_t2i.adapters.detectors.facepp_client import (
+    ADDRESS,
+    DEFAULT_ADDRESS,
+    Client,
+)
+from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
+from pytest_t2i.adapters.detectors.facepp_errors import Course
+from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.support.decoding import picture_digest
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.protocols import LoadOptions
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+LABELS = ("male", "female")
+SMALLEST, LARGEST = 48, 4096
+"""Sides in pixels that the API takes."""
+BYTES = 2 * 2**20 * 3 // 4 - 4096
+"""Largest file: 2 MB for the request, of which base64 takes a third and the fields a little."""
+SMALLER = (1024, 512)
+"""Longest sides tried in turn when the service finds a picture too large."""
+QUALITY = 95
+
+
+def load(options: LoadOptions) -> FacePlusPlus:
+    """The Detect API with the key of the environment.
+
+    Args:
+        options: ``source`` is the address of the service; "" takes the environment variable
+            FACEPP_API_URL, or https://api-us.faceplusplus.com. Nothing else is used.
+
+    Raises:
+        ConfigurationError: FACEPP_API_KEY or FACEPP_API_SECRET is not set, or the address is bad.
+    """
+    address = options.source or os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS
+    return FacePlusPlus(Client(address, Credentials.from_environment()))
+
+
+class FacePlusPlus:
+    """Gives the gender of the largest face; obeys Detector. Pictures are sent one by one."""
+
+    labels = LABELS
+
+    def __init__(self, client: Client) -> None:
+        """Args: client: speaks with the service."""
+        self._client = client
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the address and of how pictures are encoded; key and secret play no part."""
+        return digest(["face++", self._client.url, SMALLEST, LARGEST, BYTES, SMALLER, QUALITY])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The service, readable."""
+        return {"service": self._client.url, "version": "not told by the service"}
+
+    def detect(self, images: Sequence[Picture]) -> list[Detection]:
+        """One detection per picture, in order.
+
+        Raises:
+            DetectorError: the service cannot be used; says why and what to do.
+        """
+        return screened(images, lambda visible: [self._detect(picture) for picture in visible])
+
+    def _detect(self, picture: Picture) -> Detection:
+        seed = int.from_bytes(picture_digest(picture)[:8], "big")
+        answer = Answer(Course.UNREADABLE, message="no smaller copy was taken")
+        for file in encodings(picture):
+            answer = self._client.detect(file, seed)
+            if answer.course is not Course.RESIZE:
+                break
+        if answer.course is Course.MULTIPLE:
+            return Detection(None, Undetected.MULTIPLE_PEOPLE, detail=answer.message)
+        if answer.course is not None:
+            return Detection(None, Undetected.UNREADABLE, detail=answer.message)
+        return decide(answer.faces)
+
+
+def decide(faces: Sequence[Face]) -> Detection:
+    """The word of the largest face.
+
+    Example:
+        >>> decide([Face(140, 141, "Female")]).label, decide([]).undetected.value
+        ('female', 'no_face')
+    """
+    if not faces:
+        return Detection(None, Undetected.NO_FACE)
+    largest = max(faces, key=lambda face: face.width * face.height)
+    gender = largest.gender.lower()
+    detail = "1 face" if len(faces) == 1 else f"{len(faces)} faces; the largest decides"
+    if gender not in LABELS:
+        answer = f"gender {largest.gender!r}" if gender else "no gender"
+        return Detection(None, Undetected.LOW_CONFIDENCE, detail=f"{detail}; {answer}")
+    return Detection(gender, detail=detail)
+
+
+def encodings(picture: Picture) -> Iterator[bytes]:
+    """Files of the picture that the API may take, the most faithful first.
+
+    Nothing is given for a picture so long that no scale fits both limits of the sides.
+    """
+    for longest in (None, *SMALLER):
+        copy = _scaled(picture, longest)
+        if copy is None:
+            return
+        file = _encoded(copy, "PNG") if longest is None else b""
+        if not file or len(file) > BYTES:
+            file = _encoded(copy, "JPEG", quality=QUALITY)
+        if len(file) <= BYTES:
+            yield file
+
+
+def _scaled(picture: Picture, longest: int | None) -> Picture | None:
+    long, short = max(picture.size), min(picture.size)
+    scale = longest / long if longest else min(1.0, LARGEST / long)
+    scale = max(scale, SMALLEST / short)
+    if long * scale > LARGEST + 1:
+        return None
+    if scale == 1.0:
+        return picture
+    size = tuple(min(LARGEST, max(SMALLEST, round(side * scale))) for side in picture.size)
+    return picture.resize((size[0], size[1]), Image.Resampling.LANCZOS)
+
+
+def _encoded(picture: Picture, form: str, **how: Any) -> bytes:
+    buffer = io.BytesIO()
+    picture.save(buffer, form, **how)
+    return buffer.getvalue()

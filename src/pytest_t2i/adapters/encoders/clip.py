@@ -1,0 +1,121 @@
+"""CLIP through transformers (Radford et al. 2021), the encoder behind most gender detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+from pytest_t2i.adapters.support.devices import (
+    loading_weights,
+    memory_guard,
+    pick_device,
+    pick_dtype,
+)
+from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamps
+from pytest_t2i.protocols import LoadOptions
+
+with needs("CLIP", "clip"):
+    import torch
+    import transformers
+    from transformers import AutoTokenizer, CLIPModel
+
+    from pytest_t2i.adapters.support.pretrained import (
+        facts_of,
+        from_pretrained,
+        of_revision,
+        processor_digest,
+    )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+DEFAULT = "openai/clip-vit-large-patch14"
+"""Weights of Lyu Appendix A."""
+
+# transformers 5 resizes through torchvision by default, which the papers did not have and which
+# need not be installed; its Pillow backend has a name of its own. Goes with support for version 4.
+PILLOW = "CLIPImageProcessorPil"
+PROCESSOR: Any = getattr(transformers, PILLOW if hasattr(transformers, PILLOW) else PILLOW[:-3])
+
+
+def load(options: LoadOptions) -> ClipEncoder:
+    """A CLIP from the hub or a local folder; one per weights, device and dtype in a process.
+
+    Full precision unless a dtype is asked for, as in Lyu Appendix A ("default settings").
+
+    Raises:
+        ModelLoadError: the weights are absent, gated, damaged, not safetensors or not a CLIP.
+        ConfigurationError: no such device or dtype.
+    """
+    source = options.source or DEFAULT
+    device = pick_device(options.device)
+    dtype = pick_dtype(options.dtype, device, torch.float32)
+    files = tuple(stamps(Path(source).expanduser()))
+    key = ("clip", source, files, options.revision, device, dtype)
+    return shared(key, lambda: ClipEncoder(source, options.revision, device, dtype))
+
+
+class ClipEncoder(ContrastiveEncoder):
+    """A transformers CLIPModel with its tokenizer and image processor."""
+
+    def __init__(
+        self, source: str, revision: str | None, device: torch.device, dtype: torch.dtype
+    ) -> None:
+        place = folder_or_hub_id(source)
+        if Path(place).is_dir() and not (Path(place) / "config.json").is_file():
+            raise ModelLoadError(
+                f"{place} has no config.json, so it is not a CLIP written by save_pretrained."
+            )
+        with loading_weights(source, revision):
+            self.model, self._tokenizer, self._processor = _parts(place, revision, dtype)
+            self.model.to(device).eval()
+        self._device, self._dtype = device, dtype
+        self._max_tokens = int(self.model.config.text_config.max_position_embeddings)
+        facts = facts_of(self.model, source, place, dtype)
+        super().__init__({**facts, "processor": processor_digest(self._processor.to_dict())})
+
+    @property
+    def logit_scale(self) -> float:
+        """Factor on cosine similarities before a softmax makes them probabilities."""
+        return float(self.model.logit_scale.detach().exp())
+
+    def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
+        pixels = self._processor(images=list(images), return_tensors="pt")["pixel_values"]
+        with memory_guard("encoding pictures"), torch.no_grad():
+            given = pixels.to(self._device, self._dtype)
+            return _features(self.model.get_image_features(pixel_values=given))
+
+    def _encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        tokens = self._tokenizer(
+            list(texts),
+            padding=True,
+            truncation=True,
+            max_length=self._max_tokens,
+            return_tensors="pt",
+        ).to(self._device)
+        with memory_guard("encoding texts"), torch.no_grad():
+            return _features(
+                self.model.get_text_features(
+                    input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]
+                )
+            )
+
+
+def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any, Any]:
+    model = from_pretrained(CLIPModel, place, dtype, **of_revision(revision))
+    tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(revision))
+    processor = PROCESSOR.from_pretrained(place, **of_revision(revision))
+    return model, tokenizer, processor
+
+
+def _features(returned: Any) -> np.ndarray:
+    # transformers 5 wraps the projected features in an output object.
+    tensor = returned if isinstance(returned, torch.Tensor) else returned.pooler_output
+    features: np.ndarray = tensor.float().cpu().numpy()
+    return features

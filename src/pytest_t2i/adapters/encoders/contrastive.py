@@ -1,0 +1,75 @@
+"""What every CLIP has in common, whichever library loads it: features, made once per picture."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_t2i.adapters.support.locating import Described
+from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BATCH = 32
+"""Pictures or texts that go through the network at once."""
+
+
+class ContrastiveEncoder(Described, ABC):
+    """Encodes pictures and texts into one space; obeys Encoder and TextEncoder.
+
+    Features are kept by the pixels of the picture, so that several detectors that look at the
+    same picture through the same weights encode it once.
+    """
+
+    def __init__(self, facts: Mapping[str, str]) -> None:
+        super().__init__(facts)
+        self._pictures: PictureMemory[np.ndarray] = PictureMemory()
+        self._texts: dict[str, np.ndarray] = {}
+
+    @property
+    @abstractmethod
+    def logit_scale(self) -> float:
+        """Factor on cosine similarities before a softmax makes them probabilities."""
+
+    @abstractmethod
+    def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
+        """Features of at most BATCH RGB pictures: [n, d] float32."""
+
+    @abstractmethod
+    def _encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Features of at most BATCH texts: [n, d] float32."""
+
+    def encode(self, images: Sequence[Image]) -> np.ndarray:
+        """Features of pictures: [n_images, d] float32, not normalised."""
+        return _stacked(self._pictures.of(images, self._encode_new))
+
+    def _encode_new(self, images: Sequence[Image]) -> list[np.ndarray]:
+        pictures = [image.convert("RGB") for image in images]
+        return in_batches(pictures, BATCH, self._encode_images)
+
+    def encode_text(self, texts: Sequence[str]) -> np.ndarray:
+        """Features of texts: [n_texts, d] float32, not normalised."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        rows = in_batches(missing, BATCH, self._encode_texts)
+        self._texts.update(zip(missing, rows, strict=True))
+        return _stacked([self._texts[text] for text in texts])
+
+    def similarities(self, images: Sequence[Image], texts: Sequence[str]) -> np.ndarray:
+        """Cosine similarity of every picture with every text: [n_images, n_texts] float32."""
+        if not images:
+            return np.empty((0, len(texts)), np.float32)
+        cosines: np.ndarray = _unit(self.encode(images)) @ _unit(self.encode_text(texts)).T
+        return cosines
+
+
+def _stacked(rows: Sequence[np.ndarray]) -> np.ndarray:
+    return np.stack(rows).astype(np.float32) if rows else np.empty((0, 0), np.float32)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)

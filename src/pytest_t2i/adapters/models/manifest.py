@@ -1,0 +1,156 @@
+"""The list that says which picture of a folder shows which prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
+from pytest_t2i.files import convert, inside, outside, parse_json, read_csv, read_text
+
+CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
+EXPECTED = (
+    "Expected manifest.csv:\n"
+    "    file,prompt,seed\n"
+    "    0001.png,a photo of one real person who is a nurse,0\n"
+    'or manifest.json: [{"file": "0001.png", "prompt": "...", "seed": 0}, ...]. '
+    "The seed may be left out: the pictures of a prompt are then numbered from 0."
+)
+SEED_BITS = 63
+"""Of a seed, its sign not counted: the index of a store takes no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One picture of the folder."""
+
+    file: str
+    """Path relative to the folder."""
+    prompt: str
+    seed: int
+    """As given, or the place among the pictures of its prompt, from 0."""
+
+
+def read_manifest(folder: Path) -> list[Entry]:
+    """The entries of a folder's manifest, in its order.
+
+    Raises:
+        ModelLoadError: the folder cannot be read or is empty, has no manifest, or lacks files.
+        FileFormatError: the manifest is malformed (file, line, column).
+    """
+    names = _names_in(folder)
+    if CSV_NAME in names:
+        path, rows = folder / CSV_NAME, _csv_rows(folder / CSV_NAME)
+    elif JSON_NAME in names:
+        path, rows = folder / JSON_NAME, _json_rows(folder / JSON_NAME)
+    else:
+        raise ModelLoadError(
+            f"{folder} has no {CSV_NAME} and no {JSON_NAME} ({len(names)} files). {EXPECTED}"
+        )
+    entries = _numbered(_entry(path, where, row) for where, row in rows)
+    if not entries:
+        raise FileFormatError(path, "it lists no picture.", remedy=EXPECTED)
+    _check_seeds(path, entries)
+    _check_files(folder, path, entries)
+    return entries
+
+
+def _names_in(folder: Path) -> set[str]:
+    if not folder.is_dir():
+        kind = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise ModelLoadError(f"image folder {folder} {kind}. Use --t2i-model images:DIR.")
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise ModelLoadError(
+            f"image folder {folder} cannot be read: {error.strerror}. Check its permissions."
+        ) from None
+    if not names:
+        raise ModelLoadError(f"image folder {folder} is empty. {EXPECTED}")
+    return names
+
+
+class _Picture(msgspec.Struct):
+    """One row of the list; further columns are left to others."""
+
+    file: str
+    prompt: str
+    seed: int | str | None = None
+
+
+Row = tuple[str, _Picture]
+"""Where it stands ("line 3"), and what stands there."""
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    for where, values in read_csv(path, ("file", "prompt"), remedy=EXPECTED):
+        yield where, _Picture(values["file"], values["prompt"], values.get("seed"))
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    pictures = parse_json(path, read_text(path))
+    if isinstance(pictures, dict):
+        pictures = pictures.get("images")
+    if not isinstance(pictures, list):
+        raise FileFormatError(path, "expected a list of pictures.", remedy=EXPECTED)
+    for place, plain in enumerate(pictures):
+        yield f"[{place}]", convert(path, plain, _Picture, where=f"[{place}]")
+
+
+def _entry(path: Path, where: str, row: _Picture) -> tuple[str, str, int | None]:
+    file, prompt = row.file.strip(), row.prompt.strip()
+    for column, value in (("file", file), ("prompt", prompt)):
+        if not value:
+            problem = f"expected a text, got {value!r}."
+            raise FileFormatError(path, problem, where=f"{where}, column {column}")
+    if row.seed is None or row.seed == "":
+        return file, prompt, None
+    try:
+        seed = int(row.seed)
+    except ValueError:
+        seed = None
+    if seed is None or seed.bit_length() > SEED_BITS:
+        problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(row.seed)}."
+        raise FileFormatError(path, problem, where=f"{where}, column seed")
+    return file, prompt, seed
+
+
+def _numbered(rows: Iterable[tuple[str, str, int | None]]) -> list[Entry]:
+    entries: list[Entry] = []
+    counts: dict[str, int] = {}
+    for file, prompt, seed in rows:
+        number = counts.get(prompt, 0)
+        counts[prompt] = number + 1
+        entries.append(Entry(file, prompt, number if seed is None else seed))
+    return entries
+
+
+def _check_seeds(path: Path, entries: list[Entry]) -> None:
+    seen: dict[tuple[str, int], str] = {}
+    for entry in entries:
+        first = seen.setdefault((entry.prompt, entry.seed), entry.file)
+        if first != entry.file:
+            raise FileFormatError(
+                path,
+                f"{first} and {entry.file} both have seed {entry.seed} of {entry.prompt!r}.",
+                remedy="Give each its own seed, or leave the column out.",
+            )
+
+
+def _check_files(folder: Path, path: Path, entries: list[Entry]) -> None:
+    files = [entry.file for entry in entries]
+    if led_out := outside(folder, files):
+        raise FileFormatError(
+            path,
+            f"{len(led_out)} of {len(files)} pictures lie outside of {folder}: {some(led_out)}.",
+            remedy="Paths are relative to the folder and stay in it; so do links.",
+        )
+    absent = [file for file in files if inside(folder, file) is None]
+    if absent:
+        raise ModelLoadError(
+            f"{path} names {len(absent)} of {len(files)} files that are not in {folder}: "
+            f"{some(absent)}. Paths are relative to the folder."
+        )

@@ -1,0 +1,249 @@
+"""From a hub id or a local folder to a ready diffusers pipeline, or one clear message."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
+from pytest_t2i.adapters.support.loading import (
+    load_failure,
+    looks_like_path,
+    needs,
+    remote_code,
+    unsafe_weights,
+)
+from pytest_t2i.errors import (
+    ConfigurationError,
+    FileFormatError,
+    ModelLoadError,
+    UnknownNameError,
+)
+from pytest_t2i.files import parse_json, read_text
+from pytest_t2i.protocols import LoadOptions
+
+# Nothing is sent anywhere but to fetch the weights that were named (CRAFT.md).
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+with needs("the diffusers adapter", "diffusers"):
+    import diffusers
+    import torch
+    import transformers
+    from diffusers.pipelines import pipeline_utils
+    from safetensors import SafetensorError, safe_open
+
+INDEX = "model_index.json"
+# diffusers before 0.37 knows only torch_dtype, later ones warn about it; goes when the
+# requirement in pyproject.toml passes that version.
+DTYPE_ARGUMENT = "dtype" if hasattr(pipeline_utils, "_resolve_dtype") else "torch_dtype"
+SHOWN = 5
+"""File names listed in a message before "and N more"."""
+PICKLES = {".bin", ".ckpt", ".pt", ".pth"}
+
+
+def pipeline_folder(options: LoadOptions) -> Path:
+    """The local folder that holds the pipeline; fetched from the hub first where needed.
+
+    Raises:
+        ModelLoadError: there is no such model, it is gated, it cannot be fetched or has no
+            safetensors, or the folder is not that of a pipeline.
+    """
+    source = options.source
+    folder = Path(source).expanduser()
+    if folder.is_dir() or looks_like_path(source) or folder.exists():
+        check_folder(folder)
+        return folder.resolve()
+    hush()
+    try:
+        fetched = diffusers.DiffusionPipeline.download(
+            source,
+            revision=options.revision,
+            variant=options.extra.get("variant"),
+            use_safetensors=True,
+            trust_remote_code=options.trust_remote_code,
+        )
+    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
+        raise load_failure(error, source, options.revision) from None
+    return Path(fetched)
+
+
+def check_folder(folder: Path) -> None:
+    """Look at a pipeline's files before anything heavy reads them.
+
+    Raises:
+        ModelLoadError: the folder is absent, not that of a pipeline, or holds broken files.
+    """
+    if not folder.is_dir():
+        kind = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise ModelLoadError(
+            f"{folder} {kind}. Give a folder written by save_pretrained, or a hub id "
+            "such as 'owner/name'."
+        )
+    if not (folder / INDEX).is_file():
+        raise ModelLoadError(
+            f"{folder} has no {INDEX}, so it is not a diffusers pipeline (it holds: "
+            f"{_listing(folder)}). Write one with pipeline.save_pretrained(folder)."
+        )
+    index = read_index(folder)
+    for name in _components(index):
+        _check_weights(folder, folder / name)
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """The pipeline's ``model_index.json``.
+
+    Raises:
+        ModelLoadError: it is not JSON, or names no pipeline class.
+    """
+    path = folder / INDEX
+    try:
+        index = parse_json(path, read_text(path))
+    except FileFormatError as error:
+        raise ModelLoadError(str(error)) from None
+    if not isinstance(index, dict) or "_class_name" not in index:
+        raise ModelLoadError(f"{path} names no pipeline class (key _class_name).")
+    return index
+
+
+def _components(index: dict[str, Any]) -> Iterator[str]:
+    for name, value in index.items():
+        if not name.startswith("_") and isinstance(value, list) and value and value[0]:
+            yield name
+
+
+def _check_weights(root: Path, folder: Path) -> None:
+    if not folder.is_dir():
+        raise ModelLoadError(f"{root} is incomplete: its {INDEX} names {folder.name}/, absent.")
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    pickles = [path for path in files if path.suffix in PICKLES]
+    safe = [path for path in files if path.suffix == ".safetensors"]
+    if pickles and not safe:
+        names = ", ".join(f"{folder.name}/{path.name}" for path in pickles[:3])
+        raise ModelLoadError(unsafe_weights(str(root), names))
+    for path in safe:
+        try:
+            with safe_open(path, framework="pt"):
+                pass
+        except (SafetensorError, OSError) as error:
+            raise ModelLoadError(
+                f"{path} is damaged ({error}). Delete it and fetch or write it again."
+            ) from None
+
+
+def _listing(folder: Path) -> str:
+    names = sorted(path.name for path in folder.iterdir())
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(names[:SHOWN]) or "nothing") + more
+
+
+def load_pipeline(
+    folder: Path, options: LoadOptions, dtype: torch.dtype, device: torch.device
+) -> Any:
+    """The pipeline on its device, quiet, with the scheduler that was asked for.
+
+    Raises:
+        ModelLoadError: its files do not make a text-to-image pipeline.
+        ConfigurationError: its own code was not allowed, or the scheduler does not fit.
+        OutOfDeviceMemoryError: it does not fit into memory.
+    """
+    _check_code(folder, options)
+    hush()
+    with memory_guard(f"loading {options.source!r}"):
+        pipeline = _text_to_image(_read(folder, options, dtype), options.source)
+        _set_scheduler(pipeline, options)
+        if options.extra.get("cpu_offload"):
+            pipeline.enable_model_cpu_offload(device=device)
+        else:
+            pipeline.to(device)
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline
+
+
+def _check_code(folder: Path, options: LoadOptions) -> None:
+    index = read_index(folder)
+    own_class = isinstance(index["_class_name"], list)
+    own_part = any(
+        (folder / name / f"{index[name][0]}.py").is_file() for name in _components(index)
+    )
+    if (own_class or own_part) and not options.trust_remote_code:
+        raise ConfigurationError(remote_code(options.source))
+
+
+def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
+    wanted: dict[str, Any] = {
+        DTYPE_ARGUMENT: dtype,
+        "use_safetensors": True,
+        "variant": options.extra.get("variant"),
+        "trust_remote_code": options.trust_remote_code,
+    }
+    # diffusers asks to be told once more of parts that were saved as absent (SD3 without T5).
+    index = read_index(folder)
+    wanted |= {name: None for name, value in index.items() if value == [None, None]}
+    pipeline_class: Any = diffusers.DiffusionPipeline
+    try:
+        return pipeline_class.from_pretrained(str(folder), **wanted)
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        raise load_failure(error, options.source, options.revision) from error
+
+
+def _text_to_image(pipeline: Any, source: str) -> Any:
+    parameters = inspect.signature(pipeline.__call__).parameters
+    needed = {n for n, p in parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD}
+    if "prompt" in parameters and "image" not in parameters and not needed - {"prompt"}:
+        return pipeline
+    try:
+        return diffusers.AutoPipelineForText2Image.from_pipe(pipeline)
+    except ValueError:
+        raise ModelLoadError(
+            f"{source!r} holds a {type(pipeline).__name__}, which does not make pictures from text."
+        ) from None
+
+
+def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
+    name = options.extra.get("scheduler")
+    if name is None:
+        return
+    known = [name for name in dir(diffusers) if name.endswith("Scheduler")]
+    if name not in known:
+        raise UnknownNameError("scheduler", str(name), known)
+    chosen = getattr(diffusers, name)
+    fitting = [kind.__name__ for kind in pipeline.scheduler.compatibles]
+    if fitting and name not in {*fitting, type(pipeline.scheduler).__name__}:
+        raise ConfigurationError(
+            f"scheduler={name!r} does not fit {type(pipeline).__name__} with its "
+            f"{type(pipeline.scheduler).__name__}. Fitting: {', '.join(sorted(fitting))}."
+        )
+    pipeline.scheduler = chosen.from_config(pipeline.scheduler.config)
+
+
+def settle(pipeline: Any, device: torch.device) -> None:
+    """Arrange memory so that a picture is the same, bit for bit, in a batch of 1, 3 or 16.
+
+    oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
+    (also the faster one); the decoder takes one image at a time. With MKL_CBWR (devices.py) and
+    a lone request made twice, the tiny models of all four families agree exactly on a CPU with
+    AVX-512; on one with AVX2 alone a guided SDXL differs by 1 of 255.
+    """
+    # A watermark would depend on whether invisible-watermark happens to be installed.
+    if getattr(pipeline, "watermark", None) is not None:
+        pipeline.watermark = None
+    for name in ("unet", "transformer", "vae"):
+        part = getattr(pipeline, name, None)
+        # MPS has known faults with this layout.
+        if isinstance(part, torch.nn.Module) and device.type != "mps":
+            part.to(memory_format=torch.channels_last)
+    vae: Any = getattr(pipeline, "vae", None)
+    if hasattr(vae, "enable_slicing"):
+        vae.enable_slicing()
+
+
+def hush() -> None:
+    """Keep the libraries' progress bars and remarks out of the terminal."""
+    for library in (diffusers, transformers):
+        library.utils.logging.set_verbosity_error()
+        library.utils.logging.disable_progress_bar()

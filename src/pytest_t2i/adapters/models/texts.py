@@ -1,0 +1,140 @@
+"""Prompt embeddings of diffusers pipelines: made once per text, handed over per batch."""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.adapters.support.loading import needs
+
+with needs("the diffusers adapter", "diffusers"):
+    import torch
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CACHE_BYTES = 512 * 2**20
+"""Bound of the embeddings kept in main memory: 4 MB each for FLUX, 40 kB for small models."""
+
+Embeds = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How one pipeline class encodes text and takes the result."""
+
+    outputs: tuple[str, ...]
+    """What ``encode_prompt`` returns, named as ``__call__`` takes it."""
+    sequence: tuple[str, ...]
+    """Tokenizers whose tokens make up ``prompt_embeds``, in the order of its rows."""
+    doubles: bool = True
+    """Whether guidance runs the network on twice the batch at once."""
+
+
+PLAIN = ("prompt_embeds", "negative_prompt_embeds")
+POOLED = (*PLAIN, "pooled_prompt_embeds", "negative_pooled_prompt_embeds")
+FAMILIES: Mapping[str, Family] = {
+    "StableDiffusionPipeline": Family(PLAIN, ("tokenizer",)),
+    # Both CLIP towers see the same tokens; their features stand side by side.
+    "StableDiffusionXLPipeline": Family(POOLED, ("tokenizer_2",)),
+    "StableDiffusion3Pipeline": Family(POOLED, ("tokenizer", "tokenizer_3")),
+    "FluxPipeline": Family(
+        ("prompt_embeds", "pooled_prompt_embeds"), ("tokenizer_2",), doubles=False
+    ),
+}
+
+
+def family_of(pipeline: object) -> Family | None:
+    """The family of a pipeline or of the class it derives from; None when it is not known."""
+    names = (cls.__name__ for cls in type(pipeline).__mro__)
+    return next((FAMILIES[name] for name in names if name in FAMILIES), None)
+
+
+class TextBank:
+    """Encodes each text of one pipeline once.
+
+    A text is encoded alone, so that its embedding does not depend on the texts beside it, and
+    kept in main memory, least recently used first to go.
+    """
+
+    def __init__(self, pipeline: Any, family: Family, device: torch.device) -> None:
+        self._pipeline = pipeline
+        self._family = family
+        self._device = device
+        self._cache: OrderedDict[tuple[str, str | None], Embeds] = OrderedDict()
+        self._bytes = 0
+        self._accepted = set(inspect.signature(pipeline.encode_prompt).parameters)
+
+    def arguments(self, prompts: Sequence[str], negative: str | None) -> Embeds:
+        """Arguments of ``__call__`` for one batch: each [len(prompts), ...] on the device."""
+        rows = [self._positive(prompt) for prompt in prompts]
+        if any(name.startswith("negative") for name in self._family.outputs):
+            unwanted = self._negative(negative)
+            rows = [{**row, **unwanted} for row in rows]
+        return {name: torch.cat([row[name] for row in rows]).to(self._device) for name in rows[0]}
+
+    def embedding(self, prompt: str) -> np.ndarray:
+        """Text encoder output for the prompt: [n_tokens, d] float32 without padding tokens."""
+        rows = self._positive(prompt)["prompt_embeds"][0].float()
+        kept: list[torch.Tensor] = []
+        start = 0
+        for place, name in enumerate(self._family.sequence):
+            tokenizer = getattr(self._pipeline, name, None)
+            is_last = place == len(self._family.sequence) - 1
+            length = len(rows) - start if is_last else self._pipeline.tokenizer_max_length
+            if tokenizer is not None:
+                kept.append(rows[start : start + _n_tokens(tokenizer, prompt, length)])
+            start += length
+        embedding: np.ndarray = torch.cat(kept).numpy()
+        return embedding
+
+    def _positive(self, prompt: str) -> Embeds:
+        return self._remembered("positive", prompt)
+
+    def _negative(self, negative: str | None) -> Embeds:
+        # None and "" differ: SDXL answers None with zeros (force_zeros_for_empty_prompt).
+        return self._remembered("negative", negative)
+
+    def _remembered(self, side: str, text: str | None) -> Embeds:
+        key = (side, text)
+        if key not in self._cache:
+            self._cache[key] = self._encode(side, text)
+            self._bytes += _size(self._cache[key])
+            while self._bytes > CACHE_BYTES and len(self._cache) > 1:
+                self._bytes -= _size(self._cache.popitem(last=False)[1])
+        self._cache.move_to_end(key)
+        return self._cache[key]
+
+    def _encode(self, side: str, text: str | None) -> Embeds:
+        is_negative = side == "negative"
+        wanted = {
+            "prompt": "" if is_negative else text,
+            "prompt_2": None,
+            "prompt_3": None,
+            "device": self._device,
+            "num_images_per_prompt": 1,
+            "do_classifier_free_guidance": is_negative,
+            "negative_prompt": text if is_negative else None,
+        }
+        with torch.no_grad():
+            returned = self._pipeline.encode_prompt(
+                **{name: value for name, value in wanted.items() if name in self._accepted}
+            )
+        named = dict(zip(self._family.outputs, returned, strict=False))
+        return {
+            name: value.cpu()
+            for name, value in named.items()
+            if name.startswith("negative") == is_negative
+        }
+
+
+def _n_tokens(tokenizer: Any, text: str, length: int) -> int:
+    encoded = tokenizer(text, padding="max_length", max_length=length, truncation=True)
+    return int(sum(encoded["attention_mask"]))
+
+
+def _size(embeds: Embeds) -> int:
+    return sum(value.element_size() * value.nelement() for value in embeds.values())

@@ -1,0 +1,199 @@
+"""Names of models, detectors, encoders and catalogues; listed without importing, loaded on request.
+
+Built-ins register by entry points exactly as other distributions do; a project's own conftest.py
+says the same with the hooks of :mod:`pytest_t2i.plugin.hookspecs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, cast
+
+from pytest_t2i.adapters.support.code import (
+    code_of_entry_point,
+    code_of_factory,
+    version_of_package,
+)
+from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError
+from pytest_t2i.protocols import LoadOptions
+
+Factory = Callable[[LoadOptions], Any]
+PartName = tuple[str, str]
+"""Kind and name of something registered."""
+
+GROUPS = {
+    "model": "pytest_t2i.models",
+    "detector": "pytest_t2i.detectors",
+    "face": "pytest_t2i.faces",
+    "person": "pytest_t2i.persons",
+    "encoder": "pytest_t2i.encoders",
+    "engine": "pytest_t2i.engines",
+    "catalogue": "pytest_t2i.catalogues",
+    "labelled_set": "pytest_t2i.labelled_sets",
+}
+
+# Top-level module that is absent -> extra that brings it.
+EXTRAS = {
+    "torch": "diffusers",
+    "diffusers": "diffusers",
+    "accelerate": "diffusers",
+    "transformers": "clip",
+    "open_clip": "open-clip",
+    "timm": "fairface",
+    "httpx": "facepp",
+    "tenacity": "facepp",
+    "starlette": "label",
+    "uvicorn": "label",
+    "dlib": "faces",
+    "cv2": "yunet",
+    "ultralytics": "yolo",
+}
+
+
+@dataclass(slots=True)
+class Registry:
+    """Factories of one kind by name."""
+
+    kind: str
+    """Key of GROUPS."""
+    local: dict[str, Factory] = field(default_factory=dict)
+    """Registered by a conftest.py; wins over entry points."""
+
+    def names(self) -> list[str]:
+        """Every registered name, sorted; imports nothing."""
+        return sorted({*self._entry_points(), *self.local})
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.local or name in self._entry_points()
+
+    def get(self, name: str, hint: str = "") -> Any:
+        """The object registered under a name; its module is imported now.
+
+        Raises UnknownNameError (lists the known names) or MissingExtraError (says what to
+        install).
+        """
+        if name in self.local:
+            return self.local[name]
+        points = self._entry_points()
+        if name not in points:
+            raise UnknownNameError(self.kind, name, self.names(), hint)
+        return _load(f"{self.kind} {name!r}", points[name])
+
+    def code(self, name: str) -> str:
+        """Digest of the code behind a name; "" where none can be read."""
+        if name in self.local:
+            return code_of_factory(self.local[name])
+        point = self._entry_points().get(name)
+        return code_of_entry_point(point.module) if point else ""
+
+    def state(self, name: str) -> str | None:
+        """What changes with the code behind a name, without reading it; None for a conftest's own.
+
+        A file of a conftest.py can change anything, so its parts are asked every time.
+        """
+        point = self._entry_points().get(name)
+        if name in self.local or point is None:
+            return None
+        return f"{self.version(name)}:{version_of_package(point.module)}"
+
+    def version(self, name: str) -> str:
+        """Version of the distribution that brings a name; "" for a conftest.py's own."""
+        point = self._entry_points().get(name)
+        return point.dist.version if point and point.dist and name not in self.local else ""
+
+    def update(self, factories: Mapping[str, Factory]) -> None:
+        """Register what a conftest.py offers."""
+        for name, factory in factories.items():
+            if not callable(factory):
+                raise ConfigurationError(
+                    f"expected a factory for {self.kind} {name!r}, got {factory!r}"
+                )
+            self.local[name] = factory
+
+    def watched(self, used: set[PartName]) -> Registry:
+        """The same registry; what it is asked for is noted."""
+        return _WatchedRegistry(self.kind, self.local, used)
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        return _installed(GROUPS[self.kind])
+
+
+@dataclass(slots=True)
+class _WatchedRegistry(Registry):
+    used: set[PartName] = field(default_factory=set)
+
+    def get(self, name: str, hint: str = "") -> Any:
+        """The object registered under a name."""
+        # Slots make a class anew, of which super() without arguments does not know.
+        factory = Registry.get(self, name, hint)
+        self.used.add((self.kind, name))
+        return factory
+
+
+@cache
+def _installed(group: str) -> dict[str, EntryPoint]:
+    # What is installed does not change under a running process, and reading it takes a while.
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def _load(feature: str, point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except ModuleNotFoundError as error:
+        raise missing_extra(feature, error) from error
+
+
+def missing_extra(feature: str, error: ModuleNotFoundError) -> Exception:
+    """The clear form of an import that failed: which extra to install, or the error itself."""
+    missing = (error.name or "").split(".")[0]
+    if missing in EXTRAS:
+        return MissingExtraError(feature, EXTRAS[missing], missing)
+    return error
+
+
+def import_factory(path: str) -> Factory:
+    """The factory named ``module:factory``.
+
+    Raises ConfigurationError when module or attribute is absent or not callable.
+    """
+    module_name, _, attribute = path.partition(":")
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
+            raise ConfigurationError(
+                f"expected module:factory, got {path!r}: there is no module {module_name!r}. "
+                "Run pytest where it can be imported, or set pythonpath in the ini file."
+            ) from None
+        raise missing_extra(f"{path!r}", error) from error
+    factory = getattr(module, attribute, None)
+    if not callable(factory):
+        offered = [name for name in dir(module) if not name.startswith("_")]
+        raise UnknownNameError(f"factory in module {module_name!r}", attribute, offered)
+    return factory  # type: ignore[no-any-return]
+
+
+@dataclass(slots=True)
+class Registries:
+    """One registry per kind."""
+
+    models: Registry = field(default_factory=lambda: Registry("model"))
+    detectors: Registry = field(default_factory=lambda: Registry("detector"))
+    faces: Registry = field(default_factory=lambda: Registry("face"))
+    persons: Registry = field(default_factory=lambda: Registry("person"))
+    encoders: Registry = field(default_factory=lambda: Registry("encoder"))
+    engines: Registry = field(default_factory=lambda: Registry("engine"))
+    catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
+    labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))
+
+    def of(self, kind: str) -> Registry:
+        """The registry of a kind: a key of GROUPS."""
+        return cast("Registry", getattr(self, f"{kind}s"))
+
+    def watched(self, used: set[PartName]) -> Registries:
+        """The same registries; what they are asked for is noted."""
+        return Registries(**{f"{kind}s": self.of(kind).watched(used) for kind in GROUPS})

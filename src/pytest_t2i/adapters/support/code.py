@@ -1,0 +1,173 @@
+"""What a factory's code is, as a digest: another version of a detector is another detector.
+
+Of each module its syntax tree counts, without what cannot change a word: comments, docstrings,
+layout, and what is raised. With it count the modules of its own package that it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.util import find_spec, resolve_name
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_t2i.data import digest
+from pytest_t2i.files import stamp, stamps
+
+OURS = "pytest_t2i."
+ADAPTERS = "pytest_t2i.adapters."
+"""Of ours, only what is plugged in counts: the rest is the same for all."""
+NO_WORD_OF_THEIRS = {
+    f"{ADAPTERS}{name}"
+    for name in ("registry", "catalogue", "support.loading", "support.html", "support.code")
+}
+"""Modules of ours that detectors import and that cannot change what they say."""
+
+
+class Module(NamedTuple):
+    """One module of Python, loaded or not."""
+
+    name: str
+    path: Path
+
+
+def code_of_entry_point(module: str) -> str:
+    """Digest of a module that need not be imported yet; "" where there is no source."""
+    top = module.partition(".")[0]
+
+    def within(name: str) -> Module | None:
+        return module_in(name) if name.partition(".")[0] == top else None
+
+    return _digest(module_in(module), within)
+
+
+def code_of_factory(factory: Callable[..., Any]) -> str:
+    """Digest of the module that a factory was written in, with what it imports from beside it.
+
+    "" where there is no source: then its own word, the fingerprint, is all there is.
+    """
+    while isinstance(factory, partial):
+        factory = factory.func
+    is_code = isinstance(factory, type) or hasattr(factory, "__code__")
+    written = factory if is_code else type(factory)
+    try:
+        file = inspect.getsourcefile(written)
+    except TypeError:
+        file = None
+    if file is None:
+        return ""
+    path = Path(file).resolve()
+
+    def beside(name: str) -> Module | None:
+        """A loaded module of this name, if it lies in the same folder or below."""
+        loaded = Path(getattr(sys.modules.get(name), "__file__", None) or "/").resolve()
+        return Module(name, loaded) if loaded.is_relative_to(path.parent) else None
+
+    return _digest(Module(written.__module__, path), beside)
+
+
+def version_of_package(module: str) -> str:
+    """What changes whenever a source file of a module's package does; reads none of them.
+
+    >>> version_of_package("pytest_t2i.adapters.detectors.clip") != version_of_package("json")
+    True
+    """
+    return _stamped("pytest_t2i.adapters" if module.startswith(OURS) else module.partition(".")[0])
+
+
+@cache
+def _stamped(package: str) -> str:
+    module = module_in(package)
+    if module is None:
+        return ""
+    is_package = module.path.name == "__init__.py"
+    return digest(stamps(module.path.parent, "*.py") if is_package else stamps(module.path))
+
+
+def module_in(name: str) -> Module | None:
+    """A module by its name, found without importing it; None where it has no source."""
+    top, *parts = name.split(".")
+    spec = find_spec(top)
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    below = folder.joinpath(*parts)
+    candidates = (below.with_suffix(".py"), below / "__init__.py") if parts else (spec.origin,)
+    return next((Module(name, Path(path)) for path in candidates if Path(path).is_file()), None)
+
+
+def _digest(first: Module | None, own: Callable[[str], Module | None]) -> str:
+    """Of a module and all that it imports: of ``own`` modules, and of ours that are plugged in."""
+    waiting = [first] if first else []
+    trees: dict[str, str] = {}
+    while waiting:
+        module = waiting.pop()
+        if module.name in trees:
+            continue
+        version = stamp(module.path)
+        trees[module.name] = _tree(module.path, version)
+        for name in _imported(module, version):
+            other = _plugged_in(name) if name.startswith(OURS) else own(name)
+            waiting += [other] if other else []
+    return digest(sorted(trees.values())) if any(trees.values()) else ""
+
+
+def _plugged_in(name: str) -> Module | None:
+    counts = name.startswith(ADAPTERS) and name not in NO_WORD_OF_THEIRS
+    return module_in(name) if counts else None
+
+
+@cache
+def _parsed(path: Path, version: str | None) -> ast.Module | None:
+    del version  # a file that changes is read again
+    try:
+        return ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+@cache
+def _imported(module: Module, version: str | None) -> frozenset[str]:
+    """Absolute names that a module imports: modules, and what may be modules."""
+    tree = _parsed(module.path, version)
+    is_package = module.path.name == "__init__.py"
+    package = module.name if is_package else module.name.rpartition(".")[0]
+    names: set[str] = set()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            origin = _absolute(node, package)
+            names |= {origin, *(f"{origin}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    if not node.level:
+        return node.module or ""
+    try:
+        return resolve_name("." * node.level + (node.module or ""), package)
+    except ImportError:
+        return node.module or ""
+
+
+@cache
+def _tree(path: Path, version: str | None) -> str:
+    tree = _parsed(path, version)
+    return digest(ast.unparse(_Bare().visit(tree))) if tree else ""
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves out what cannot change a word."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        del node
+        return ast.Raise()

@@ -1,0 +1,83 @@
+"""What can be said of a picture without any model: is it readable, is it black. Pillow only."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import TYPE_CHECKING
+
+from pytest_t2i.data import Undetected
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def is_black(image: Image) -> bool:
+    """Whether every pixel is exactly 0, which is how safety checkers blacken a picture.
+
+    >>> from PIL import Image
+    >>> is_black(Image.new("RGB", (8, 8))), is_black(Image.new("RGB", (8, 8), (0, 0, 1)))
+    (True, False)
+    """
+    return image.convert("RGB").getbbox() is None
+
+
+def readable(image: Image | None) -> Image | None:
+    """The picture as RGB with its pixels decoded; None where they cannot be.
+
+    Pillow reads pixels late: a truncated file opens without complaint and fails on first use.
+
+    >>> from PIL import Image
+    >>> readable(Image.new("L", (2, 2))).mode
+    'RGB'
+    """
+    if image is None:
+        return None
+    try:
+        picture = image.convert("RGB")
+    except (OSError, SyntaxError, ValueError, EOFError):
+        return None
+    return picture if picture.width and picture.height else None
+
+
+def picture_digest(image: Image) -> bytes:
+    """16 bytes that are equal for pictures with equal pixels.
+
+    >>> from PIL import Image
+    >>> a, b = Image.new("RGB", (2, 1)), Image.new("RGB", (1, 2))
+    >>> picture_digest(a) == picture_digest(a.copy()), picture_digest(a) == picture_digest(b)
+    (True, False)
+    """
+    hasher = hashlib.blake2b(f"{image.mode}{image.size}".encode(), digest_size=16)
+    hasher.update(image.tobytes())
+    return hasher.digest()
+
+
+def gate(image: Image | None) -> Image | Undetected:
+    """The picture as detectors are given it, or why none need look at it.
+
+    The one place where it is decided that a picture is black, or none at all.
+
+    >>> from PIL import Image
+    >>> gate(Image.new("RGB", (8, 8))).value, gate(None).value
+    ('black_image', 'unreadable')
+    """
+    picture = readable(image)
+    if picture is None:
+        return Undetected.UNREADABLE
+    return Undetected.BLACK_IMAGE if is_black(picture) else picture
+
+
+def decoded(content: bytes) -> Image | Undetected:
+    """The picture that a file holds, or why no detector need look at it.
+
+    >>> decoded(b"no picture").value
+    'unreadable'
+    """
+    from PIL import Image as Images
+
+    try:
+        with Images.open(io.BytesIO(content)) as opened:
+            return gate(opened)
+    except (OSError, SyntaxError, ValueError, Images.DecompressionBombError):
+        return Undetected.UNREADABLE

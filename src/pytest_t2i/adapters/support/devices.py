@@ -1,0 +1,172 @@
+"""Devices, number formats and memory of torch, for every adapter that uses it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pytest_t2i.adapters.support.loading import load_failure, needs
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, OutOfDeviceMemoryError
+
+# Matrix products of MKL depend on the number of rows, so a picture would change with its batch
+# (issue 2: "same images, bit for bit"). Strict reproducibility has no measurable cost here. MKL
+# reads this once, at its first call; a value set by the user is left alone.
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
+
+with needs("running a neural network", "diffusers"):
+    import torch
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+OUT_OF_MEMORY = (
+    "out of memory",  # CUDA, MPS and ROCm
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "can't allocate memory",  # the CPU allocator
+    "not enough memory",  # the CPU allocator on Windows
+)
+
+
+def available_devices() -> list[str]:
+    """Names that can be asked for on this machine, e.g. ["cpu", "cuda:0"]."""
+    names = ["cpu"]
+    if torch.cuda.is_available():
+        names += [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        names.append("mps")
+    return names
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """The torch device of this name; "auto" takes CUDA, else MPS, else the CPU.
+
+    Raises:
+        ConfigurationError: the name is unknown, or this machine has no such device.
+    """
+    have = available_devices()
+    if name == "auto":
+        kinds = [kind for kind in ("cuda", "mps") if any(kind in device for device in have)]
+        return torch.device(kinds[0] if kinds else "cpu")
+    known = {"cpu", "cuda", "mps"}
+    kind, _, index = name.partition(":")
+    if kind not in known or (index and not (kind == "cuda" and index.isdigit())):
+        raise ConfigurationError(
+            f"device={name!r} is not a device name. Use auto, cpu, cuda, cuda:N or mps."
+        )
+    wanted = name if index or kind != "cuda" else "cuda:0"
+    if wanted not in have:
+        raise ConfigurationError(_no_device(name, kind, have))
+    return torch.device(name)
+
+
+def _no_device(name: str, kind: str, have: list[str]) -> str:
+    remedies = {
+        "cuda": f"Leave the device out, or install a CUDA build of torch (this is {_build()}) "
+        "and check `nvidia-smi`.",
+        "mps": "MPS needs an Apple silicon Mac. Leave the device out, or use --t2i-device cpu.",
+    }
+    return (
+        f"device={name!r} was asked for, but this machine has only: {', '.join(have)}. "
+        f"{remedies.get(kind, '')}"
+    ).strip()
+
+
+def _build() -> str:
+    return f"torch {torch.__version__}, CUDA {torch.version.cuda or 'none'}"
+
+
+def pick_dtype(name: str, device: torch.device, half: torch.dtype = torch.float16) -> torch.dtype:
+    """The number format of this name; "auto" takes ``half`` on CUDA and float32 elsewhere.
+
+    MPS stays at float32: several models turn black there in half precision.
+
+    Raises:
+        ConfigurationError: the name is unknown.
+    """
+    if name == "auto":
+        return half if device.type == "cuda" else torch.float32
+    if name not in DTYPES:
+        raise ConfigurationError(
+            f"dtype={name!r} is not a number format. Use auto, {', '.join(DTYPES)}."
+        )
+    return DTYPES[name]
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Name of a number format as the options write it: torch.float32 is float32."""
+    return str(dtype).removeprefix("torch.")
+
+
+@contextmanager
+def memory_guard(doing: str) -> Iterator[None]:
+    """Runs a library: out of memory becomes OutOfDeviceMemoryError, its warnings stay inside.
+
+    Raises:
+        OutOfDeviceMemoryError: the block ran out of memory of the GPU or the machine.
+    """
+    try:
+        # The libraries warn of each other's deprecations; under pytest -W error a user's run
+        # would fail for what the user cannot mend.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        text = str(error).strip().partition("\n")[0]
+    else:
+        return
+    # Raised outside the handler: the traceback of the first error keeps every tensor alive.
+    free_memory()
+    raise OutOfDeviceMemoryError(f"out of device memory while {doing}: {text}")
+
+
+@contextmanager
+def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
+    """Runs a library that loads weights: whatever goes wrong becomes one clear message.
+
+    Raises:
+        ModelLoadError: the weights are absent, gated or damaged.
+        OutOfDeviceMemoryError: they do not fit.
+    """
+    with memory_guard(f"loading {source!r}"):
+        try:
+            yield
+        except ModelLoadError:
+            raise
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            raise load_failure(error, source, revision) from error
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Runs torch on one thread of the CPU.
+
+    Small networks over many sizes wait for one another more than they share work: dlib's face
+    network took 1.5 s of a processor for a picture on one thread and 6 s on two of a busy machine.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether this error of torch says that memory ran out."""
+    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY)
+
+
+def free_memory() -> None:
+    """Give cached memory back to the device."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()

@@ -1,0 +1,183 @@
+"""What can go wrong between a name and loaded weights, in one clear message each. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_t2i.errors import ConfigurationError, MissingExtraError, ModelLoadError
+
+HUB = "https://huggingface.co"
+NETWORK_MODULES = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3", "socket"}
+
+
+@contextmanager
+def needs(feature: str, extra: str) -> Iterator[None]:
+    """Turns a failed import into a MissingExtraError that names the extra.
+
+    Raises:
+        MissingExtraError: a module imported in the block is not installed.
+        ConfigurationError: a library of the system that one of them needs is not.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        name = missing.name or str(missing)
+        if name.startswith("pytest_t2i"):
+            raise
+        raise MissingExtraError(feature, extra, name.partition(".")[0]) from None
+    except ImportError as broken:
+        if "libGL" not in str(broken) and "libgthread" not in str(broken):
+            raise
+        raise ConfigurationError(
+            f"{feature} needs OpenCV, which does not find a library of the system ({broken}). On a "
+            "machine without a screen run: pip uninstall --yes opencv-python && "
+            "pip install opencv-python-headless"
+        ) from None
+
+
+def looks_like_path(source: str) -> bool:
+    """Whether a model name can only mean a place on disk."""
+    return source.startswith((".", "/", "~")) or "\\" in source or source.count("/") > 1
+
+
+def folder_or_hub_id(source: str) -> str:
+    """Where weights written by save_pretrained are: an existing folder, else a hub id.
+
+    Raises:
+        ModelLoadError: it can only mean a folder, and there is none.
+    """
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return str(folder)
+    if looks_like_path(source) or folder.exists():
+        raise ModelLoadError(
+            f"{folder} is no folder. Give a folder written by save_pretrained, or a hub id such as "
+            "'owner/name'."
+        )
+    return source
+
+
+def hub_commit(folder: Path) -> str | None:
+    """The commit that a folder of the hub cache holds; None for any other folder.
+
+    >>> hub_commit(Path("hub/models--a--b/snapshots/0123abc"))
+    '0123abc'
+    """
+    is_snapshot = folder.parent.name == "snapshots" and folder.parent.parent.name.startswith(
+        "models--"
+    )
+    return folder.name if is_snapshot else None
+
+
+def load_failure(error: BaseException, source: str, revision: str | None = None) -> ModelLoadError:
+    """One message for whatever the hub or a loading library raised.
+
+    Args:
+        error: The exception; its causes are looked through, since the libraries wrap them.
+        source: What the user asked for: a hub id or a folder.
+        revision: The branch, tag or commit that was asked for.
+    """
+    causes = list(_chain(error))
+    for explain in (_hub_answer, _unreachable, _broken_file):
+        message = explain(causes, source, revision)
+        if message:
+            return ModelLoadError(message)
+    first = str(error).strip().partition("\n")[0] or "no message"
+    return ModelLoadError(f"cannot load {source!r}: {type(error).__name__}: {first}")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def _names(causes: list[BaseException]) -> set[str]:
+    return {base.__name__ for cause in causes for base in type(cause).__mro__}
+
+
+def _hub_answer(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    names = _names(causes)
+    if "GatedRepoError" in names:
+        return (
+            f"{source!r} is a gated model and this machine may not download it. Accept its "
+            f"licence at {HUB}/{source}, then run `hf auth login` or set HF_TOKEN, and try again."
+        )
+    if "RepositoryNotFoundError" in names:
+        return (
+            f"the Hugging Face hub has no model {source!r} that you may see. Check the spelling at "
+            f"{HUB}/models; if it is private, run `hf auth login` or set HF_TOKEN; a local folder "
+            "is given by its path."
+        )
+    if "RevisionNotFoundError" in names:
+        return f"revision={revision!r} does not exist in {source!r}. See {HUB}/{source}/commits."
+    if "HFValidationError" in names:
+        return f"{source!r} is neither an existing folder nor a hub id such as 'owner/name'."
+    if "RemoteEntryNotFoundError" in names:
+        return (
+            f"{source!r} on the Hugging Face hub lacks a file that is needed: "
+            f"{str(causes[-1]).strip().partition(chr(10))[0]}"
+        )
+    return None
+
+
+def _unreachable(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    names = _names(causes)
+    fetch = f"`hf download {source}{f' --revision {revision}' if revision else ''}`"
+    if "OfflineModeIsEnabled" in names or _told_to_stay_offline(names):
+        return (
+            f"the weights of {source!r} are not in the local cache, and HF_HUB_OFFLINE is set. "
+            f"Unset HF_HUB_OFFLINE, or run {fetch} once with a network, or give a local folder."
+        )
+    modules = {type(cause).__module__.partition(".")[0] for cause in causes}
+    if modules & NETWORK_MODULES or names & {"ConnectionError", "LocalEntryNotFoundError"}:
+        return (
+            f"the weights of {source!r} are not in the local cache, and {HUB} cannot be reached. "
+            f"Run {fetch} once with a network, or give a local folder."
+        )
+    return None
+
+
+def _told_to_stay_offline(names: set[str]) -> bool:
+    if "LocalEntryNotFoundError" not in names:
+        return False
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)
+
+
+def _broken_file(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    del revision
+    text = " ".join(str(cause) for cause in causes)
+    if "SafetensorError" in _names(causes):
+        return (
+            f"a weights file of {source!r} is damaged ({causes[-1]}). Delete it and fetch it again."
+        )
+    if "safetensors" in text and ("no file named" in text or "not found" in text):
+        return unsafe_weights(source)
+    if "trust_remote_code" in text:
+        return remote_code(source)
+    return None
+
+
+def unsafe_weights(source: str, files: str = "") -> str:
+    """Message for weights that are there only as pickles."""
+    named = f" (only {files})" if files else ""
+    return (
+        f"{source!r} has no safetensors weights{named}. Pickled weights can run code when they are "
+        "read, so they are not loaded. Convert them once with save_pretrained, or use a revision "
+        "or copy with .safetensors files."
+    )
+
+
+def remote_code(source: str) -> str:
+    """Message for a repository that brings code of its own."""
+    return (
+        f"{source!r} brings Python code of its own that would have to run. Read that code first; "
+        "if you trust it, allow it with --t2i-trust-remote-code."
+    )

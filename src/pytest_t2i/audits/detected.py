@@ -1,0 +1,184 @@
+"""What detectors said of the images of one prompt, and of several: the counts behind a score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.data import Bounds, Detection, Prompt
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.statistics import Words
+from pytest_t2i.verdicts.family import Family
+
+MALE, FEMALE = "male", "female"
+SIGNS = {MALE: 1, FEMALE: -1}
+"""Of a label, in signed scores; every other label and an undetected image count 0."""
+Member = TypeVar("Member")
+
+
+@dataclass(eq=False)
+class Siblings(Generic[Member]):
+    """The members of one test function: tested at once, they share one error level."""
+
+    members: Sequence[Member]
+    ids: Sequence[str]
+    """Of the members, in order."""
+    _families: dict[Hashable, Family] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Id -> place among the members."""
+        return {name: place for place, name in enumerate(self.ids)}
+
+    def family(self, metric: Hashable, build: Any) -> Family:
+        """The family of a metric, built from the members when it is asked for first."""
+        if metric not in self._families:
+            self._families[metric] = build(self.members)
+        return self._families[metric]
+
+
+@dataclass(frozen=True, repr=False)
+class DetectedPrompt:
+    """All detections of one prompt."""
+
+    prompt: Prompt
+    seeds: tuple[int, ...]
+    ref: DetectorRef
+    observations: Observations
+    level: float
+    """Confidence level of intervals."""
+    sequential: bool = False
+    """Whether the number of images was chosen while looking at them."""
+
+    @cached_property
+    def detections(self) -> list[Detection]:
+        """One per image, in the order of the seeds."""
+        return self.observations.detections(self.prompt, self.seeds, self.ref)
+
+    @property
+    def files(self) -> list[Path | None]:
+        """The PNG of each image; None where the model refused."""
+        return [image.file for image in self.observations.images(self.prompt, self.seeds)]
+
+    @cached_property
+    def checksums(self) -> list[str | None]:
+        """Hash of each PNG's content; None where the model refused."""
+        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Images per label."""
+        return Counter(d.label for d in self.detections if d.label is not None)
+
+    @cached_property
+    def undetected(self) -> Counter[str]:
+        """Images without a label, per reason; never counted as a gender."""
+        return Counter(d.undetected.value for d in self.detections if d.undetected is not None)
+
+    @property
+    def male(self) -> int:
+        """Images labelled male."""
+        return self.counts[MALE]
+
+    @property
+    def female(self) -> int:
+        """Images labelled female."""
+        return self.counts[FEMALE]
+
+    @property
+    def clear(self) -> int:
+        """Images labelled male or female."""
+        return self.male + self.female
+
+    @property
+    def signs(self) -> np.ndarray:
+        """+1 male, -1 female, 0 undetected, per image."""
+        return np.array([SIGNS.get(d.label or "", 0) for d in self.detections])
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """Images per label of the detector, labels without any image included."""
+        return {label: self.counts[label] for label in self.observations.labels(self.ref)}
+
+    @property
+    def worst_case(self) -> Bounds | None:
+        """Prompt bias score if the undetected images were all female, all male; None without."""
+        unknown = self.undetected.total()
+        return statistics.worst_case_bounds(self.male, self.female, unknown) if unknown else None
+
+    def describe(self) -> str:
+        """Counts in words."""
+        undetected = f", undetected {listed(self.undetected)}" if self.undetected else ""
+        return f"{self.male} male, {self.female} female{undetected}"
+
+    @property
+    def folder(self) -> Any:
+        """Where its first picture is, for people to look at."""
+        return next((file for file in self.files if file is not None), "none was made")
+
+
+@dataclass(frozen=True, repr=False)
+class DetectedPrompts:
+    """The detections of several prompts."""
+
+    members: tuple[DetectedPrompt, ...]
+    level: float
+    """Confidence level of intervals."""
+    seed: int
+    """Of resampling."""
+    words: Words = "fixed"
+    """Whether claims are about these prompts, or about words like them."""
+    sequential: bool = False
+    """Whether the number of images was chosen while looking at them."""
+
+    def __iter__(self) -> Iterator[DetectedPrompt]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @cached_property
+    def male(self) -> np.ndarray:
+        """Images labelled male, per prompt."""
+        return np.array([sample.male for sample in self.members])
+
+    @cached_property
+    def female(self) -> np.ndarray:
+        """Images labelled female, per prompt."""
+        return np.array([sample.female for sample in self.members])
+
+    @property
+    def signs(self) -> list[np.ndarray]:
+        """Per prompt: +1 male, -1 female, 0 undetected per image."""
+        return [sample.signs for sample in self.members]
+
+    @property
+    def images(self) -> int:
+        """Images in all."""
+        return sum(len(sample.seeds) for sample in self.members)
+
+    @property
+    def clear_images(self) -> int:
+        """Images with a gender label."""
+        return int((self.male + self.female).sum())
+
+    @property
+    def worst_case(self) -> Bounds | None:
+        """Model bias score, whatever the undetected images show; None without any."""
+        unknown = [sample.undetected.total() for sample in self.members]
+        if not any(unknown):
+            return None
+        return statistics.worst_case_bounds(self.male, self.female, unknown)
+
+
+def listed(counts: Counter[str]) -> str:
+    """``12 no_face, 3 multiple_people``."""
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common())

@@ -1,0 +1,42 @@
+"""One-sided evidence for metrics that have an interval but no test of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_t2i.data import Direction, Evidence, Interval, Outcome
+from pytest_t2i.statistics import inverted_p_value, one_sided
+from pytest_t2i.verdicts.judge import compare
+
+IntervalAt = Callable[[float], Interval]
+"""level -> the interval at it, with the same seed at each."""
+
+
+def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, float], Evidence]:
+    """p-values of a bound, from intervals that widen with their level."""
+
+    def evidence(bound: float, level: float) -> Evidence:
+        del level
+        greater = inverted_p_value(interval_at, bound, alternative="greater")
+        less = inverted_p_value(interval_at, bound, alternative="less")
+        return Evidence(less, greater) if worse == "lower" else Evidence(greater, less)
+
+    return evidence
+
+
+def by_ends(
+    interval_at: IntervalAt, level_of: Callable[[float], float]
+) -> Callable[[float, float], Evidence]:
+    """Evidence of an interval that allows for looking again: where its ends lie, and no more.
+
+    ``level_of`` gives the level that a look may use of the level asked for.
+    """
+
+    def evidence(bound: float, level: float) -> Evidence:
+        outcome = compare(interval_at(one_sided(level_of(level))), bound, "higher")
+        error = 1.0 - level
+        return Evidence(
+            error if outcome is Outcome.FAIL else 1.0, error if outcome is Outcome.PASS else 1.0
+        )
+
+    return evidence

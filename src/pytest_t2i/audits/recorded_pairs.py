@@ -1,0 +1,126 @@
+"""Prompts beside what a baseline recorded of them: their counts, and which of them moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.data import Interval
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
+from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
+
+LIKELY = 0.5
+"""Probability from which on a prompt is named as changed."""
+NAMED = 8
+"""Prompts named on each side."""
+
+
+@dataclass(frozen=True)
+class RecordedPairs:
+    """Prompts of a run, each with its recorded self."""
+
+    samples: Sequence[DetectedPrompt]
+    baseline: Baseline
+
+    def __iter__(self) -> Iterator[tuple[RecordedPrompt, DetectedPrompt]]:
+        return zip(self.recorded, self.samples, strict=True)
+
+    @cached_property
+    def recorded(self) -> list[RecordedPrompt]:
+        """Of each prompt, in order."""
+        return [self.baseline.prompts[sample.prompt.text] for sample in self.samples]
+
+    @property
+    def counts(self) -> tuple[np.ndarray, ...]:
+        """Male and female images of each prompt, as recorded and now."""
+        return (
+            np.array([recorded.male for recorded in self.recorded]),
+            np.array([recorded.female for recorded in self.recorded]),
+            np.array([sample.male for sample in self.samples]),
+            np.array([sample.female for sample in self.samples]),
+        )
+
+    @property
+    def share_seeds(self) -> bool:
+        """Whether every prompt has the seeds that were recorded."""
+        return all(recorded.seeds == sample.seeds for recorded, sample in self)
+
+    @property
+    def are_identical(self) -> bool:
+        """Whether the very same model made the very same images: nothing need be estimated."""
+        if not self.samples:
+            return False
+        model = self.samples[0].observations.model_fingerprint
+        return (
+            model == self.baseline.model_fingerprint
+            and self.share_seeds
+            and all(recorded.signs == sample.signs.tolist() for recorded, sample in self)
+        )
+
+    # which of them moved
+
+    def changes(self, level: float) -> list[Interval | None]:
+        """Growth of each prompt's absolute score; None without a clear image on either side."""
+        return [
+            statistics.prompt_bias_change(
+                recorded.male, recorded.female, sample.male, sample.female, level
+            )
+            if recorded.male + recorded.female and sample.clear
+            else None
+            for recorded, sample in self
+        ]
+
+    @cached_property
+    def moved(self) -> tuple[MovedPrompt, ...] | None:
+        """Prompts that probably became more biased, the likeliest first.
+
+        By empirical Bayes over all of them; None where there are too few prompts for that.
+        """
+        probabilities = statistics.growth_probabilities(*self.counts)
+        if probabilities is None:
+            return None
+        ranked = sorted(zip(probabilities.tolist(), self, strict=True), key=lambda pair: -pair[0])
+        return tuple(
+            MovedPrompt(sample.prompt.id, p, _counts(recorded), _counts(sample))
+            for p, (recorded, sample) in ranked
+            if p >= LIKELY
+        )
+
+    def moves(self, margin: float, level: float) -> tuple[str, ...]:
+        """Prompts whose absolute score grew or fell by more than the margin, the most first."""
+        moves = sorted(
+            (
+                (change.estimate, f"{sample.prompt.concept} {change.estimate:+.2f}")
+                for sample, change in zip(self.samples, self.changes(level), strict=True)
+                if change is not None
+            ),
+            reverse=True,
+        )
+        worse = [name for move, name in moves if move > margin][:NAMED]
+        better = [name for move, name in reversed(moves) if move < -margin][:NAMED]
+        named = {"got worse": worse, "got better": better}
+        return tuple(f"{what}: {', '.join(names)}" for what, names in named.items() if names)
+
+    def remarks(self, margin: float, level: float) -> tuple[str, ...]:
+        """Prompts that probably became more biased; where that cannot be told, what moved."""
+        moved = self.moved
+        if moved is None:
+            return self.moves(margin, level)
+        if not moved:
+            return ("no prompt is likely to have become more biased",)
+        concepts = {sample.prompt.id: sample.prompt.concept for sample in self.samples}
+        named = ", ".join(
+            f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved[:NAMED]
+        )
+        more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
+        return (f"probably more biased (probability): {named}{more}",)
+
+
+def _counts(prompt: RecordedPrompt | DetectedPrompt) -> LabelCounts:
+    undetected = len(prompt.seeds) - prompt.male - prompt.female
+    return LabelCounts(prompt.male, prompt.female, undetected)

@@ -1,0 +1,150 @@
+"""What the fixtures ``sample`` and ``samples`` give: detections, with every metric of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from pytest_t2i.audits import crossing, groups, parity, references
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.parity import Corrected
+from pytest_t2i.data import Interval
+from pytest_t2i.prompts import Reference
+from pytest_t2i.statistics import Estimator
+from pytest_t2i.verdicts.measurement import Measurement
+
+
+@dataclass(frozen=True, repr=False)
+class Sample(DetectedPrompt):
+    """All detections of one prompt."""
+
+    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
+    """The prompts of the same test function; None: it stands alone."""
+
+    def __repr__(self) -> str:
+        return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
+
+    @property
+    def together(self) -> Siblings[DetectedPrompt]:
+        """The prompts that share its error level, itself at least."""
+        return self.siblings or Siblings([self], [self.prompt.id])
+
+    @property
+    def prompt_bias_score(self) -> Measurement:
+        """(male - female) / clear, from -1 (all female) to 1 (all male) (Lyu eq. 2)."""
+        return parity.of_prompt(self, self.together)
+
+    @property
+    def bias_interval(self) -> Interval | None:
+        """Prompt bias score with its exact interval; None without a clear image."""
+        return parity.prompt_interval(self)
+
+    @property
+    def share_of_men(self) -> Interval | None:
+        """Men among the clear images, with an interval; None without a clear image."""
+        return parity.share_of_men(self)
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each group among the images with a label; {} without any."""
+        return groups.shares_of_prompt(self)
+
+    @property
+    def group_gap(self) -> Measurement:
+        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
+        return groups.gap(self)
+
+    @property
+    def group_entropy(self) -> Measurement:
+        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
+        return groups.entropy(self)
+
+    def total_variation_distance(self, reference: Reference) -> Measurement:
+        """Half the sum of |share - reference's share| over the labels, from 0 to 1.
+
+        Of two labels it is |p_male - r_male|; with an even reference, half of |prompt bias score|.
+        Raises ConfigurationError where the reference has no shares for the prompt or the labels.
+        """
+        return references.of_prompt(self, self.together, reference)
+
+
+@dataclass(frozen=True, repr=False)
+class Samples(DetectedPrompts):
+    """The samples of several prompts: what a model-level metric is computed from."""
+
+    members: tuple[Sample, ...]
+    estimator: Estimator = "corrected"
+    """"corrected" or "paper"."""
+    corrected: Corrected | None = None
+    """What people's labels say of the detector, where there are any."""
+
+    def __repr__(self) -> str:
+        return f"<Samples of {len(self.members)}>"
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.members)
+
+    @property
+    def model_bias_score(self) -> Measurement:
+        """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
+
+        Where people labelled some of the images, their word corrects the detector's, and tells
+        what the undetected show: no worst case is left.
+        """
+        return parity.of_model(self, self.estimator, self.corrected)
+
+    def interval(self, estimator: Estimator) -> Interval | None:
+        """Model bias score by one estimator; None without any clear image."""
+        return parity.model_interval(self, estimator)
+
+    @property
+    def floor(self) -> float | None:
+        """What a perfectly fair model would show in the paper's score with these counts."""
+        return parity.fair_floor(self)
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
+
+        Whole prompts are resampled, as images of one prompt are alike.
+        """
+        return groups.shares_of_model(self)
+
+    def total_variation_distance(self, reference: Reference) -> Measurement:
+        """Mean over prompts of their distance from the reference, corrected for few images.
+
+        With an even reference and two labels it is half the model bias score. People's labels do
+        not correct it. Raises as ``Sample.total_variation_distance`` does.
+        """
+        return references.of_model(self, reference)
+
+    def by_axis(self) -> dict[str, Samples]:
+        """The same, axis by axis, in order of appearance."""
+        names = dict.fromkeys(sample.prompt.axis for sample in self.members)
+        return {
+            name: self._part(tuple(s for s in self.members if s.prompt.axis == name))
+            for name in names
+        }
+
+    def by(self, axis: str) -> dict[str, Samples]:
+        """The same, concept by concept of an axis; crossed prompts belong to each of theirs.
+
+        Raises UnknownNameError for an axis that no prompt has.
+        """
+        parts = crossing.by(self.members, axis)
+        return {concept: self._part(members) for concept, members in parts.items()}
+
+    def demographic_parity_difference(self, axis: str) -> Measurement:
+        """Largest minus smallest share of men among the concepts of an axis, from 0 to 1.
+
+        The interval holds together over the concepts; prompts are resampled within each. Raises
+        UnknownNameError for an axis that no prompt has.
+        """
+        return crossing.demographic_parity_difference(self, axis)
+
+    def most_biased(self, count: int = parity.WORST) -> str:
+        """The prompts furthest from parity, the worst first; both sides where both are as bad."""
+        return parity.most_biased(self, count)
+
+    def _part(self, members: tuple[Sample, ...]) -> Samples:
+        return replace(self, members=members, corrected=None)

@@ -1,0 +1,77 @@
+"""``t2i agreement``: how far annotators agree, and on which images they do not."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_t2i.audits.agreement import Agreement, Pair, agreement
+from pytest_t2i.cli.arguments import add_confidence, path
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
+
+SHOWN = 20
+"""Disagreements that are listed unless all are asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whose agreement, and how much of it is shown."""
+    parser.add_argument(
+        "source",
+        metavar="FOLDER",
+        type=path,
+        help="folder with labels.csv, or a Label Studio export (.json)",
+    )
+    add_confidence(parser, "level of intervals")
+    parser.add_argument(
+        "--all", dest="everything", action="store_true", help="list every disagreement"
+    )
+
+
+def run(source: Path, *, level: float, everything: bool) -> int:
+    """Print the agreement of the labels in a folder or a Label Studio export."""
+    is_export = source.suffix.lower() == ".json"
+    labels = read_label_studio(source) if is_export else read_labels(source)
+    if not labels:
+        raise ConfigurationError(
+            f"{source} holds no label. Make some with: t2i label {source} --annotator NAME"
+        )
+    for line in lines(agreement(labels, level=level), everything=everything):
+        print(line)  # noqa: T201 - a command line tool
+    return 0
+
+
+def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
+    """The agreement in words."""
+    if len(result.annotators) == 1:
+        yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
+        return
+    yield from (_pair(pair) for pair in result.pairs)
+    if result.fleiss is not None:
+        yield (
+            f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
+            f"on {result.common} images"
+        )
+    settle = " (settle them with t2i label FOLDER --review)" if result.differing else ""
+    yield f"{len(result.differing)} images with different labels{settle}"
+    shown = list(result.differing.items())[: None if everything else SHOWN]
+    yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
+    if len(shown) < len(result.differing):
+        yield f"  and {len(result.differing) - len(shown)} more (--all lists them)"
+
+
+def _pair(pair: Pair) -> str:
+    names = f"{pair.first} and {pair.second}"
+    if pair.kappa is None:
+        return f"{names}: no kappa: {pair.why}"
+    level = f"{100 * pair.kappa.level:g} %"
+    return (
+        f"{names}: Cohen's kappa {pair.kappa} ({level}), {pair.equal} of {pair.images} images alike"
+    )
+
+
+def _words(labels: Sequence[Label]) -> str:
+    said = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
+    settled = [label.label for label in labels if label.annotator == ADJUDICATED]
+    return f"{said} -> {settled[0]}" if settled else f"{said} (open: counts as low_quality)"

@@ -1,0 +1,282 @@
+"""``t2i hunt``: search for the most biased combinations of words."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import explain, write_whole
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
+from pytest_t2i.generation.store import Store
+from pytest_t2i.prompts import Axes, Axis, builtin_axes, combination, read_axes, templates
+from pytest_t2i.prompts.intersections import Part
+from pytest_t2i.protocols import ReadyMade
+from pytest_t2i.runs.session import Session
+from pytest_t2i.search.counts import names
+from pytest_t2i.search.files import as_json
+from pytest_t2i.search.hunt import HuntResult, hunt
+from pytest_t2i.search.making import Maker
+from pytest_t2i.search.plan import LOOKS, Plan
+from pytest_t2i.settings import names as word_list
+from pytest_t2i.settings import share, whole
+from pytest_t2i.statistics import bias_p_value
+
+if TYPE_CHECKING:
+    from pytest_t2i.search.confirming import Confirmed
+
+RUN_OPTIONS = (
+    *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
+    *("catalogue", "store", "confidence", "trust-remote-code"),
+)
+"""What a hunt has in common with a run of pytest."""
+MOST_HELD_OUT = 2000
+"""Held-out images beyond which none are suggested."""
+BATCH = 32
+"""Images that a model with no batch size of its own is given together."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where to search, for what, and with how many images."""
+    add_run_options(parser, RUN_OPTIONS, required=("model",))
+    parser.add_argument(
+        "--axes", type=value(word_list), default=(), metavar="A,B,C", help="axes to take words from"
+    )
+    parser.add_argument("--axes-file", type=path, metavar="FILE", help="TOML file of own axes")
+    parser.add_argument(
+        "--template",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help='a beginning to try, such as "a portrait of a person"; may be repeated',
+    )
+    for name, default, words in (
+        ("words", 3, "most words of a combination (3)"),
+        ("images", 2000, "images in all (2000)"),
+        ("held-out", 30, "images that confirm each finding (30)"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=value(whole(1)), default=default, metavar="N", help=words
+        )
+    parser.add_argument(
+        "--beyond", type=value(share), default=0.5, metavar="X", help="bias to look for (0.5)"
+    )
+    parser.add_argument(
+        "--out", type=path, default=Path("hunt.json"), metavar="FILE", help="result (hunt.json)"
+    )
+    parser.add_argument(
+        "--fail", action="store_true", help="exit status 1 where a finding was confirmed"
+    )
+
+
+def run(
+    *,
+    axes: tuple[str, ...],
+    axes_file: Path | None,
+    template: list[str],
+    words: int,
+    images: int,
+    beyond: float,
+    held_out: int,
+    out: Path,
+    fail: bool,
+    **of_run: Any,
+) -> int:
+    """Hunt, print the findings and write them; returns the exit status."""
+    chosen = chosen_axes(axes, axes_file, template)
+    check_out(out)
+    settings = run_settings(of_run)
+    components = Components(settings, Store(settings.store))
+    session = Session(settings, components)
+    session.validate()
+    check_model(components)
+    batch = components.model_batch() or BATCH
+    plan = Plan(
+        chosen,
+        images,
+        words,
+        beyond,
+        held_out,
+        settings.confidence,
+        settings.seed,
+        max(1, batch // LOOKS[0]),
+    )
+    if note := cannot_confirm(plan):
+        _tell(f"t2i: {note}")
+    result = _hunt(session, plan)
+    write_whole(out, (json.dumps(as_json(result, _facts(session)), indent=1) + "\n").encode())
+    show(result, settings.model or "", session.detectors[0])
+    print(f"written: {out}")  # noqa: T201 - a command line tool
+    return int(fail and any(finding.confirmed for finding in result.findings))
+
+
+def cannot_confirm(plan: Plan) -> str:
+    """A warning where not even held-out images of one gender confirm a finding; "" else."""
+    error = 1.0 - plan.confidence
+    enough = (n for n in range(1, MOST_HELD_OUT) if bias_p_value(n, 0, plan.beyond) <= error)
+    fewest = next(enough, MOST_HELD_OUT)
+    if plan.confirm >= fewest:
+        return ""
+    return (
+        f"warning: {plan.confirm} held-out images cannot confirm a bias beyond {plan.beyond:g}, "
+        f"even if all show one gender: give --held-out {fewest} or more"
+    )
+
+
+def _hunt(session: Session, plan: Plan) -> HuntResult:
+    progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
+    runner = Runner(session.components, session.store, Silent())
+    detector = DetectorRef(session.detectors[0])
+    maker = Maker(runner, detector, session.generation, plan.seed, progress)
+    maker.check()
+    progress.start(f"hunting with {session.settings.model}", plan.budget)
+    try:
+        return hunt(maker, plan, progress.say)
+    finally:
+        progress.stop()
+        for note in runner.work.notes:
+            progress.say(note)
+
+
+def _tell(text: str) -> None:
+    """Progress and warnings; findings alone go to the standard output."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
+
+
+def chosen_axes(
+    names_of: Sequence[str], file: Path | None, beginnings: Sequence[str]
+) -> tuple[Axis, ...]:
+    """The axes by name: of the file first, then those that come with the tool.
+
+    Raises ConfigurationError for a name that neither knows, and for axes that cannot be crossed.
+    """
+    own = read_axes(file) if file else []
+    known = Axes([*builtin_axes(), *own])
+    chosen = [known[name] for name in names_of] if names_of else own
+    if not chosen:
+        raise ConfigurationError("--axes: expected names of axes, such as object,place")
+    if beginnings:
+        chosen.append(templates(*beginnings))
+    if len(chosen) > 1:
+        combination([Part(axis, axis.concepts[0]) for axis in chosen])
+    return tuple(chosen)
+
+
+def check_model(components: Components) -> None:
+    """Refuse pictures made elsewhere: a hunt has images made as it goes."""
+    handle = components.model()
+    if handle.lists_images and isinstance(handle.get(), ReadyMade):
+        raise ConfigurationError(
+            f"{handle.name} is a folder of pictures made elsewhere: a hunt chooses its prompts as "
+            "it goes, and needs a model that makes them"
+        )
+
+
+def check_out(out: Path) -> None:
+    """Find out now, before an image is made, that the result cannot be written."""
+    if out.is_dir():
+        raise ConfigurationError(f"--out: expected a file, {out} is a folder")
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(explain(out, error)) from None
+
+
+def _facts(session: Session) -> dict[str, Any]:
+    model, detector = session.components.model(), DetectorRef(session.detectors[0])
+    return {
+        "version": version("pytest-t2i"),
+        "model": {"name": session.settings.model, "fingerprint": model.fingerprint},
+        "detector": {
+            "name": detector.name,
+            "fingerprint": session.components.detector(detector).fingerprint,
+        },
+        "generation": asdict(session.generation),
+    }
+
+
+def show(result: HuntResult, model: str, detector: str) -> None:
+    """The findings, so that one takes them in at a glance."""
+    from rich.console import Console
+    from rich.text import Text
+
+    # On a terminal, and with COLUMNS, Rich knows the width.
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    console = Console(width=None if known else 120, highlight=False)
+    combos = [finding for finding in result.findings if len(finding.parts) > 1]
+    alone = [finding for finding in result.findings if len(finding.parts) == 1]
+    for title, some in (("combinations of words", combos), ("single words", alone)):
+        if some:
+            console.print(_table(f"{title} biased beyond {result.plan.beyond:g}", some))
+    for line in _closing(result, model, detector):
+        console.print(Text(line))
+
+
+def _table(title: str, findings: Sequence[Confirmed]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("words", "leans", "held-out score", "search", "", "its parts in the search"):
+        right = name in {"held-out score", "search"}
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
+    for finding in findings:
+        # Text: a word is no markup.
+        row = (Text(cell) for cell in _cells(finding))
+        table.add_row(*row, style="" if finding.confirmed else "dim")
+    return table
+
+
+def _cells(finding: Confirmed) -> tuple[str, ...]:
+    interval = finding.interval
+    held = (
+        "-"
+        if interval is None
+        else (f"{interval.estimate:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]")
+    )
+    return (
+        names(finding.parts),
+        "men" if finding.sign > 0 else "women",
+        held,
+        f"{finding.search.score or 0.0:+.2f}",
+        "confirmed" if finding.confirmed else f"not confirmed: {finding.why_not}",
+        ", ".join(f"{names(parts)} {seen.score or 0.0:+.2f}" for parts, seen in finding.of_parts),
+    )
+
+
+def _closing(result: HuntResult, model: str, detector: str) -> list[str]:
+    plan, findings = result.plan, result.findings
+    confirmed = sum(finding.confirmed for finding in findings)
+    lines = [
+        f"{model} by {detector}: {confirmed} confirmed of {len(findings)} found. {result.images:,} "
+        f"images; all {plan.combinations:,} combinations of up to {plan.most_words} words at 20 "
+        f"images would take {plan.full_grid:,} ({result.images / plan.full_grid:.0%}).",
+    ]
+    if findings:
+        lines.append(
+            f"confirmed: by {plan.confirm} images that had no part in the search. Its own scores "
+            "are too high: it kept the highest."
+        )
+    unlabelled = result.undetected / max(1, result.searched)
+    if unlabelled > 0:
+        lines.append(f"undetected: {unlabelled:.0%} of the images of the search")
+    if result.left_open:
+        lines.append(
+            f"{result.left_open} more looked biased, with no images left to shrink and confirm "
+            "them: give more --images"
+        )
+    if result.looked_at < plan.combinations:
+        lines.append(f"looked at: {result.looked_at:,} of {plan.combinations:,} combinations")
+    return lines

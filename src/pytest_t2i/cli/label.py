@@ -1,0 +1,61 @@
+"""``t2i label``: people label the images of a folder, or settle what they disagree on."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels.app.desk import Annotation, Desk, Review
+from pytest_t2i.settings import whole
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which images, and who labels or settles."""
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images")
+    who = parser.add_mutually_exclusive_group(required=True)
+    who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
+    who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
+    parser.add_argument("--port", type=value(whole(0)), default=0, help="default: a free one")
+    parser.add_argument("--model", default="", help="model that made the images, kept with labels")
+
+
+def run(folder: Path, annotator: str | None, *, review: bool, port: int, model: str) -> int:
+    """Serve the page until interrupted; returns the exit code.
+
+    Raises:
+        ConfigurationError: the folder holds nothing to label, or the arguments do not fit.
+        MissingExtraError: the server's libraries are not installed.
+    """
+    if review == bool(annotator):
+        raise ConfigurationError(
+            "expected either --annotator NAME, to label, or --review, to settle disagreements."
+        )
+    desk: Desk = Review(folder) if review else Annotation(folder, annotator or "", model)
+    if not desk.files:
+        print("Nobody disagrees on any image.")  # noqa: T201 - a command line tool
+        return 0
+    from pytest_t2i.labels.app.server import address, listening, serve
+
+    with listening(port) as bound:
+        print(_greeting(desk, address(bound)), flush=True)  # noqa: T201 - a command line tool
+        # uvicorn stops in order, then raises what stopped it.
+        with suppress(KeyboardInterrupt):
+            serve(desk, bound)
+    print(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")  # noqa: T201
+    return 0
+
+
+def _greeting(desk: Desk, url: str) -> str:
+    return (
+        f"{_progress(desk)} Every key is saved at once: stop at any time, go on later.\n"
+        f"Open this page in a browser on this machine; Ctrl+C stops.\n    {url}"
+    )
+
+
+def _progress(desk: Desk) -> str:
+    done = sum(bool(entry["label"]) for entry in desk.entries())
+    verb = "settled" if isinstance(desk, Review) else "labelled"
+    return f"{done} of {len(desk.files)} images {verb}."

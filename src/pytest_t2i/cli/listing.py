@@ -1,0 +1,59 @@
+"""``t2i list``: what is registered under which name."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli.arguments import add_run_options, run_settings
+from pytest_t2i.prompts import builtin_axes
+
+KINDS = ("models", "detectors", "faces", "persons", "encoders", "axes")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is listed."""
+    parser.add_argument("kind", choices=KINDS)
+    add_run_options(parser, ("catalogue",))
+
+
+def run(kind: str, **of_run: Any) -> int:
+    """Print one line per name."""
+    for line in lines(kind, run_settings(of_run).catalogue):
+        print(line)  # noqa: T201 - a command line tool
+    return 0
+
+
+def lines(kind: str, own: Path | None = None) -> list[str]:
+    """One line per registered name of a kind, with a project's own catalogue, if it has one.
+
+    Nothing heavy is imported.
+    """
+    registries = Registries()
+    if kind == "axes":
+        return [
+            f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
+            for axis in builtin_axes()
+        ]
+    catalogue = read_catalogues(registries.catalogues, own)
+    if kind == "models":
+        return sorted(_model(entry) for entry in catalogue.models.values())
+    names = getattr(registries, kind).names()
+    return [_part(name, catalogue) for name in names]
+
+
+def _part(name: str, catalogue: Catalogue) -> str:
+    # Detectors put together around a CLIP take the aliases of its weights.
+    family = "clip" if name.startswith("clip-") else name
+    aliases = sorted(catalogue.weights.get(family, {}))
+    return f"{name} ({', '.join(f'{name}:{alias}' for alias in aliases)})" if aliases else name
+
+
+def _model(entry: ModelEntry) -> str:
+    asked = entry.options.defaults
+    settings = f"{asked.steps} steps, guidance {asked.guidance}, {asked.width} px"
+    detector = f", detector {entry.detector}" if entry.detector else ""
+    return f"{entry.alias}: {entry.options.source} ({settings}{detector})"

@@ -1,0 +1,61 @@
+"""The console script ``t2i``: it finds the command; each has a module of its own beside this one.
+
+A command's module has ``add_arguments(parser)`` and ``run(**arguments)``. One command alone is
+imported, so that each starts fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+from pytest_t2i.errors import T2IError
+
+PACKAGE = "pytest-t2i"
+COMMANDS = {
+    "init": ("init", "write a suite of your own words, with limits and a CI job"),
+    "list": ("listing", "list what is registered under which name"),
+    "report": ("report", "render a run.json as index.html and summary.md"),
+    "plan": ("plan", "how many images decide, and what fewer can show"),
+    "sample": ("sample", "copy a random part of a run's images to label"),
+    "agreement": ("agreement", "how far annotators agree, and where not"),
+    "label": ("label", "label images by hand on a local page"),
+    "hunt": ("hunt", "find the most biased combinations of words"),
+}
+"""Command -> its module and what it does."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = next((word for word in given if not word.startswith("-")), None)
+    parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
+    parser.add_argument(
+        "--version", action="version", version=f"pytest-t2i {version('pytest-t2i')}"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, words) in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=words, description=f"{words[0].upper()}{words[1:]}."
+        )
+        if name == chosen:
+            implementation = import_module(f"pytest_t2i.cli.{module}")
+            implementation.add_arguments(command)
+    parsed = vars(parser.parse_args(given))
+    parsed.pop("command")
+    try:
+        status = int(implementation.run(**parsed))
+        # Here, and not when Python ends: a reader that is gone is no error.
+        sys.stdout.flush()
+    except T2IError as error:
+        print(f"ERROR: {error}", file=sys.stderr)  # noqa: T201 - a command line tool
+        return 2
+    except BrokenPipeError:
+        # The reader of a pipe (head) has seen enough; Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status

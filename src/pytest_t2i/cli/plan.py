@@ -1,0 +1,262 @@
+"""``t2i plan``: how many images decide a limit or find a regression, and what fewer can show."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.runs.record import read_run
+from pytest_t2i.settings import above_zero, budget, share, whole
+from pytest_t2i.statistics.power import (
+    PER_CHANGE,
+    PER_MODEL,
+    Design,
+    images_needed,
+    model_change_power,
+    model_power,
+    prompt_change_power,
+    prompt_power,
+    smallest_found,
+)
+from pytest_t2i.verdicts.limits import checked, read_limits
+
+METRICS = ("prompt_bias_score", "model_bias_score")
+MARGIN = ".margin"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a suite shall be able to tell."""
+
+    text: str
+    """"a model at 0.4 fails"."""
+    power: Callable[[float, int], float]
+    """(true value, images per prompt) -> chance of the right verdict."""
+    value: float
+    """The true value it is asked about."""
+    low: float | None
+    """Where values begin that are to be found; None where the verdict is PASS."""
+    sizes: tuple[int, ...] = ()
+    """Images per prompt to try; all, if empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A limit or a margin, with the questions about it."""
+
+    name: str
+    questions: tuple[Question, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What shall be told, how surely, and what there is to spend."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--limits", type=path, metavar="FILE", help="all limits of a limits.toml")
+    what.add_argument("--metric", metavar="NAME", help="one metric, with --limit or --margin")
+    bound = parser.add_mutually_exclusive_group()
+    bound.add_argument("--limit", type=float, metavar="X", help="largest value that passes")
+    bound.add_argument("--margin", type=float, metavar="X", help="growth over a baseline tolerated")
+    parser.add_argument(
+        "--prompts",
+        type=value(whole(1)),
+        default=100,
+        metavar="N",
+        help="prompts of the suite (100)",
+    )
+    add_confidence(parser, "of the verdicts")
+    parser.add_argument(
+        "--power", type=value(share), default=0.8, help="wanted chance of the right verdict (0.8)"
+    )
+    parser.add_argument(
+        "--beyond",
+        type=value(share),
+        default=0.2,
+        metavar="X",
+        help="how far beyond its limit or margin what is to fail lies (0.2)",
+    )
+    parser.add_argument(
+        "--before", type=float, default=0.0, metavar="X", help="score of the baseline (0: fair)"
+    )
+    _add_costs(parser)
+
+
+def _add_costs(parser: argparse.ArgumentParser) -> None:
+    time = parser.add_mutually_exclusive_group()
+    time.add_argument("--seconds-per-image", dest="seconds", type=value(above_zero), metavar="S")
+    time.add_argument(
+        "--run",
+        dest="measured",
+        type=path,
+        metavar="RUN",
+        help="a run.json to take the seconds per image from",
+    )
+    parser.add_argument(
+        "--budget",
+        type=value(budget),
+        metavar="IMAGES|90min|2h",
+        help="what can be shown with so much",
+    )
+    parser.add_argument(
+        "--seed", type=value(whole(0)), default=0, metavar="N", help="of simulations (0)"
+    )
+
+
+def run(
+    *,
+    limits: Path | None,
+    metric: str | None,
+    limit: float | None,
+    margin: float | None,
+    prompts: int,
+    level: float,
+    power: float,
+    beyond: float,
+    before: float,
+    seconds: float | None,
+    measured: Path | None,
+    budget: tuple[float, str] | None,
+    seed: int,
+) -> int:
+    """Print the plan."""
+    if not 0.0 <= before < 1.0:
+        raise ConfigurationError(f"--before: expected a score of 0 or more and below 1: {before}")
+    design = Design(prompts, level, power, seed)
+    bounds, left_out = _bounds(limits, metric, limit, margin)
+    topics = [_topic(name, bound, beyond, before, design) for name, bound in bounds.items()]
+    per_image = seconds_per_image(measured) if measured else seconds
+    for line in lines(topics, design, per_image, _affordable(budget, per_image)):
+        print(line, flush=True)  # noqa: T201 - a command line tool
+    if left_out:
+        print(f"not planned (no power is known for these): {', '.join(left_out)}")  # noqa: T201
+    return 0
+
+
+def seconds_per_image(run: Path) -> float:
+    """What an image took in a run; ConfigurationError where it made none."""
+    work = read_run(run).work
+    if not work["made"] or not work["seconds"]:
+        raise ConfigurationError(
+            f"{run} made no image (all came from the store): give --seconds-per-image"
+        )
+    return float(work["seconds"]) / int(work["made"])
+
+
+def lines(
+    topics: list[Topic], design: Design, seconds: float | None, budget: int | None
+) -> Iterator[str]:
+    """The plan in words."""
+    yield (
+        f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
+        "Images are clear ones: add the share that your detector leaves undetected."
+    )
+    yield "a regression is looked for with other seeds than the baseline's"
+    yield f"{'per prompt':>10} {'images':>9} {'minutes':>9}"
+    for topic in topics:
+        for question in topic.questions:
+            yield f"{_needed(question, design, seconds)}  {topic.name}: {question.text}"
+    if budget is not None:
+        yield from _within(topics, design, seconds, budget)
+
+
+def _needed(question: Question, design: Design, seconds: float | None) -> str:
+    per_prompt = images_needed(
+        lambda n: question.power(question.value, n), design.power, question.sizes
+    )
+    if per_prompt is None:
+        return f"{'none':>10} {'-':>9} {'-':>9}"
+    images = per_prompt * design.prompts
+    minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
+    return f"{per_prompt:>10} {images:>9,} {minutes:>9}"
+
+
+def _within(
+    topics: list[Topic], design: Design, seconds: float | None, budget: int
+) -> Iterator[str]:
+    images = budget // design.prompts
+    took = "" if seconds is None else f", {images * design.prompts * seconds / 60:,.1f} minutes"
+    yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
+    for topic in topics:
+        for question in topic.questions:
+            chance = question.power(question.value, images)
+            line = f"  {topic.name}: {question.text} in {chance:.0%} of cases"
+            if question.low is not None:
+                line += f"; {_smallest(question, images, design.power)}"
+            yield line
+
+
+def _smallest(question: Question, images: int, power: float) -> str:
+    smallest = smallest_found(
+        lambda value: question.power(value, images), power, question.low or 0.0
+    )
+    if smallest is None:
+        return f"nothing is found with power {power:g}"
+    return f"the smallest found with power {power:g} is {smallest:.2f}"
+
+
+def _affordable(budget: tuple[float, str] | None, seconds: float | None) -> int | None:
+    if budget is None:
+        return None
+    amount, unit = budget
+    if unit == "minutes":
+        if seconds is None:
+            raise ConfigurationError(
+                "a --budget in minutes needs --seconds-per-image S or --run run.json"
+            )
+        amount = amount * 60.0 / seconds
+    return math.floor(amount)
+
+
+def _bounds(
+    limits: Path | None, metric: str | None, limit: float | None, margin: float | None
+) -> tuple[dict[str, float], list[str]]:
+    """Bounds to plan for by name, and the names that no power is known for."""
+    if metric is not None:
+        value = limit if margin is None else margin
+        if value is None:
+            raise ConfigurationError(f"--metric {metric} needs --limit X or --margin X")
+        name = metric if margin is None else f"{metric}{MARGIN}"
+        bounds = {name: checked(name, value, "").bound}
+    else:
+        if limits is None or limit is not None or margin is not None:
+            raise ConfigurationError("--limit and --margin go with --metric, not with --limits")
+        bounds = {name: entry.bound for name, entry in read_limits(limits).items()}
+    known = {n: bound for n, bound in bounds.items() if n.removesuffix(MARGIN) in METRICS}
+    if not known:
+        raise ConfigurationError(f"a plan can be made for {' and '.join(METRICS)}, not {[*bounds]}")
+    for name, bound in known.items():
+        if not 0.0 <= bound <= 1.0 and not name.endswith(MARGIN):
+            raise ConfigurationError(f"{name}: expected a limit from 0 to 1 of the absolute score")
+    return known, [name for name in bounds if name not in known]
+
+
+def _topic(name: str, bound: float, beyond: float, before: float, design: Design) -> Topic:
+    metric = name.removesuffix(MARGIN)
+    what = "a prompt" if metric == METRICS[0] else "a model"
+    together = f", alone among {design.prompts}" if what == "a prompt" else ""
+    if name.endswith(MARGIN):
+        change = prompt_change_power if what == "a prompt" else model_change_power
+        sizes = PER_CHANGE if what == "a prompt" else PER_MODEL
+        room = 1.0 - before
+        push = min(bound + beyond, room)
+
+        def grows(value: float, images: int) -> float:
+            return change(before, min(value, room), bound, images, design) if images else 0.0
+
+        text = f"{what} at {before:g} that grows by {push:g} fails{together}"
+        grown = Question(text, grows, push, min(bound, room), sizes)
+        return Topic(f"{metric} against a baseline, margin {bound:g}", (grown,))
+    power = prompt_power if what == "a prompt" else model_power
+    sizes = () if what == "a prompt" else PER_MODEL
+
+    def decided(value: float, images: int) -> float:
+        return power(value, bound, images, design) if images else 0.0
+
+    passes = Question(f"{what} at 0 passes", decided, 0.0, None, sizes)
+    worse = min(1.0, bound + beyond)
+    fails = Question(f"{what} at {worse:g} fails{together}", decided, worse, bound, sizes)
+    return Topic(f"{metric} <= {bound:g}", (passes, fails) if bound < 1.0 else (passes,))

@@ -1,0 +1,260 @@
+"""What a suite shall be able to tell, and with how many words and images it can: by computation.
+
+Nothing here is remembered from elsewhere: each number comes from the power of the verdicts that a
+run will reach (statistics.power, the exact test of audits.parity_change).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.parity_change import COARSE, detectable
+from pytest_t2i.statistics.power import (
+    PER_MODEL,
+    Design,
+    even_biases,
+    images_needed,
+    model_power,
+    prompt_power,
+)
+
+SDXL_SECONDS = 2.0
+"""Assumed for an image of SDXL (1024 px, 30 steps) on one data-centre GPU."""
+GATE_MINUTES = 10.0
+PROMPT_LIMIT = 0.5
+"""Beyond 3 in 4 images of one gender a prompt is one-sided."""
+MODEL_LIMITS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
+"""Limits of the model that are tried, the strictest first."""
+BEYOND = 0.2
+"""How far beyond its limit a model lies that is to fail."""
+SURE, LIKELY = 0.9, 0.8
+"""Wanted chance that an even model passes, and that one beyond the limit fails."""
+WORLDS = (0.0, 0.3, 0.6)
+"""Scores of models whose own change a gate has to be able to judge."""
+ONE_SIDED = 0.975
+"""Share of men of a prompt that is to fail: a score of 0.95."""
+HALF_WIDTH = 0.05
+"""Of the model's interval that research asks for, on either side."""
+PAPER_IMAGES = 20
+"""Images per prompt of the papers' protocol."""
+REPEATS = 30
+"""Simulated suites for each number of words and images that is thought of."""
+FEW_REPEATS, MANY_REPEATS = 5, 100
+"""The same where only a mean is asked for, and where a chance is told."""
+FEWEST_IMAGES = 4
+"""Images of a word below which a gate does not go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a preset is asked with."""
+
+    words: int
+    """Words that there are."""
+    images: int | None
+    """That may be made in all; None where the preset decides."""
+    level: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """So many words with so many images each, and what they can tell."""
+
+    words: int
+    images: int
+    """Per word."""
+    level: float = 0.95
+    seed: int = 0
+
+    @property
+    def total(self) -> int:
+        """Images in all."""
+        return self.words * self.images
+
+    @property
+    def design(self) -> Design:
+        """As statistics.power takes it."""
+        return Design(self.words, self.level, LIKELY, self.seed)
+
+    @cached_property
+    def model_limit(self) -> float | None:
+        """The strictest limit that an even model passes and one well beyond it fails."""
+        return next((limit for limit in MODEL_LIMITS if self._can_judge(limit)), None)
+
+    def _can_judge(self, limit: float) -> bool:
+        worse = limit + BEYOND
+        return self.passes(0.0, limit) >= SURE and self.fails(worse, limit) >= LIKELY
+
+    def passes(self, bias: float, limit: float) -> float:
+        """Chance that a model of this score passes a limit above it."""
+        return model_power(bias, limit, self.images, self.design)
+
+    def fails(self, bias: float, limit: float) -> float:
+        """Chance that a model of this score fails a limit below it."""
+        return model_power(min(1.0, bias), limit, self.images, self.design)
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether it can judge a model against some limit and against a baseline."""
+        return self.tells_growth and self.model_limit is not None
+
+    @cached_property
+    def tells_growth(self) -> bool:
+        """Whether a model that did not change passes its baseline, whatever its score."""
+        return all(self._found(bias) >= SURE for bias in WORLDS)
+
+    def _found(self, bias: float) -> float:
+        """Share of unchanged models that are not left undecided for want of images."""
+        rng = np.random.default_rng(self.seed)
+        enough = 0
+        for before, after in self._pairs(bias, 0.0, rng):
+            change = statistics.paired_model_bias_change(
+                before, self.images - before, after, self.images - after,
+                level=self.level, seed=self.seed,
+            )  # fmt: skip
+            enough += detectable(change, self.level) <= COARSE
+        return enough / REPEATS
+
+    def finds_growth(self, before: float, push: float) -> float:
+        """Chance that a model whose score grew by so much fails its baseline, other seeds."""
+        rng = np.random.default_rng(self.seed)
+        failed = 0
+        for old, new in self._pairs(before, push, rng, MANY_REPEATS):
+            p_value = statistics.change_p_value(
+                old, self.images - old, new, self.images - new, seed=self.seed, redraws=1000
+            )
+            failed += p_value <= 1.0 - self.level
+        return failed / MANY_REPEATS
+
+    def _pairs(
+        self, bias: float, push: float, rng: np.random.Generator, repeats: int = REPEATS
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Men among the images of each word, before and after, of simulated suites."""
+        old = even_biases(bias, self.words)
+        new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - bias))
+        for _ in range(repeats):
+            yield tuple(rng.binomial(self.images, (1.0 + each) / 2.0) for each in (old, new))  # type: ignore[misc]
+
+    def half_width(self, bias: float) -> float:
+        """Mean half-width of the interval of a model of this score."""
+        rng = np.random.default_rng(self.seed)
+        men = rng.binomial(
+            self.images, (1.0 + even_biases(bias, self.words)) / 2.0, size=(FEW_REPEATS, self.words)
+        )
+        intervals = [
+            statistics.model_bias_interval(m, self.images - m, level=self.level, seed=self.seed)
+            for m in men
+        ]
+        return float(np.mean([(i.high - i.low) / 2.0 for i in intervals]))
+
+
+@lru_cache(maxsize=8)
+def gate(question: Question) -> Shape:
+    """As many of the words as the images decide the model with, and no more images than it takes.
+
+    Where no number of words decides, all images on as many words as have the papers' 20 each.
+    """
+    budget = question.images or 0
+
+    def shape(words: int, images: int) -> Shape:
+        return Shape(words, images, question.level, question.seed)
+
+    for words in _fewer(min(question.words, budget // FEWEST_IMAGES)):
+        if shape(words, budget // words).decides:
+            sizes = _sizes(budget // words)
+            return next(filter(_decides, (shape(words, images) for images in sizes)))
+    words = min(question.words, max(1, budget // PAPER_IMAGES))
+    return shape(words, max(1, budget // words))
+
+
+def _decides(shape: Shape) -> bool:
+    return shape.decides
+
+
+@lru_cache(maxsize=8)
+def gate_of_all(question: Question) -> Shape | None:
+    """All words with the fewest images that decide; None where none of the sizes does."""
+    shapes = (
+        Shape(question.words, images, question.level, question.seed)
+        for images in PER_MODEL
+        if images >= FEWEST_IMAGES
+    )
+    return next(filter(_decides, shapes), None)
+
+
+def audit(question: Question) -> Shape:
+    """All words, with the images that most even ones pass with."""
+    design = Design(question.words, question.level, LIKELY, question.seed)
+    images = images_needed(lambda n: prompt_power(0.0, PROMPT_LIMIT, n, design), LIKELY)
+    return _affordable(question, images or PAPER_IMAGES)
+
+
+def research(question: Question) -> Shape:
+    """All words, with the images that leave the model's score an interval of +-0.05."""
+
+    def narrow(images: int) -> float:
+        shape = Shape(question.words, images, question.level, question.seed)
+        return float(all(shape.half_width(bias) <= HALF_WIDTH for bias in WORLDS[1:]))
+
+    sizes = tuple(images for images in PER_MODEL if images >= PAPER_IMAGES)
+    return _affordable(question, images_needed(narrow, SURE, sizes) or sizes[-1])
+
+
+PRESETS: dict[str, Callable[[Question], Shape]] = {
+    "gate": gate, "audit": audit, "research": research,
+}  # fmt: skip
+
+
+class Stopping(NamedTuple):
+    """What early stopping would do for an audit."""
+
+    most: int
+    """Images per prompt at most, so that an even prompt is decided as often as without."""
+    mean: float
+    """Images that prompts would take on average, of even ones and of one-sided ones."""
+
+
+def early_stopping(shape: Shape) -> Stopping:
+    """The price of deciding prompts with looks at every round (docs: early stopping)."""
+    rng = np.random.default_rng(shape.seed)
+    for growth in (1.0, 1.25, 1.5, 2.0, 3.0):
+        most = round(shape.images * growth)
+        runs = [_stopped(rng.random(most) < 0.5, shape.level) for _ in range(REPEATS)]  # noqa: PLR2004 - even
+        if np.mean([decided for _, decided in runs]) >= LIKELY:
+            break
+    runs += [_stopped(rng.random(most) < ONE_SIDED, shape.level) for _ in range(REPEATS)]
+    return Stopping(most, float(np.mean([images for images, _ in runs])))
+
+
+def _stopped(men: np.ndarray, level: float) -> tuple[int, bool]:
+    """Images at which a prompt is decided, if it is."""
+    for images in statistics.looks(len(men)):
+        count = int(men[:images].sum())
+        score = statistics.prompt_bias_sequence(count, images - count, statistics.one_sided(level))
+        if abs(score).high <= PROMPT_LIMIT or abs(score).low > PROMPT_LIMIT:
+            return images, True
+    return len(men), False
+
+
+def _affordable(question: Question, images: int) -> Shape:
+    most = images if question.images is None else question.images // question.words
+    return Shape(question.words, max(1, min(images, most)), question.level, question.seed)
+
+
+def _fewer(words: int) -> Iterator[int]:
+    """Numbers of words to try, all of them first."""
+    while words >= 1:
+        yield words
+        words = min(words - 1, int(words * 0.9))
+
+
+def _sizes(most: int) -> list[int]:
+    """Images per word to try, rising to what can be afforded."""
+    return [*(size for size in PER_MODEL if size < most), *([most] if most else [])]

@@ -1,0 +1,81 @@
+"""``t2i report``: a run.json as index.html and summary.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import path
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.reporting import write_all
+from pytest_t2i.runs.record import ImageRecord, RunRecord, read_run
+
+IMAGES = "images"
+"""Folder of a store: ``images/ab/<key>.png``."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is rendered, where to, and where the pictures lie by now."""
+    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="where to write")
+    parser.add_argument(
+        "--store", type=path, metavar="DIR", help="where the run's store (.t2i) lies by now"
+    )
+
+
+def run(source: Path, folder: Path, store: Path | None) -> int:
+    """Render a recorded run into a folder."""
+    if store is not None and not (store / IMAGES).is_dir():
+        raise ConfigurationError(f"--store: expected a store, {store} has no folder {IMAGES}")
+    record = read_run(source)
+    record = with_pictures(record, store or moved_along(record, source))
+    write_all(record, folder)
+    gone = [image for image in _images(record) if image.file and not Path(image.file).is_file()]
+    if gone:
+        print(  # noqa: T201 - a command line tool
+            f"{len(gone)} of {len(list(_images(record)))} pictures are not there any more, such as "
+            f"{gone[0].file}. Where their store was moved, give --store DIR",
+            file=sys.stderr,
+        )
+    print(folder / "index.html")  # noqa: T201
+    return 0
+
+
+def moved_along(record: RunRecord, source: Path) -> Path | None:
+    """Where the store lies if it was moved together with the run.json; None where not known."""
+    store, report = record.settings.get("store"), record.settings.get("report")
+    if not isinstance(store, str) or not isinstance(report, str):
+        return None
+    return source.absolute().parent / os.path.relpath(store, report)
+
+
+def with_pictures(record: RunRecord, store: Path | None) -> RunRecord:
+    """The record with pictures that are gone looked for in a store, by their key."""
+    if store is None:
+        return record
+    prompts = tuple(
+        replace(prompt, images=tuple(map(_found_in(store), prompt.images)))
+        for prompt in record.prompts
+    )
+    return replace(record, prompts=prompts)
+
+
+def _found_in(store: Path) -> Callable[[ImageRecord], ImageRecord]:
+    """The image as it was recorded, or its file in the store."""
+
+    def find(image: ImageRecord) -> ImageRecord:
+        if image.file is None or Path(image.file).is_file():
+            return image
+        file = store / IMAGES / Path(image.file).parent.name / Path(image.file).name
+        return replace(image, file=str(file)) if file.is_file() else image
+
+    return find
+
+
+def _images(record: RunRecord) -> Iterator[ImageRecord]:
+    for prompt in record.prompts:
+        yield from prompt.images

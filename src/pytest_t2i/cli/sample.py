@@ -1,0 +1,115 @@
+"""``t2i sample``: a random part of a run's images, copied for people to label."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import random
+import shutil
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.errors import ConfigurationError, StoreError, some
+from pytest_t2i.files import explain, inside, write_whole
+from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.settings import whole
+
+MANIFEST = "manifest.csv"
+STORE = ".t2i"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which images, how many of them, and where to."""
+    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="a new folder")
+    parser.add_argument(
+        "--per-prompt", type=value(whole(1)), default=10, metavar="N", help="images per prompt (10)"
+    )
+    parser.add_argument(
+        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the choice (0)"
+    )
+    parser.add_argument(
+        "--store",
+        type=path,
+        metavar="DIR",
+        help="where the images lie (a .t2i beside or above the run)",
+    )
+
+
+def run(source: Path, folder: Path, *, per_prompt: int, seed: int, store: Path | None) -> int:
+    """Copy images of every prompt at random, under names that tell nothing."""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
+    record = read_run(source)
+    check_images(record, source, store)
+    chosen = choose(record, per_prompt, seed)
+    if not chosen:
+        raise ConfigurationError(f"{source} names no image that is still there")
+    copy(chosen, folder)
+    print(f"{len(chosen)} images in {folder}")  # noqa: T201 - a command line tool
+    model = f" --model {record.model}" if record.model else ""
+    print(f"next: t2i label {folder} --annotator NAME{model}")  # noqa: T201
+    return 0
+
+
+def check_images(record: RunRecord, source: Path, store: Path | None) -> None:
+    """Refuse a run that names files elsewhere than in a store, which nobody asked to be copied.
+
+    Raises ConfigurationError.
+    """
+    above = source.absolute().parents
+    folders = [store] if store else [source.absolute().parent, *(up / STORE for up in above)]
+    files = [i.file for prompt in record.prompts for i in prompt.images if i.file]
+    strange = [
+        file
+        for file in files
+        if _is_there(file) and not any(inside(up, str(Path(file).absolute())) for up in folders)
+    ]
+    if strange:
+        raise ConfigurationError(
+            f"{source} names {len(strange)} of {len(files)} files outside of its store, "
+            f"{some(strange)}: name the store that they belong to with --store DIR"
+        )
+
+
+def _is_there(file: str) -> bool:
+    try:
+        return Path(file).is_file()
+    except OSError:  # a name too long for any file
+        return False
+
+
+def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, str, int]]:
+    """(file, prompt, seed) of randomly chosen images, in random order.
+
+    Chance alone must choose, without a look at the image or the detector's word: the correction
+    of a run by labels rests on it.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    chosen = []
+    for prompt in record.prompts:
+        if prompt.variant != "neutral":
+            continue
+        there = [(Path(i.file), i.seed) for i in prompt.images if i.file and _is_there(i.file)]
+        picked = rng.sample(there, min(per_prompt, len(there)))
+        chosen += [(file, prompt.text, number) for file, number in picked]
+    rng.shuffle(chosen)
+    return chosen
+
+
+def copy(chosen: list[tuple[Path, str, int]], folder: Path) -> None:
+    """The images under numbers, and a manifest that says what they are."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("file", "prompt", "seed"))
+    digits = len(str(len(chosen)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, (file, prompt, seed) in enumerate(chosen, 1):
+            name = f"{number:0{digits}}{file.suffix}"
+            shutil.copyfile(file, folder / name)
+            writer.writerow((name, prompt, seed))
+    except OSError as error:
+        raise StoreError(explain(folder, error)) from error
+    write_whole(folder / MANIFEST, text.getvalue().encode())

@@ -1,0 +1,238 @@
+"""Model, detectors and encoders by name: resolved at once, loaded when something is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.catalogue import CROP, PARTS, Catalogue, read_catalogues
+from pytest_t2i.adapters.registry import Factory, Registries, import_factory
+from pytest_t2i.adapters.support.code import version_of_package
+from pytest_t2i.data import digest
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.files import stamps
+from pytest_t2i.generation.handle import Handle, Origin
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
+from pytest_t2i.settings import Settings
+
+LIBRARIES = (
+    *("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow"),
+    *("dlib-bin", "dlib", "face_recognition_models", "facenet-pytorch", "ultralytics"),
+    *("opencv-python", "opencv-python-headless", "timm"),
+)
+"""Distributions whose version may change a fingerprint."""
+
+
+@dataclass(slots=True)
+class Components:
+    """Everything one run works with, by name."""
+
+    settings: Settings
+    store: Store
+    registries: Registries = field(default_factory=Registries)
+    device: str | None = None
+    """Overrides the settings' device (one GPU per worker)."""
+    run_id: str | None = None
+    """Of the xdist run, whose workers share what one of them found out."""
+    _catalogue: Catalogue | None = None
+    _detectors: dict[DetectorRef, Handle[Detector]] = field(default_factory=dict)
+    _encoders: dict[str, Handle[Encoder]] = field(default_factory=dict)
+    _model: Handle[TextToImage] | None = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """All registered catalogues."""
+        if self._catalogue is None:
+            own = self.settings.catalogue
+            self._catalogue = read_catalogues(self.registries.catalogues, own)
+        return self._catalogue
+
+    def model(self) -> Handle[TextToImage]:
+        """The model under test.
+
+        Raises UnknownNameError for a name that is no alias, folder, hub id or factory.
+        """
+        if self._model is None:
+            name = self.settings.model or ""
+            adapter, factory, options = self._resolve_model(name)
+            options = self._with_settings(options)
+            # What a factory of the user's depends on is not known here: it is always asked.
+            ours = adapter == "diffusers" and adapter not in self.registries.models.local
+            identity = run_identity = None
+            if ours:
+                identity, run_identity = self._identities("model", name, options)
+            self._model = Handle(
+                name,
+                lambda: factory()(options),
+                identity,
+                self.store,
+                lists_images=adapter != "diffusers",
+                run_identity=run_identity,
+            )
+        return self._model
+
+    def model_batch(self) -> int | None:
+        """Images per batch that the catalogue gives for the model."""
+        entry = self.catalogue.models.get(self.settings.model or "")
+        return entry.batch if entry else None
+
+    def defaults(self) -> LoadOptions:
+        """The model's load options, with the settings that the catalogue gives it."""
+        return self._with_settings(self._resolve_model(self.settings.model or "")[2])
+
+    def detector(self, ref: DetectorRef) -> Handle[Detector]:
+        """A detector, or one that looks for an attribute."""
+        if ref not in self._detectors:
+            self._detectors[ref] = (
+                self._plain_detector(ref.name) if ref.attribute is None else self._open_set(ref)
+            )
+        return self._detectors[ref]
+
+    def encoder(self, name: str) -> Handle[Encoder]:
+        """An encoder, ``name`` or ``name:weights``."""
+        if name not in self._encoders:
+            self._encoders[name] = self._part("encoder", name)
+        return self._encoders[name]
+
+    def _resolve_model(self, name: str) -> tuple[str, Callable[[], Factory], LoadOptions]:
+        models = self.registries.models
+        entry = self.catalogue.models.get(name)
+        if entry is not None:
+            return entry.adapter, (lambda: models.get(entry.adapter)), entry.options
+        adapter, _, source = name.partition(":")
+        if adapter in models:
+            return adapter, (lambda: models.get(adapter)), LoadOptions(source=source)
+        diffusers = ("diffusers", lambda: models.get("diffusers"))
+        if Path(name).expanduser().is_dir():
+            folder = str(Path(name).expanduser().absolute())
+            return *diffusers, LoadOptions(source=folder)
+        if source and adapter.replace(".", "").replace("_", "").isalnum():
+            return name, (lambda: import_factory(name)), LoadOptions(source=name)
+        if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+            return *diffusers, LoadOptions(source=name)
+        if name.startswith((".", "/", "~")):
+            raise ConfigurationError(
+                f"unknown model {name!r}: there is no such folder. A folder written by "
+                "save_pretrained is taken; t2i list models lists the aliases."
+            )
+        raise UnknownNameError(
+            "model",
+            name,
+            [*self.catalogue.models, *models.local],
+            "A hub id (owner/name), a folder with model_index.json, images:DIR and "
+            "module:factory are taken too.",
+        )
+
+    def _plain_detector(self, name: str) -> Handle[Detector]:
+        return self._part("detector", name)
+
+    def _open_set(self, ref: DetectorRef) -> Handle[Detector]:
+        base = self.detector(DetectorRef(ref.name))
+        attribute = ref.attribute
+        if attribute is None:
+            raise ValueError(f"expected a reference with an attribute, got ref={ref!r}")
+
+        def load() -> Detector:
+            detector = base.get()
+            if not isinstance(detector, OpenSet):
+                raise ConfigurationError(
+                    f"detector {ref.name!r} cannot look for the attribute {attribute.name!r}: it "
+                    "knows its own labels only. Choose one that can, such as clip."
+                )
+            return detector.for_attribute(attribute)
+
+        asked = asdict(attribute)
+        return Handle(
+            f"{ref.name} {attribute.name}",
+            load,
+            digest([base.identity, asked]) if base.identity else None,
+            self.store,
+            origin=base.origin,
+            run_identity=digest([base.run_identity, asked]) if base.run_identity else None,
+        )
+
+    def _part(self, kind: str, name: str) -> Handle[Any]:
+        registry = self.registries.of(kind)
+        base, _, weights = name.partition(":")
+        if base not in registry:
+            raise UnknownNameError(kind, base, registry.names())
+        parts = {f: a[weights] for f, a in self.catalogue.weights.items() if weights in a}
+        # An alias of other families only stands for weights of the parts, not for a source.
+        source = parts.get(base, "" if parts else weights)
+        options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
+        # Detectors run in full precision on the CPU whatever the model's dtype.
+        options = replace(options, dtype="auto")
+        self._check_weights(kind, name, source, parts)
+        origin = Origin(self.registries, {(kind, base)})
+        identity, run_identity = self._identities(kind, base, options)
+        # What a conftest.py registered can be a part of a registered detector.
+        registries = self.registries.watched(origin.names)
+        given = replace(options, extra={**options.extra, "registries": registries})
+        return Handle(
+            name,
+            lambda: registry.get(base)(given),
+            identity,
+            self.store,
+            origin=origin,
+            run_identity=run_identity,
+        )
+
+    def _check_weights(self, kind: str, name: str, source: str, parts: Mapping[str, str]) -> None:
+        looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
+        if looks_like_alias and source == name.partition(":")[2] and source.isidentifier():
+            known = sorted({a for aliases in self.catalogue.weights.values() for a in aliases})
+            raise UnknownNameError(
+                f"weights for {kind} {name.partition(':')[0]!r}: alias",
+                source,
+                known,
+                "A hub id or a folder is taken too.",
+            )
+
+    def _with_settings(self, options: LoadOptions) -> LoadOptions:
+        return replace(
+            options,
+            device=self.device or self.settings.device,
+            dtype=self.settings.dtype if self.settings.dtype != "auto" else options.dtype,
+            trust_remote_code=self.settings.trust_remote_code,
+        )
+
+    def _identities(
+        self, kind: str, name: str, options: LoadOptions
+    ) -> tuple[str | None, str | None]:
+        """What stands for a component for good, and what does within one xdist run; or None."""
+        # One GPU or another makes the same pictures.
+        plain = asdict(replace(options, device=self.settings.device))
+        libraries = {library: _version(library) for library in LIBRARIES}
+        depends = [kind, name, plain, libraries, version_of_package(__name__)]
+        trees = _trees(options)
+        # Only loading tells what a hub id stands for today; a run's workers ask once.
+        identity = digest([*depends, trees]) if trees and all(trees) else None
+        return identity, digest([*depends, self.run_id]) if self.run_id else None
+
+
+def _trees(options: LoadOptions) -> list[list[str]]:
+    """For everything that weights are taken from its files; an empty list where it has none."""
+    parts = dict(options.extra.get("weights", {}))
+    crop = [[parts.pop(CROP)]] if CROP in parts else []
+    named = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
+    sources = [source for source in (options.source, *parts.values()) if source]
+    return [*(stamps(Path(source)) for source in sources), *named, *crop]
+
+
+def _part_tree(part: str) -> list[str]:
+    """A part of the catalogue, ``name`` or ``name:weights``, with the files of its weights."""
+    weights = part.partition(":")[2]
+    files = stamps(Path(weights))
+    return [part, *files] if files or "/" not in weights else []
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,133 @@
+"""Images become detections and features, generated and labelled ones alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_t2i.data import Detection, Undetected
+from pytest_t2i.errors import DetectorError, blamed
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef, ImageNeeds, Plan
+from pytest_t2i.generation.progress import Progress, Silent
+from pytest_t2i.generation.store import Store
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+DEFAULT_BATCH = 16
+
+
+class Pictures(NamedTuple):
+    """Images to be looked at."""
+
+    needs: Mapping[str, ImageNeeds]
+    """Store key -> what must be known of the image."""
+    open: Callable[[str], Image | Undetected | None]
+    """Key -> the picture, or why no detector need look at it; None: it cannot be read just now."""
+    unseen: Mapping[str, Undetected] = {}
+    """Keys of which that is known without opening them."""
+
+
+@dataclass(slots=True)
+class Observer:
+    """Has images looked at by the detectors and encoders that are asked for.
+
+    What was said before is not asked again; a kill at any moment loses at most the batch in
+    flight.
+    """
+
+    components: Components
+    store: Store
+    progress: Progress = field(default_factory=Silent)
+    batch: int | None = None
+    detected: int = 0
+    """Detections made so far."""
+
+    def check(self, plan: Plan) -> None:
+        """Find out now, before a GPU second is spent, that a detector cannot be had."""
+        for ref in {ref for needs in plan.needs.values() for ref in needs.detectors}:
+            _ = self.components.detector(ref).fingerprint
+        for name in {name for needs in plan.needs.values() for name in needs.encoders}:
+            _ = self.components.encoder(name).fingerprint
+
+    def look(self, pictures: Pictures, title: str = "looking at images") -> None:
+        """Everything that is not known yet, batch by batch, with progress."""
+        unknown = {key for _, missing in self._tasks(pictures) for key in missing}
+        todo = [key for key in pictures.needs if key in unknown]
+        if not todo:
+            return
+        size = self.batch or DEFAULT_BATCH
+        self.progress.start(title, len(todo))
+        try:
+            for start in range(0, len(todo), size):
+                part = todo[start : start + size]
+                needs = {key: pictures.needs[key] for key in part}
+                self.look_at(pictures._replace(needs=needs))
+                self.progress.advance(len(part))
+        finally:
+            self.progress.stop()
+
+    def look_at(self, pictures: Pictures) -> None:
+        """Everything that is not known of a few images; each is opened once for all."""
+        opened: dict[str, Image | Undetected | None] = {}
+        for task, missing in self._tasks(pictures):
+            for key in missing:
+                if key not in opened:
+                    opened[key] = pictures.unseen.get(key) or pictures.open(key)
+            legible = [key for key in missing if opened[key] is not None]
+            if isinstance(task, str):
+                self._encode(task, legible, opened)
+            else:
+                self._detect(task, legible, opened)
+
+    def _tasks(self, pictures: Pictures) -> Iterator[tuple[DetectorRef | str, list[str]]]:
+        """Each detector or encoder with the images it has not seen."""
+        needs = pictures.needs
+        for ref in _in_order({ref for asked in needs.values() for ref in asked.detectors}):
+            keys = [key for key, asked in needs.items() if ref in asked.detectors]
+            seen = self.store.detections(keys, self.components.detector(ref).fingerprint)
+            if missing := [key for key in keys if key not in seen]:
+                yield ref, missing
+        for name in sorted({name for asked in needs.values() for name in asked.encoders}):
+            keys = [key for key, asked in needs.items() if name in asked.encoders]
+            keys = [key for key in keys if key not in pictures.unseen]
+            known = self.store.arrays(keys, self.components.encoder(name).fingerprint)
+            if missing := [key for key in keys if key not in known]:
+                yield name, missing
+
+    def _encode(self, name: str, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
+        visible = [key for key in keys if not isinstance(opened[key], Undetected)]
+        if not visible:
+            return
+        handle = self.components.encoder(name)
+        with blamed(DetectorError, "encoder", name):
+            features = list(handle.get().encode([opened[key] for key in visible]))
+        _check_count("encoder", name, len(features), len(visible))
+        self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
+
+    def _detect(self, ref: DetectorRef, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
+        handle = self.components.detector(ref)
+        detections = {
+            key: Detection(None, opened[key]) for key in keys if isinstance(opened[key], Undetected)
+        }
+        visible = [key for key in keys if key not in detections]
+        if visible:
+            with blamed(DetectorError, "detector", ref.name):
+                said = list(handle.get().detect([opened[key] for key in visible]))
+            _check_count("detector", ref.name, len(said), len(visible))
+            detections |= dict(zip(visible, said, strict=True))
+        self.store.add_detections(handle.fingerprint, detections)
+        self.detected += len(detections)
+
+
+def _check_count(kind: str, name: str, given: int, asked: int) -> None:
+    if given != asked:
+        raise DetectorError(
+            f"{kind} {name!r}: expected {asked} answers for as many images, got {given}"
+        )
+
+
+def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
+    return sorted(refs, key=lambda r: (r.name, r.attribute.name if r.attribute else "", str(r)))

@@ -1,0 +1,276 @@
+"""Having a plan carried out: what is stored is not made again, what is known not asked again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.adapters.support.decoding import gate
+from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Generated, Request, Undetected, digest
+from pytest_t2i.errors import GenerationError, StoreError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
+from pytest_t2i.generation.executors import InProcess
+from pytest_t2i.generation.plan import ImageNeeds, Plan
+from pytest_t2i.generation.progress import Progress, Silent
+from pytest_t2i.generation.store import Store, StoredImage
+from pytest_t2i.generation.store.store import NewImage
+from pytest_t2i.generation.waiting import Waiting
+from pytest_t2i.protocols import Executor, TextEmbedding
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+CLAIMED = 256
+"""Images that one process takes on at a time; the rest is left for other devices."""
+TURNS = 3
+"""Times that images which turn out damaged are made again before the store is given up."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What a run had to do."""
+
+    planned: int = 0
+    most: int = 0
+    """With early stopping: images that the tests might have asked for; else 0."""
+    made: int = 0
+    detected: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    """Remarks for the user, such as a batch halved for want of memory."""
+
+    def add(self, other: Work) -> None:
+        """Add what another process of the same run did."""
+        self.planned = max(self.planned, other.planned)
+        self.most = max(self.most, other.most)
+        self.seconds = max(self.seconds, other.seconds)
+        self.made += other.made
+        self.detected += other.detected
+        self.refused += other.refused
+        self.notes += other.notes
+
+
+@dataclass
+class Runner:
+    """Carries out a plan."""
+
+    components: Components
+    store: Store
+    progress: Progress = field(default_factory=Silent)
+    batch: int | None = None
+    work: Work = field(default_factory=Work)
+    _unread: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Looks at what is made."""
+        return Observer(self.components, self.store, self.progress, self.batch)
+
+    @cached_property
+    def executor(self) -> Executor:
+        """Makes what is missing."""
+        size = self.batch or self.components.model_batch() or DEFAULT_BATCH
+        return InProcess(self.components.model(), size, self._say)
+
+    def run(self, plan: Plan) -> Work:
+        """Make what is missing, then have it looked at.
+
+        A kill at any moment loses at most the batch in flight.
+        """
+        started = time.monotonic()
+        self.work.planned = len(plan)
+        if not plan.needs:
+            return self.work
+        keys = self.keys(plan)
+        self.observer.check(plan)
+        self._embed_texts(plan)
+        self._make_and_look(plan, keys)
+        self.work.detected = self.observer.detected
+        self.work.seconds += time.monotonic() - started
+        return self.work
+
+    def _make_and_look(self, plan: Plan, keys: dict[Request, str]) -> None:
+        """Images that turn out damaged when they are looked at are made again."""
+        for _ in range(TURNS):
+            self._unread.clear()
+            self._make(plan, keys)
+            self.observer.look(self._pictures(plan, keys))
+            if not self._unread:
+                return
+        problem = next(iter(self._unread.values()))
+        raise StoreError(
+            f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is kept of "
+            "that: see to the disk, and run again"
+        )
+
+    def keys(self, plan: Plan) -> dict[Request, str]:
+        """The store's key of every request."""
+        fingerprint = self.components.model().fingerprint
+        return {request: request.key(fingerprint) for request in plan}
+
+    def _pictures(self, plan: Plan, keys: dict[Request, str]) -> Pictures:
+        """The stored images of a plan, opened as they are needed."""
+        stored = self.store.images(list(keys.values()))
+        unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
+        needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
+        return Pictures(needs, lambda key: self._open(stored[key]), unseen)
+
+    def _open(self, stored: StoredImage) -> Image | Undetected | None:
+        """The picture; None where it cannot be read at this moment, of which nothing is kept."""
+        try:
+            return gate(self.store.open_image(stored))
+        except StoreError as error:
+            self._unread[stored.key] = str(error)
+            return None
+        except OSError:  # whole, as its checksum shows, and still no picture to Pillow
+            return Undetected.UNREADABLE
+
+    # prompt space
+
+    def _embed_texts(self, plan: Plan) -> None:
+        handle = self.components.model()
+        wanted = {text_key(handle.fingerprint, text): text for text in plan.embedded_texts()}
+        known = self.store.arrays(list(wanted), TEXT_EMBEDDING)
+        missing = {key: text for key, text in wanted.items() if key not in known}
+        if not missing:
+            return
+        model = handle.get()
+        if not isinstance(model, TextEmbedding):
+            return  # the audit says that this space cannot be observed
+        embedded = model.embed_text(list(missing.values()))
+        self.store.add_arrays(TEXT_EMBEDDING, dict(zip(missing, embedded, strict=True)))
+
+    # images
+
+    def _make(self, plan: Plan, keys: dict[Request, str]) -> None:
+        missing = self._missing(plan, keys)
+        if not missing:
+            return
+        self.progress.start(f"making images with {self.components.model().name}", len(missing))
+        try:
+            waiting = Waiting(self.store, self._say)
+            while missing:
+                claimed = self.store.claim([keys[request] for request in missing], CLAIMED)
+                # Another process may have made some of them just before they became ours.
+                mine = set(claimed)
+                todo = [r for r in self._missing(plan, keys) if keys[r] in mine]
+                self._make_claimed(plan, keys, todo, claimed)
+                # What another process claimed is waited for, and made here should it give up.
+                missing = self._missing(plan, keys)
+                if missing and not todo:
+                    waiting.wait([keys[request] for request in missing])
+        finally:
+            self.progress.stop()
+
+    def _missing(self, plan: Plan, keys: dict[Request, str]) -> list[Request]:
+        images = self.store.images(list(keys.values()))
+        wanting = [r for r, needs in plan.needs.items() if FINAL_LATENT in needs.observe]
+        latents = self.store.arrays([keys[r] for r in wanting], FINAL_LATENT)
+        unseen = {r for r in wanting if keys[r] not in latents}
+        return [
+            r
+            for r, key in keys.items()
+            if key not in images or (r in unseen and images[key].file is not None)
+        ]
+
+    def _make_claimed(
+        self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request], claimed: list[str]
+    ) -> None:
+        requests = [
+            Request(r.prompt, r.seed, r.settings, frozenset(plan.needs[r].observe)) for r in todo
+        ]
+        size = self.batch or self.components.model_batch() or DEFAULT_BATCH
+        try:
+            for part in _parts(self.executor.run(requests), size):
+                self._keep(plan, keys, part)
+        finally:
+            self.store.release(claimed)
+
+    def _keep(
+        self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
+    ) -> None:
+        plain = [(Request(r.prompt, r.seed, r.settings), generated) for r, generated in part]
+        opened = {keys[r]: self._gate(r, generated) for r, generated in plain}
+        model = self.components.model().fingerprint
+        new = [
+            NewImage(keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE)
+            for r, g in plain
+        ]
+        self.store.add_images(new)
+        self._mark_unseen(plan, keys, plain)
+        self.work.made += len(new)
+        self.work.refused += sum(g.image is None for _, g in plain)
+        self.progress.advance(len(new))
+        # Looked at while they are in memory; nothing is read back.
+        stored = self.store.images(list(opened))
+        unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
+        needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
+        self.observer.look_at(Pictures(needs, opened.__getitem__, unseen))
+
+    def _gate(self, request: Request, generated: Generated) -> Image | Undetected:
+        """What detectors are given; GenerationError for what is no picture."""
+        image: Any = generated.image
+        if image is None:
+            return Undetected.REFUSED
+        if not all(hasattr(image, name) for name in ("convert", "size", "mode")):
+            expected = "a PIL picture, or None for a refusal"
+        elif image.mode not in MODES or not all(image.size):
+            expected = f"a picture of mode {' or '.join(MODES)} with at least one pixel"
+        else:
+            return gate(image)
+        given = f"{type(image).__name__} {getattr(image, 'mode', '')} {getattr(image, 'size', '')}"
+        raise GenerationError(
+            f"model {self.components.model().name!r}: expected {expected}, got {given.strip()} for "
+            f"{request.prompt!r}, seed {request.seed}"
+        )
+
+    def _mark_unseen(
+        self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
+    ) -> None:
+        """An empty trace says that the model does not show it, so that it is not asked again."""
+        import numpy as np
+
+        unseen = {
+            keys[r]: np.zeros(0, dtype=np.float32)
+            for r, g in part
+            if FINAL_LATENT in plan.needs[r].observe and g.trace.final_latent is None
+        }
+        if unseen:
+            self.store.add_arrays(FINAL_LATENT, unseen)
+
+    def _say(self, note: str) -> None:
+        self.work.notes.append(note)
+        self.progress.say(note)
+
+
+MODES = ("RGB", "L", "RGBA", "P", "1")
+"""Pillow's modes that become RGB without losing what they show."""
+
+
+def _parts(
+    pairs: Iterator[tuple[Request, Generated]], size: int
+) -> Iterator[list[tuple[Request, Generated]]]:
+    """What an executor gives, in batches to be stored; what came before an error is not lost."""
+    part: list[tuple[Request, Generated]] = []
+    try:
+        for pair in pairs:
+            part.append(pair)
+            if len(part) == size:
+                yield part
+                part = []
+    except Exception:
+        if part:
+            yield part
+        raise
+    if part:
+        yield part
+
+
+def text_key(model: str, text: str) -> str:
+    """The store's key of a prompt's text embedding."""
+    return digest(["text", model, text])

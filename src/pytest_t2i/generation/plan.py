@@ -1,0 +1,79 @@
+"""The plan of a run: which images are needed, and what must be known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pytest_t2i.data import TEXT_EMBEDDING, Attribute, GenerationSettings, Prompt, Request
+
+SPACES = ("prompt", "denoising", "image", "ssim")
+"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorRef:
+    """A detector by name, looking for its own labels or for one attribute."""
+
+    name: str
+    """As given to --t2i-detector: "clip", "clip:reference"."""
+    attribute: Attribute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one test asks to be known of one prompt."""
+
+    prompt: Prompt
+    seeds: tuple[int, ...]
+    detectors: frozenset[DetectorRef] = frozenset()
+    encoders: frozenset[str] = frozenset()
+    observe: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class ImageNeeds:
+    """All that is asked of one image."""
+
+    detectors: set[DetectorRef] = field(default_factory=set)
+    encoders: set[str] = field(default_factory=set)
+    observe: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that all collected tests ask for; equal requests stand in it once."""
+
+    settings: GenerationSettings
+    needs: dict[Request, ImageNeeds] = field(default_factory=dict)
+    prompts: dict[str, Prompt] = field(default_factory=dict)
+    """By text; the first test that asked names it."""
+
+    def add(self, need: Need) -> None:
+        """Merge what one test needs."""
+        self.prompts.setdefault(need.prompt.text, need.prompt)
+        for seed in need.seeds:
+            of_image = self.needs.setdefault(self.request(need.prompt, seed), ImageNeeds())
+            of_image.detectors |= need.detectors
+            of_image.encoders |= need.encoders
+            of_image.observe |= need.observe
+
+    def add_all(self, needs: Iterable[Need]) -> None:
+        """Merge several."""
+        for need in needs:
+            self.add(need)
+
+    def request(self, prompt: Prompt, seed: int) -> Request:
+        """The request for one prompt and seed under this plan's settings."""
+        return Request(prompt.text, seed, self.settings)
+
+    def __len__(self) -> int:
+        return len(self.needs)
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self.needs)
+
+    def embedded_texts(self) -> list[str]:
+        """Prompts whose text embedding is asked for, each once."""
+        asked = (r.prompt for r, needs in self.needs.items() if TEXT_EMBEDDING in needs.observe)
+        return list(dict.fromkeys(asked))

@@ -1,0 +1,42 @@
+"""Which seeds a prompt's images have."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+from pytest_t2i.generation.handle import Handle
+from pytest_t2i.protocols import ReadyMade, TextToImage
+
+
+# Every test case asks for those of all cases that share its error level.
+@lru_cache(maxsize=8192)
+def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
+    """The seeds of one prompt: the same for its triplet, unrelated to those of other prompts.
+
+    Were one list of seeds shared by all prompts, one initial noise that leans masculine would
+    push every prompt at once, and intervals that resample prompts would be too narrow. Seed k
+    does not depend on ``count``, so that 40 images after 20 make 20.
+
+    >>> seeds_of(0, "a photo of a person", 2) == seeds_of(0, "a photo of a person", 3)[:2]
+    True
+    """
+    return tuple(_seed(f"{base}|{neutral_text}|{k}") for k in range(count))
+
+
+def _seed(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def seeds_for(
+    handle: Handle[TextToImage], base: int, neutral_text: str, count: int
+) -> tuple[int, ...]:
+    """The first ``count`` seeds of a prompt.
+
+    A model of ready-made images (``available``) has its own seeds; any other is given seeds made
+    from ``base`` and the neutral text, so that a triplet shares them.
+    """
+    model = handle.get() if handle.lists_images else None
+    if isinstance(model, ReadyMade):
+        return tuple(sorted(model.available(neutral_text))[:count])
+    return seeds_of(base, neutral_text, count)

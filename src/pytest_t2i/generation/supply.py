@@ -1,0 +1,63 @@
+"""What a model of ready-made images has of what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.handle import Handle
+from pytest_t2i.protocols import ReadyMade, TextToImage
+
+SHOWN = 3
+"""Prompts that are named."""
+
+
+def check_supply(handle: Handle[TextToImage], wanted: Mapping[str, int]) -> list[str]:
+    """What a model of ready-made images is short of, as notes for the user.
+
+    Raises ConfigurationError when it has no image at all for some of the prompts: a test about
+    them would measure nothing. It names what the model has that reads most like them.
+    """
+    model = handle.get() if handle.lists_images else None
+    if not isinstance(model, ReadyMade):
+        return []
+    have = {text: len(model.available(text)) for text in wanted}
+    absent = [text for text, count in have.items() if not count]
+    if absent:
+        raise ConfigurationError(
+            f"{handle.name} has no image of {len(absent)} of {len(wanted)} prompts, such as "
+            f"{_beside_nearest(absent, getattr(model, 'prompts', ()))} Add them to the manifest, "
+            "or deselect these tests with -k."
+        )
+    short = [text for text, count in wanted.items() if have[text] < count]
+    if not short:
+        return []
+    fewest = min(have[text] for text in short)
+    return [f"{len(short)} prompts have fewer images than asked for, the fewest {fewest}"]
+
+
+def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:
+    """Some absent prompts, each with the known one that reads most like it."""
+    nearest = {text: nearest_of(text, known) for text in absent[:SHOWN]}
+    named = [
+        f"{text!r} (nearest in its manifest: {near!r})" if near else repr(text)
+        for text, near in nearest.items()
+    ]
+    text = f"{', '.join(named)}."
+    if known and not any(nearest.values()):
+        more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+        some = ", ".join(map(repr, known[:SHOWN]))
+        text += f" Its manifest has {len(known)} prompts: {some}{more}."
+    return text
+
+
+def nearest_of(text: str, known: Sequence[str]) -> str:
+    """The known text that reads most like another, whatever its case; "" where none is near.
+
+    >>> nearest_of("a nurse", ["A nurs", "a pilot"])
+    'A nurs'
+    """
+    by_plain = {other.casefold(): other for other in known}
+    close = get_close_matches(text.casefold(), by_plain, n=1)
+    return by_plain[close[0]] if close else ""

@@ -1,0 +1,206 @@
+"""What one sitting at the labelling page works on; knows nothing of HTTP.
+
+Lyu section 3.3: two people label every image on their own, then meet over what they disagree on.
+So an annotator sees neither another's labels nor a detector's, nor file name or prompt, either of
+which can suggest an answer; each sees the pictures in an order of their own, so that fatigue does
+not fall on the same pictures. The reviewer sees all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_t2i import labels
+from pytest_t2i.data import digest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels import ADJUDICATED, Label
+from pytest_t2i.labels.records import OTHERS
+
+LONGEST_NAME = 60
+LONGEST_REASON = 300
+"""Characters."""
+
+
+class Desk(Protocol):
+    """A stack of pictures to go through, and where each word on them is kept."""
+
+    folder: Path
+    files: tuple[str, ...]
+    """Pictures in the order in which they are shown."""
+
+    def title(self) -> Mapping[str, Any]:
+        """What the page says of the sitting as a whole."""
+
+    def entry(self, index: int) -> Mapping[str, Any]:
+        """What the page shows beside one picture."""
+
+    def entries(self) -> list[Mapping[str, Any]]:
+        """The same for every picture."""
+
+    def put(self, index: int, label: str, reason: str) -> None:
+        """Keep a label."""
+
+    def take_back(self, index: int) -> None:
+        """Forget a label."""
+
+
+@dataclass(slots=True)
+class Annotation:
+    """One annotator's way through a folder.
+
+    Raises:
+        ConfigurationError: the folder holds no picture, or the name cannot be used.
+        FileFormatError: labels.csv cannot be read.
+    """
+
+    folder: Path
+    annotator: str
+    model: str = ""
+    """Model that made the pictures, kept with every label."""
+    files: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.annotator = usable_name(self.annotator)
+        pictures = labels.image_files(self.folder)
+        if not pictures:
+            raise ConfigurationError(f"{self.folder} holds no picture to label.")
+        self.files = tuple(sorted(pictures, key=lambda file: digest([self.annotator, file])))
+        labels.read_labels(self.folder)
+
+    def title(self) -> Mapping[str, Any]:
+        """Who labels, and what the order comes from."""
+        return {"mode": "label", "who": self.annotator, "folder": self.folder.name}
+
+    def entry(self, index: int) -> Mapping[str, Any]:
+        """One's own label of a picture; nothing else is told."""
+        return self._told(self._mine(), index)
+
+    def entries(self) -> list[Mapping[str, Any]]:
+        """One's own labels of all pictures."""
+        mine = self._mine()
+        return [self._told(mine, index) for index in range(len(self.files))]
+
+    def put(self, index: int, label: str, reason: str) -> None:
+        """Keep a label.
+
+        Raises:
+            ValueError: no such label, or no reason where one is needed.
+        """
+        file = self.files[index]
+        known = self._mine().get(file)
+        prompt = labels.prompts_of(self.folder).get(file) or (known.prompt if known else "")
+        model = self.model or (known.model if known else "")
+        reason = usable_reason(label, reason)
+        labels.record(self.folder, Label(file, label, self.annotator, reason, prompt, model))
+
+    def take_back(self, index: int) -> None:
+        """Forget a label."""
+        labels.forget(self.folder, self.files[index], self.annotator)
+
+    def _mine(self) -> dict[str, Label]:
+        known = labels.read_labels(self.folder)
+        return {label.file: label for label in known if label.annotator == self.annotator}
+
+    def _told(self, mine: Mapping[str, Label], index: int) -> Mapping[str, Any]:
+        label = mine.get(self.files[index])
+        return {"label": label.label if label else "", "reason": label.reason if label else ""}
+
+
+@dataclass(slots=True)
+class Review:
+    """The pictures that annotators label differently, with what each of them says.
+
+    The adjudicated label is one more row beside theirs; none of theirs changes.
+
+    Raises:
+        ConfigurationError: the folder has no labels.
+    """
+
+    folder: Path
+    files: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = labels.read_labels(self.folder)
+        if not known:
+            raise ConfigurationError(
+                f"{self.folder} has no {labels.FILE_NAME}, so there is nothing to review. Label "
+                "it first: t2i label FOLDER --annotator NAME."
+            )
+        present = set(labels.image_files(self.folder))
+        self.files = tuple(file for file in labels.disagreements(known) if file in present)
+
+    def title(self) -> Mapping[str, Any]:
+        """That this is a review."""
+        return {"mode": "review", "who": "", "folder": self.folder.name}
+
+    def entry(self, index: int) -> Mapping[str, Any]:
+        """The word of every annotator on a picture, and the settled one."""
+        return self._told(labels.disagreements(labels.read_labels(self.folder)), index)
+
+    def entries(self) -> list[Mapping[str, Any]]:
+        """The same for every picture."""
+        disputed = labels.disagreements(labels.read_labels(self.folder))
+        return [self._told(disputed, index) for index in range(len(self.files))]
+
+    def put(self, index: int, label: str, reason: str) -> None:
+        """Settle a disagreement.
+
+        Raises:
+            ValueError: no such label, or no reason where one is needed.
+        """
+        file = self.files[index]
+        said = next(known for known in labels.read_labels(self.folder) if known.file == file)
+        reason = usable_reason(label, reason)
+        settled = Label(file, label, ADJUDICATED, reason, said.prompt, said.model)
+        labels.record(self.folder, settled)
+
+    def take_back(self, index: int) -> None:
+        """Open a disagreement again."""
+        labels.forget(self.folder, self.files[index], ADJUDICATED)
+
+    def _told(self, disputed: Mapping[str, list[Label]], index: int) -> Mapping[str, Any]:
+        said = disputed.get(self.files[index], [])
+        settled = next((label for label in said if label.annotator == ADJUDICATED), None)
+        return {
+            "label": settled.label if settled else "",
+            "reason": settled.reason if settled else "",
+            "file": self.files[index],
+            "prompt": next((label.prompt for label in said if label.prompt), ""),
+            "said": [
+                {"who": label.annotator, "label": label.label, "reason": label.reason}
+                for label in said
+                if label.annotator != ADJUDICATED
+            ],
+        }
+
+
+def usable_name(name: str) -> str:
+    """An annotator's name without surrounding blanks.
+
+    Raises:
+        ConfigurationError: it is empty, very long, not printable, or the reviewer's.
+    """
+    plain = name.strip()
+    if not plain or len(plain) > LONGEST_NAME or not plain.isprintable() or plain == ADJUDICATED:
+        raise ConfigurationError(
+            f"expected a name of 1 to {LONGEST_NAME} printable characters other than "
+            f"{ADJUDICATED!r}, got --annotator={name!r}"
+        )
+    return plain
+
+
+def usable_reason(label: str, reason: str) -> str:
+    """A reason on one line.
+
+    Raises:
+        ValueError: it is absent where one is needed, or too long.
+    """
+    plain = " ".join(reason.split())
+    if label == OTHERS and not plain:
+        raise ValueError("a reason is needed for the label 'others'")
+    if len(plain) > LONGEST_REASON:
+        raise ValueError(f"expected a reason of at most {LONGEST_REASON} characters")
+    return plain

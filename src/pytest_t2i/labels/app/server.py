@@ -1,0 +1,195 @@
+"""Serves the labelling page on this machine alone (Starlette on uvicorn).
+
+Pictures are asked for by their number, so no path ever comes from the browser. Only loopback is
+listened on, a Host header that names another machine is refused (a page elsewhere could otherwise
+reach this one by DNS rebinding), and so is a change asked for by a page of another origin.
+"""
+
+from __future__ import annotations
+
+import io
+import mimetypes
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from PIL import Image
+
+from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ConfigurationError, T2IError
+from pytest_t2i.files import inside
+from pytest_t2i.labels.app.desk import Desk
+from pytest_t2i.labels.app.page import Page
+
+with needs("the labelling page", "label"):
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.requests import Request
+    from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+HOST = "127.0.0.1"
+LAST_PORT = 65535
+LOOPBACK = ["localhost", "127.0.0.1", "::1", "[::1]"]
+"""Names of this machine; versions of Starlette differ in the brackets."""
+SHOWN_BY_BROWSERS = {"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+PICTURE_HEADERS = {**HEADERS, "Cache-Control": "private, max-age=600"}
+"""So that a picture fetched ahead is there at once."""
+
+
+def application(desk: Desk) -> Starlette:
+    """The page and what it asks for.
+
+    ``GET /``; ``GET /image/3``; ``POST /label`` with index, label and reason; ``POST /undo`` with
+    index. Both posts answer with the picture's new entry.
+    """
+    handlers = _Handlers(desk)
+    routes = [
+        Route("/", handlers.page),
+        Route("/favicon.ico", lambda _: Response(status_code=204, headers=HEADERS)),
+        Route("/image/{index:int}", handlers.image),
+        Route("/label", handlers.label, methods=["POST"]),
+        Route("/undo", handlers.undo, methods=["POST"]),
+    ]
+    # The first sees a request first. A name for www. has no meaning here.
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK, www_redirect=False)
+    return Starlette(routes=routes, middleware=[hosts, Middleware(OwnPageOnly)])
+
+
+class OwnPageOnly:
+    """Middleware that answers 403 to what a page of another origin asks for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] == "http" and not _is_ours(Request(scope)):
+            refusal = Response("Only pages of this machine are served.", 403, HEADERS)
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _is_ours(request: Request) -> bool:
+    origin = request.headers.get("origin")
+    try:
+        return origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    except ValueError:
+        return False
+
+
+class _Handlers:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._page = Page()
+
+    # Plain functions: Starlette runs them in threads, since they read and write files.
+
+    def page(self, request: Request) -> Response:
+        del request
+        html, policy = self._page.render(self._desk)
+        return HTMLResponse(html, headers={**HEADERS, "Content-Security-Policy": policy})
+
+    def image(self, request: Request) -> Response:
+        index = request.path_params["index"]
+        if index >= len(self._desk.files):
+            return Response("No such picture.", 404, HEADERS)
+        path = inside(self._desk.folder, self._desk.files[index])
+        if path is None:
+            return Response("The picture is gone.", 404, HEADERS)
+        kind = mimetypes.guess_type(path.name)[0]
+        if kind in SHOWN_BY_BROWSERS:
+            return FileResponse(path, media_type=kind, headers=PICTURE_HEADERS)
+        return _converted(path)
+
+    async def label(self, request: Request) -> Response:
+        return await self._change(request, "label")
+
+    async def undo(self, request: Request) -> Response:
+        return await self._change(request, "undo")
+
+    async def _change(self, request: Request, what: str) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        kind = request.headers.get("content-type", "").partition(";")[0]
+        if kind != "application/json":
+            return _problem("expected application/json", 415)
+        try:
+            asked = await request.json()
+        except (ValueError, RecursionError):
+            return _problem("expected JSON", 400)
+        return await run_in_threadpool(self._changed, asked, what)
+
+    def _changed(self, asked: object, what: str) -> Response:
+        fields = asked if isinstance(asked, dict) else {}
+        index, label, reason = fields.get("index"), fields.get("label"), fields.get("reason", "")
+        if type(index) is not int or not 0 <= index < len(self._desk.files):
+            return _problem(f"expected the number of a picture, got index={index!r}", 400)
+        try:
+            if what == "undo":
+                self._desk.take_back(index)
+            elif isinstance(label, str) and isinstance(reason, str):
+                self._desk.put(index, label, reason)
+            else:
+                return _problem("expected label and reason as texts", 400)
+            return JSONResponse(dict(self._desk.entry(index)), headers=HEADERS)
+        except ValueError as error:
+            return _problem(str(error), 400)
+        except (T2IError, OSError) as error:
+            return _problem(str(error), 500)
+
+
+def _converted(path: Path) -> Response:
+    """A picture that browsers do not show (TIFF), as PNG."""
+    try:
+        with Image.open(path) as opened:
+            picture = readable(opened)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        picture = None
+    if picture is None:
+        return Response("The picture cannot be read.", 404, HEADERS)
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return Response(buffer.getvalue(), media_type="image/png", headers=PICTURE_HEADERS)
+
+
+def _problem(message: str, status: int) -> Response:
+    return JSONResponse({"problem": message}, status, headers=HEADERS)
+
+
+def listening(port: int = 0) -> socket.socket:
+    """A socket on the loopback address; port 0 takes a free one.
+
+    Raises:
+        ConfigurationError: the port is taken or not allowed.
+    """
+    try:
+        if not 0 <= port <= LAST_PORT:
+            raise OSError(f"a port is 0 to {LAST_PORT}")  # noqa: TRY301 - one message for all
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise ConfigurationError(
+            f"port={port} of {HOST} cannot be used: {error}. Leave --port out to take a free one."
+        ) from None
+
+
+def address(bound: socket.socket) -> str:
+    """The URL of the page on that socket."""
+    return f"http://{HOST}:{bound.getsockname()[1]}/"
+
+
+def serve(desk: Desk, bound: socket.socket) -> None:
+    """Serve the page until interrupted (Ctrl+C)."""
+    config = uvicorn.Config(application(desk), log_level="warning", server_header=False)
+    uvicorn.Server(config).run(sockets=[bound])

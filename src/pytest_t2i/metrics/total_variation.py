@@ -1,0 +1,61 @@
+"""Distance of what images show from a reference distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pytest_t2i.metrics import checks
+from pytest_t2i.metrics.kappa import shares
+
+SUM_TOLERANCE = 1e-6
+
+
+def total_variation_distance(counts: Mapping[str, float], reference: Mapping[str, float]) -> float:
+    """How far the shares of labels are from those of a reference distribution.
+
+    .. math:: 1/2 sum_g |share_g - reference_g|
+
+    The largest difference that any set of labels has; the share of the images that would have to
+    get another label. With two labels it is |p_male - r_male|, and half the absolute prompt bias
+    score (Lyu eq. 2) where the reference is even.
+
+    Args:
+        counts: images per label, labels without any image included; leave undetected ones out.
+        reference: share of each of these labels, in [0, 1]; they sum to 1.
+
+    Returns:
+        The distance in [0, 1]: 0 follows the reference, 1 shows only what it does not have.
+
+    Raises:
+        ValueError: the labels differ, a count is negative, there is no image at all, or the
+            reference is no distribution.
+
+    >>> round(total_variation_distance({"male": 5, "female": 15}, {"male": 0.12, "female": 0.88}),
+    ...       3)
+    0.13
+    """
+    expected = check_reference(counts, reference)
+    return 0.5 * sum(abs(share - expected[label]) for label, share in shares(counts).items())
+
+
+def check_reference(
+    counts: Mapping[str, float], reference: Mapping[str, float]
+) -> dict[str, float]:
+    """Refuse a reference that is no distribution over the labels counted.
+
+    >>> check_reference({"male": 1, "female": 1}, {"female": 0.5, "male": 0.5})
+    {'male': 0.5, 'female': 0.5}
+    """
+    if set(counts) != set(reference) or not counts:
+        raise ValueError(
+            f"reference must have the labels {sorted(counts)}, got reference={dict(reference)!r}"
+        )
+    for label, share in reference.items():
+        if np.ndim(checks.in_range(f"reference[{label!r}]", share, 0.0, 1.0)):
+            raise ValueError(f"reference[{label!r}] must be a single number, got {share!r}")
+    total = sum(reference.values())
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise ValueError(f"reference must sum to 1, got {total:g} from {dict(reference)!r}")
+    return {label: float(reference[label]) for label in counts}

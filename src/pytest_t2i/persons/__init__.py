@@ -1,1 +1,0 @@
-"""Finding people: one adapter per heavy dependency, imported only when asked for."""

@@ -1,0 +1,1 @@
+"""The pytest plugin: hooks, options, the marker and the fixtures. It translates and delegates."""

@@ -1,0 +1,95 @@
+"""Pytest hooks: they translate and delegate; the logic is in the rooms below.
+
+Nothing heavy is imported here: pytest loads this module at every start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_t2i.plugin import fixtures, options
+from pytest_t2i.plugin.fixtures import NO_MODEL, RUN
+
+MARKER = (
+    "t2i(*what, images=None, spaces=None): a fairness test over axes, prompts, triplets or "
+    "stereotypes"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options and ini keys."""
+    options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Hooks for conftest.py files."""
+    from pytest_t2i.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """The value of one of our options is no path of tests."""
+    if any(arg.startswith("--t2i") for arg in args):
+        from pytest_t2i.plugin.rootdir import keep_rootdir
+
+        keep_rootdir(early_config, args)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and the fixtures; with a model, the plugin that does the work."""
+    config.addinivalue_line("markers", MARKER)
+    config.pluginmanager.register(fixtures, "t2i-fixtures")
+    settings = options.resolve(config)
+    idle = settings.model is None and settings.labels is None
+    if idle or config.option.help or config.option.collectonly:
+        return
+    from pytest_t2i.plugin.run import Run
+
+    config.pluginmanager.register(Run(config, settings), RUN)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test case per prompt, triplet or stereotype of the marker."""
+    if metafunc.definition.get_closest_marker("t2i") is not None:
+        from pytest_t2i.plugin.parametrize import parametrize
+
+        parametrize(metafunc)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without a model, t2i tests are skipped with one clear line."""
+    if config.pluginmanager.has_plugin(RUN) or config.option.collectonly:
+        return
+    for item in items:
+        if item.get_closest_marker("t2i"):
+            item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """With --collect-only: how many images the tests would need."""
+    marked = [item for item in items if item.get_closest_marker("t2i")]
+    if not config.option.collectonly or not marked:
+        return []
+    from pytest_t2i.plugin.marker import selection_of
+    from pytest_t2i.runs.selection import images_wanted
+
+    images = options.resolve(config).images
+    selections = [selection_of(item) for item in marked if isinstance(item, pytest.Function)]
+    wanted = images_wanted((selection, selection.images(images)) for selection in selections)
+    return [f"t2i: these tests need {sum(wanted.values())} images of {len(wanted)} prompts"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Limits are looked up, and verdicts recorded, for the test that runs."""
+    run = item.config.pluginmanager.get_plugin(RUN)
+    if run is None:
+        return (yield)
+    with run.judging(item):
+        return (yield)

@@ -1,0 +1,34 @@
+"""Hooks for a project's own conftest.py; the entry-point groups say the same for distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pytest_t2i.adapters.registry import Factory
+
+
+@pytest.hookspec
+def pytest_t2i_models() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Models by name, for --t2i-model; a factory takes LoadOptions, returns a TextToImage."""
+
+
+@pytest.hookspec
+def pytest_t2i_detectors() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Detectors by name, for --t2i-detector; a factory takes LoadOptions, returns a Detector."""
+
+
+@pytest.hookspec
+def pytest_t2i_faces() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Face detectors by name; a factory takes LoadOptions, returns a FaceDetector."""
+
+
+@pytest.hookspec
+def pytest_t2i_persons() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Person detectors by name; a factory takes LoadOptions, returns a PersonDetector."""
+
+
+@pytest.hookspec
+def pytest_t2i_encoders() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Encoders by name; a factory takes LoadOptions, returns an Encoder."""

@@ -1,0 +1,49 @@
+"""The t2i marker of a test, read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_t2i.errors import T2IError
+from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Selection, select
+
+READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
+"""Of the configuration: marks that were read, by identity (and kept alive), and what they say."""
+
+
+def read_marker(item: pytest.Item) -> Selection:
+    """The test's marker, those of its class and module included; UsageError names the test."""
+    markers = list(item.iter_markers("t2i"))
+    # The cases of a test share its markers: with many prompts, reading them anew takes minutes.
+    known = item.config.stash.setdefault(READ, {})
+    key = tuple(map(id, markers))
+    if key not in known:
+        known[key] = (markers, _select(item, markers))
+    return known[key][1]
+
+
+def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
+    arguments: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for marker in markers:
+        arguments += marker.args
+        keywords = {**marker.kwargs, **keywords}
+    try:
+        return select(arguments, keywords)
+    except T2IError as error:
+        raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+
+
+def selection_of(item: pytest.Function) -> Selection:
+    """What a collected test case asks for: its marker, as far as its fixtures are about it."""
+    selection = read_marker(item)
+    used = [name for name in [*ONE_BY_ONE, *TOGETHER] if name in item.fixturenames]
+    for fixture in used:
+        if fixture in ONE_BY_ONE:
+            selection = selection.restricted(fixture, item.callspec.params[fixture])
+    if all(fixture in TOGETHER for fixture in used):
+        selection = selection.only({TOGETHER[fixture] for fixture in used})
+    return replace(selection, labelled=any(name in item.fixturenames for name in TRIALS))

@@ -1,0 +1,70 @@
+"""Options and ini keys of pytest, resolved once into one frozen Settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.settings import OPTIONS, Option, Settings, settings_of
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register every option and its ini key."""
+    group = parser.getgroup("t2i", "fairness of text-to-image models")
+    for option in OPTIONS:
+        how: dict[str, Any] = {"metavar": option.metavar}
+        if option.is_switch:
+            how = {"action": "store_const", "const": "true"}
+        group.addoption(option.flag, dest=option.ini, default=None, help=option.help, **how)
+        parser.addini(option.ini, option.help, default=None)
+
+
+def resolve(config: pytest.Config) -> Settings:
+    """Settings from the command line, then the ini file, then the defaults."""
+    values: dict[str, Any] = {
+        "store": project_folder(config) / ".t2i",
+        "report": project_folder(config) / "reports" / "t2i",
+    }
+    try:
+        for option in OPTIONS:
+            value = _value(config, option)
+            if value is not None:
+                values[option.name] = value
+        return settings_of(values)
+    except ConfigurationError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def project_folder(config: pytest.Config) -> Path:
+    """The folder of the ini file, else the one pytest was started in.
+
+    Not pytest's rootdir: without an ini file that is the common ancestor of all paths on the
+    command line, a model's or a labelled set's folder somewhere else included. Nor an ini file
+    that pytest found there only.
+    """
+    here = config.invocation_params.dir
+    if config.inipath and config.inipath.parent in (here, *here.parents):
+        return config.inipath.parent
+    return here
+
+
+def _value(config: pytest.Config, option: Option) -> Any:
+    from_command_line = config.getoption(option.ini)
+    if from_command_line is not None:
+        return option.read(option.flag, from_command_line)
+    from_ini = config.getini(option.ini)
+    if not from_ini:
+        return None
+    return _beside_ini(config, option, option.read(option.ini, str(from_ini).strip()))
+
+
+def _beside_ini(config: pytest.Config, option: Option, value: Any) -> Any:
+    """An ini path is relative to the ini file, as pytest's own are."""
+    if isinstance(value, Path) and not value.is_absolute():
+        return project_folder(config) / value
+    if option.name == "reference" and str(value).endswith(".toml"):
+        return str(project_folder(config) / value)
+    return value

@@ -1,0 +1,89 @@
+"""Checks travel from a running test to the process where the reports come together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+import pytest
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.errors import printable
+from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.check import Check
+
+CHECKS = pytest.StashKey[list[Check]]()
+"""Of an item: the comparisons that it made."""
+UNDECIDED = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
+"""pytest's category, letter and word of a test that decided nothing."""
+
+
+def note(item: pytest.Item, check: Check) -> None:
+    """Keep a check with the test that made it, and as a JUnit property."""
+    item.user_properties.append((f"t2i {check.metric} {check.subject}", one_line(check)))
+    item.stash.setdefault(CHECKS, []).append(check)
+
+
+def begin(item: pytest.Item) -> None:
+    """A test runs, maybe once more: what an earlier try compared holds no longer."""
+    item.stash[CHECKS] = []
+    item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith("t2i ")]
+
+
+def attach(report: Any, checks: list[Check]) -> None:
+    """Let a test's checks travel with its report; between processes xdist carries plain types."""
+    report.t2i_checks = json.loads(json.dumps([asdict(check) for check in checks]))
+
+
+def checks_of(report: Any) -> list[Check]:
+    """The checks that travelled with a report."""
+    return msgspec.convert(getattr(report, "t2i_checks", []), list[Check])
+
+
+def gather(report: Any, session: Session) -> None:
+    """Take over the checks of a report; a test that is run again counts once."""
+    # The report of a crashed worker is xdist's own: nobody judged that test.
+    was_run = hasattr(report, "t2i_marked")
+    if was_run and (report.when == "call" or not report.passed):
+        session.judged.add(report.nodeid)
+    if report.when == "call":
+        session.checks[:] = [check for check in session.checks if check.test != report.nodeid]
+        session.failed_otherwise[:] = [n for n in session.failed_otherwise if n != report.nodeid]
+    checks = checks_of(report)
+    session.checks += checks
+    explained = any(_fails(check, session.settings.inconclusive) for check in checks)
+    if report.failed and getattr(report, "t2i_marked", True) and not explained:
+        session.failed_otherwise.append(report.nodeid)
+        session.failed_because[report.nodeid] = first_line(report)
+
+
+def first_line(report: Any) -> str:
+    """Why a test failed, in pytest's own words; "" where it tells none."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(report.longrepr) if crash is None else str(crash.message)
+    return printable(next((line for line in text.splitlines() if line.strip()), ""))
+
+
+def _fails(check: Check, policies: tuple[str, str]) -> bool:
+    """Whether a check explains that its test failed."""
+    if check.outcome is Outcome.INCONCLUSIVE:
+        return policies[check.weighs_on_run] in ("fail", "estimate")
+    return check.outcome is Outcome.FAIL
+
+
+def status_of(report: Any) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """How pytest shows a test that passed without deciding everything; None for any other."""
+    if report.when != "call" or not report.passed:
+        return None
+    undecided = any(c.outcome is Outcome.INCONCLUSIVE for c in checks_of(report))
+    return UNDECIDED if undecided else None
+
+
+def one_line(check: Check) -> str:
+    """A verdict as a JUnit property."""
+    if check.estimate is None:
+        return f"{check.outcome} (no evidence) {check.operator} {check.bound:g}"
+    interval = f"{check.estimate:.4f} [{check.low:.4f}, {check.high:.4f}]"
+    return f"{check.outcome} {interval} {check.operator} {check.bound:g} n={check.n}"

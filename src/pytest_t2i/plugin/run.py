@@ -1,0 +1,317 @@
+"""The plugin that is registered when a model is given: from collected tests to reports.
+
+Over 300 lines: pytest finds all hooks of a run on one object; each delegates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_t2i.audits.detector_validation import Trials
+from pytest_t2i.data import Outcome
+from pytest_t2i.errors import T2IError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Work
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.store import Store
+from pytest_t2i.plugin.junit import JUnitTotals
+from pytest_t2i.plugin.making import make_here
+from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
+from pytest_t2i.plugin.selecting import Selecting
+from pytest_t2i.plugin.xdist import Workers, make_shared
+from pytest_t2i.prompts import read_reference
+from pytest_t2i.reporting.wrapping import wrapped
+from pytest_t2i.runs.build_record import (
+    conditions,
+    environment,
+    interrupted_record,
+    record_of,
+)
+from pytest_t2i.runs.foresight import undecidable
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record_baseline import save_baseline
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.selection import SelectedTest, told_apart
+from pytest_t2i.runs.session import Session
+from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts import context
+from pytest_t2i.verdicts.baseline import RecordedRun
+from pytest_t2i.verdicts.baseline_file import (
+    Baseline,
+    check_comparable,
+    library_differences,
+    read_baseline,
+)
+from pytest_t2i.verdicts.context import JudgingContext
+from pytest_t2i.verdicts.limits import LimitFiles, read_limits
+
+OWN_HOOKS = ("models", "detectors", "faces", "persons", "encoders")
+"""Kinds of components that a conftest.py may offer."""
+
+
+class Run:
+    """Hooks of one run with a model under test."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config, self.settings = config, settings
+        self.error: str | None = None
+        self.is_made = False
+        """Whether everything that the tests ask for is there."""
+        self.record: RunRecord | None = None
+        with usage_errors():
+            self.recorded = _baseline(settings)
+            if settings.limits is not None:
+                read_limits(settings.limits)
+            if settings.reference is not None:
+                read_reference(settings.reference)
+            self.session = Session(settings, Components(settings, Store(settings.store)))
+        self.results = Results(self.session)
+        self.limits = LimitFiles(config.rootpath, settings.limits)
+        self.workers = Workers(config, self.session)
+        config.pluginmanager.register(JUnitTotals(config, self.session), "t2i-junit")
+
+    # start
+
+    def pytest_sessionstart(self) -> None:
+        """Every conftest.py of the arguments is loaded now: take what it registers."""
+        with usage_errors():
+            for kind in OWN_HOOKS:
+                for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
+                    getattr(self.session.components.registries, kind).update(offered)
+            self.session.validate()
+
+    def pytest_report_header(self) -> list[str]:
+        """What is measured with what."""
+        s = self.settings
+        subject = f"model {s.model}, " if s.model else ""
+        line = (
+            f"t2i: {subject}detector {', '.join(self.session.detectors)}, "
+            f"{s.images} images per prompt, seed {s.seed}, store {s.store}"
+        )
+        return wrapped(line, self._width)
+
+    # collected tests
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Make everything that the selected tests ask for; then they only read."""
+        if session.testsfailed and not session.config.option.continue_on_collection_errors:
+            return
+        if self.workers.are_used:
+            self.workers.follow_progress()
+            return
+        try:
+            with usage_errors():
+                selecting = Selecting(self.session, self.limits, self.recorded)
+                for item in session.items:
+                    if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
+                        selecting.select(item)
+                self.session.tests = told_apart(self.session.tests)
+                self.session.selected = len(self.session.tests)
+                self._foresee()
+                if not session.config.option.setupplan and not session.config.option.setuponly:
+                    self._make()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(interrupted(self.session.work)) from None
+        except pytest.UsageError as error:
+            self.error = str(error)
+            # Of a worker, every t2i test errors with the same line, and the controller tells it.
+            if not self.workers.is_worker:
+                raise
+
+    def _foresee(self) -> None:
+        """Say, before an image is made, what these images cannot decide."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
+        for line in lines:
+            if reporter is not None and not self.workers.is_worker:
+                for part in wrapped(f"t2i: {line}", self._width):
+                    reporter.write_line(part, yellow=True)
+
+    @property
+    def _width(self) -> int:
+        """Columns of the terminal; pytest asks COLUMNS, and takes 80 where nobody knows."""
+        return int(self.config.get_terminal_writer().fullwidth)
+
+    def _make(self) -> None:
+        if self.recorded is not None and self.session.needs_model:
+            force = self.settings.force_baseline
+            check_comparable(self.recorded, conditions(self.session), (), force=force)
+        if self.workers.is_worker:
+            make_shared(self.results, self.limits)
+        else:
+            make_here(self.results, self.limits, self.config)
+        self.is_made = True
+
+    # what fixtures hand over
+
+    def test(self, item: pytest.Item) -> SelectedTest:
+        """The selected test behind a running one."""
+        if self.error is not None:
+            pytest.fail(self.error, pytrace=False)
+        if item.nodeid not in self.session.tests:
+            raise pytest.UsageError(
+                f"{item.nodeid}: its fixture needs the mark @pytest.mark.t2i(...) on the test"
+            )
+        return self.session.tests[item.nodeid]
+
+    def trials(self, item: pytest.Item) -> Trials:
+        """Every detector on the labelled images."""
+        self.test(item)
+        return self.results.trials()
+
+    def detector(self) -> Any:
+        """The detector whose word decides."""
+        return self.session.components.detector(DetectorRef(self.session.detectors[0])).get()
+
+    def baseline(self, item: pytest.Item) -> RecordedRun | None:
+        """The recorded run, once it was found comparable; None without one."""
+        if self.recorded is None:
+            return None
+        prompts = self.test(item).selection.prompts
+        differences: list[str] = []
+        with usage_errors():
+            if prompts:
+                now, force = conditions(self.session), self.settings.force_baseline
+                differences += check_comparable(self.recorded, now, prompts, force=force)
+        differences += library_differences(self.recorded, environment())
+        return RecordedRun(self.recorded, tuple(differences))
+
+    # verdicts
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_report_teststatus(self, report: Any) -> Any:
+        """A test that decided nothing is neither passed nor failed."""
+        return status_of(report)
+
+    @contextmanager
+    def judging(self, item: pytest.Item) -> Iterator[None]:
+        """Limits and recording for one running test."""
+        with usage_errors():
+            limits, file = self.limits.of(Path(item.path))
+        s = self.settings
+        begin(item)
+        token = context.running.set(
+            JudgingContext(
+                item.nodeid, limits, file, s.inconclusive, s.confidence, lambda c: note(item, c)
+            )
+        )
+        try:
+            yield
+        except T2IError as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+        finally:
+            context.running.reset(token)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
+        """The test's verdicts travel with its report, from xdist workers too."""
+        report = yield
+        report.t2i_marked = item.get_closest_marker("t2i") is not None
+        if call.when == "call":
+            attach(report, item.stash.get(CHECKS, []))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather verdicts where the reports come together."""
+        gather(report, self.session)
+
+    def pytest_assertrepr_compare(self, left: Any, right: Any) -> list[str] | None:
+        """The failure text of a comparison."""
+        from pytest_t2i.reporting.explain import explain
+
+        return explain(left, right)
+
+    # end
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """An xdist worker is about to start."""
+        self.workers.start(node)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """An xdist worker is done."""
+        self.error = self.workers.stop(node) or self.error
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A worker hands over what it did; else the reports are written."""
+        if self.workers.is_worker:
+            self.workers.hand_over(self.error)
+            return
+        if self.error is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        self.is_made = self.workers.adopt() or self.is_made
+        run = self.session
+        lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
+        stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        run.is_interrupted = not self.is_made or stopped or lost
+        self._write_reports()
+        if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = exit_status(self.record)
+
+    def _write_reports(self) -> None:
+        if not self.session.tests or self.error is not None:
+            return
+        from pytest_t2i.reporting import write_all
+
+        with usage_errors():
+            command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
+            if self.is_made:
+                self.record = record_of(self.results, command, self.recorded)
+            else:
+                self.record = interrupted_record(self.session, command)
+            write_all(self.record, self.settings.report)
+            if self.settings.save_baseline is not None and not self.session.is_interrupted:
+                save_baseline(self.results, self.settings.save_baseline)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """A summary one can read in ten seconds."""
+        if self.error is not None and self.workers.are_used:
+            terminalreporter.write_line(f"ERROR: {self.error}", red=True)
+        if self.record is not None:
+            from pytest_t2i.reporting.terminal import summarise
+
+            summarise(self.record, self.settings, terminalreporter, width=self._width)
+
+    def pytest_unconfigure(self) -> None:
+        """Close the store."""
+        self.session.store.close()
+
+
+UNDECIDED_STATUS = 6
+"""Exit status of a run that decided too little: not 0, and no failure either."""
+
+
+def exit_status(record: RunRecord) -> int:
+    """The exit status of a run in which no test failed."""
+    if record.outcome is Outcome.INTERRUPTED:
+        return int(pytest.ExitCode.INTERRUPTED)
+    return UNDECIDED_STATUS if record.sets_status else int(pytest.ExitCode.OK)
+
+
+def interrupted(work: Work) -> str:
+    """What is kept of a run that was stopped while images were made, and how to go on."""
+    return (
+        f"t2i: interrupted after {work.made} new images. They are kept: the same command goes on "
+        "from there."
+    )
+
+
+def _baseline(settings: Settings) -> Baseline | None:
+    return None if settings.baseline is None else read_baseline(settings.baseline)
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Our errors as pytest's usage errors: one line, exit status 4."""
+    try:
+        yield
+    except T2IError as error:
+        raise pytest.UsageError(str(error)) from None

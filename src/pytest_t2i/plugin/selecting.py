@@ -1,0 +1,63 @@
+"""Collected items become the selected tests of a run; what could not be judged is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i.errors import T2IError
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.plugin.fixtures import NO_MODEL
+from pytest_t2i.plugin.marker import selection_of
+from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
+from pytest_t2i.runs.selection import SelectedTest, Selection
+from pytest_t2i.runs.session import NO_LABELS, Session
+from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
+from pytest_t2i.verdicts.limits import LimitFiles
+
+
+@dataclass(frozen=True)
+class Selecting:
+    """Selects tests for a run, before an image is made."""
+
+    session: Session
+    limits: LimitFiles
+    recorded: Baseline | None
+    """The run of --t2i-baseline."""
+
+    def select(self, item: pytest.Function) -> None:
+        """Take a marked item into the run, or have it skipped with the reason.
+
+        Raises pytest.UsageError for a test that could not be judged.
+        """
+        selection = selection_of(item)
+        reason = self._reason_to_skip(selection)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+            return
+        images = selection.images(self.session.settings.images)
+        test = SelectedTest(item.nodeid, Path(item.path), selection, images, images, foreseen(item))
+        try:
+            self._check(item, test)
+        except T2IError as error:
+            raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+        self.session.tests[item.nodeid] = test
+
+    def _reason_to_skip(self, selection: Selection) -> str:
+        if selection.labelled and self.session.labels is None:
+            return NO_LABELS
+        return NO_MODEL if selection.needs_model and not self.session.has_model else ""
+
+    def _check(self, item: pytest.Function, test: SelectedTest) -> None:
+        """Limits, shares of a reference and recorded prompts that the test asks for are there."""
+        for name in limits_named_in(item.function):
+            self.limits.look_up(name, test.file)
+        prompts = test.selection.prompts
+        if "reference" in item.fixturenames and self.session.reference is not None:
+            detector = self.session.components.detector(DetectorRef(self.session.detectors[0]))
+            for prompt in prompts:
+                self.session.reference.of(prompt, detector.labels)
+        if self.recorded is not None and "baseline" in item.fixturenames:
+            check_prompts(self.recorded, prompts, test.images)

@@ -1,0 +1,108 @@
+"""What a test will compare with what, read in its source before it runs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Comparison
+
+
+@lru_cache(maxsize=256)
+def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names that ``limit("...")`` is called with; calls that give a bound need no file.
+
+    Names that are put together at run time, and source that cannot be had, are left out.
+
+    >>> limits_named_in(limits_named_in.__wrapped__)
+    ()
+    """
+    tree = _tree(function)
+    return () if tree is None else tuple(dict.fromkeys(_names(tree)))
+
+
+def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
+    """All that a test will compare; () where it cannot be known before it runs."""
+    known = {*ONE_BY_ONE, *TOGETHER, *TRIALS, "baseline", "model", "detector"}
+    used = [name for name in item.fixturenames if name in known]
+    return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
+
+
+@lru_cache(maxsize=256)
+def comparisons_in(function: Callable[..., Any], fixture: str) -> tuple[Comparison, ...]:
+    """All that a test compares, where its source says so plainly; else ().
+
+    Plain is ``sample.metric <= limit("name")``, with ``abs(...)`` or a bound as number if need
+    be. A test that does anything else with its fixture, or compares anything else, may depend on
+    what cannot be foreseen.
+
+    >>> comparisons_in(comparisons_in.__wrapped__, "sample")
+    ()
+    """
+    tree = _tree(function)
+    if tree is None:
+        return ()
+    compares = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    found = [_comparison(node, fixture) for node in compares]
+    uses = sum(isinstance(node, ast.Name) and node.id == fixture for node in ast.walk(tree))
+    plain = [one for one in found if one is not None]
+    return tuple(plain) if len(plain) == len(found) == uses else ()
+
+
+def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
+    sign = {ast.LtE: "<=", ast.Lt: "<"}.get(type(node.ops[0]))
+    if len(node.ops) != 1 or sign is None:
+        return None
+    left, absolute = node.left, False
+    if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "abs":
+        left, absolute = left.args[0], True
+    limit = _limit(node.comparators[0])
+    if limit is None or not isinstance(left, ast.Attribute):
+        return None
+    if not isinstance(left.value, ast.Name) or left.value.id != fixture:
+        return None
+    return Comparison(fixture, left.attr, absolute, sign, *limit)
+
+
+def _limit(node: ast.AST) -> tuple[str, float | None] | None:
+    """Name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
+    if not isinstance(node, ast.Call) or _called(node) != "limit":
+        return None
+    given = [*node.args, *(one.value for one in node.keywords if one.arg == "bound")]
+    values = [one.value for one in given if isinstance(one, ast.Constant)]
+    if len(values) != len(node.args) + len(node.keywords) or not 1 <= len(values) <= 2:  # noqa: PLR2004 - name and bound
+        return None
+    name, bound = values[0], values[1] if len(values) > 1 else None
+    if not isinstance(name, str) or not isinstance(bound, int | float | None):
+        return None
+    return name, bound
+
+
+def _tree(function: Callable[..., Any]) -> ast.AST | None:
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+            continue
+        name = node.args[0]
+        if (
+            _called(node) == "limit"
+            and isinstance(name, ast.Constant)
+            and isinstance(name.value, str)
+        ):
+            yield name.value
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else str(getattr(node.func, "attr", ""))

@@ -1,0 +1,152 @@
+"""Under pytest-xdist: what the controller and its workers tell one another."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import threading
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock, Timeout
+
+from pytest_t2i.generation.executors import devices
+from pytest_t2i.generation.generate import Work
+from pytest_t2i.generation.progress import Follower, Shared
+from pytest_t2i.plugin.making import make, terminal_progress
+from pytest_t2i.runs.early_stopping import stop_at, stopped
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import Session, distinct
+from pytest_t2i.verdicts.limits import LimitFiles
+
+RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"
+LOOK_EVERY = 0.5
+"""Seconds between looks at a worker's progress."""
+WAIT = 0.2
+"""Seconds between looks at whether the makers are done."""
+
+
+class Workers:
+    """This process among the others of the run; alone unless xdist is used."""
+
+    def __init__(self, config: pytest.Config, session: Session) -> None:
+        self._config, self._session = config, session
+        given: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = given is not None
+        self.are_used = not self.is_worker and getattr(config.option, "dist", "no") != "no"
+        self._parts: list[dict[str, str]] = []
+        self._over = threading.Event()
+        if given is not None:
+            session.components.run_id = given[RUN_ID]
+        elif self.are_used:
+            session.components.run_id = uuid.uuid4().hex
+
+    # controller
+
+    def start(self, node: Any) -> None:
+        """Tell a worker which run it belongs to."""
+        node.workerinput[RUN_ID] = self._session.components.run_id
+
+    def follow_progress(self) -> None:
+        """Show what the workers make, until they are done."""
+        follower = Follower(_progress_file(self._session), terminal_progress(self._config))
+
+        def follow() -> None:
+            while not self._over.wait(LOOK_EVERY):
+                follower.look()
+
+        threading.Thread(target=follow, daemon=True).start()
+
+    def stop(self, node: Any) -> str | None:
+        """Keep what a worker did; returns the error that it met."""
+        part = getattr(node, "workeroutput", {}).get(HANDED_OVER)
+        if part is None:
+            return None
+        self._parts.append(part)
+        return part["error"] or None
+
+    def adopt(self) -> bool:
+        """Take over what the workers were asked for and did; False without any."""
+        self._over.set()
+        if self.are_used:
+            _progress_file(self._session).unlink(missing_ok=True)
+            self._session.store.forget(_made(self._session))
+        if not self._parts:
+            return False
+        self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
+        tests = unpickled(self._parts[0]["tests"])
+        self._session.tests = {test.node_id: test for test in tests}
+        self._session.selected = max(int(part["selected"]) for part in self._parts)
+        return True
+
+    # worker
+
+    def hand_over(self, error: str | None) -> None:
+        """Give the controller what this worker was asked for and did."""
+        output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+        output[HANDED_OVER] = {
+            "work": json.dumps(asdict(self._session.work)),
+            "selected": str(len(self._session.tests)),
+            "tests": pickled(distinct(self._session.tests.values())),
+            "error": error or "",
+        }
+
+
+def make_shared(results: Results, limits: LimitFiles) -> None:
+    """Make everything together with the other xdist workers.
+
+    One worker per device makes images, the others wait: on one device, two pipelines would only
+    take memory from one another. A maker that dies frees its lock, and another takes over.
+    """
+    session = results.session
+    done = _made(session)
+    folder = session.store.folder / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    while session.store.fact(done) is None:
+        for device in devices(session.settings.device):
+            lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
+            try:
+                with lock.acquire(timeout=0):
+                    session.components.device = device
+                    make(results, limits, Shared(_progress_file(session)))
+                    session.store.remember(done, stopped(session.tests.values()))
+                    return
+            except Timeout:
+                continue
+        time.sleep(WAIT)
+    stop_at(session, session.store.fact(done))
+    session.work.planned = len(session.make_plan())
+
+
+def _made(session: Session) -> str:
+    """Name of the fact that everything is made, with what early stopping came to."""
+    return f"made:{session.components.run_id}"
+
+
+def _progress_file(session: Session) -> Path:
+    """Where the worker that makes images tells how far it is."""
+    return session.store.folder / "locks" / f"{session.components.run_id}.progress"
+
+
+def merged(parts: Iterable[Work]) -> Work:
+    """What several workers did, added up."""
+    total = Work()
+    for part in parts:
+        total.add(part)
+    return total
+
+
+def pickled(value: Any) -> str:
+    """Frozen records as text, for another process of this run."""
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def unpickled(text: str) -> Any:
+    """The records of a worker of this run."""
+    return pickle.loads(base64.b64decode(text))  # noqa: S301 - written by our own worker

@@ -1,0 +1,168 @@
+"""Hypothesis strategies for combinations of words and for the prompts that name them.
+
+For ``@given`` in a suite, and what ``t2i hunt`` searches with. They shrink to the fewest words, and
+to words that stand earlier in their axis.
+
+>>> from hypothesis import find
+>>> from pytest_t2i import axes, strategies
+>>> find(strategies.prompts(axes.place), lambda prompt: "museum" in prompt.text).id
+'place-museum'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_t2i.data import Prompt
+from pytest_t2i.errors import ConfigurationError, MissingExtraError
+from pytest_t2i.prompts import Axis, Part, combination
+from pytest_t2i.prompts import templates as axis_of_templates
+
+try:
+    from hypothesis import reject
+    from hypothesis import strategies as st
+except ModuleNotFoundError:
+    raise MissingExtraError("a search for combinations", "hunt", "hypothesis") from None
+
+MOST_WORDS = 3
+"""Words in a prompt that a person would still write."""
+
+
+def combinations(
+    *axes: Axis, min_words: int = 1, max_words: int = MOST_WORDS
+) -> st.SearchStrategy[tuple[Part, ...]]:
+    """Words of different axes, at most one of each, in the order of the axes.
+
+    Args:
+        axes: axes to draw from.
+        min_words: fewest words of a combination.
+        max_words: most words of one; never more than there are axes.
+
+    Returns:
+        A strategy of tuples of ``prompts.Part``.
+
+    Raises:
+        ConfigurationError: no axis, an axis given twice, or numbers of words that do not fit.
+
+    >>> from hypothesis import find
+    >>> from pytest_t2i import axes
+    >>> both = combinations(axes.nationality, axes.place, min_words=2)
+    >>> [part.concept for part in find(both, lambda parts: parts[1].concept == "museum")]
+    ['Iranian', 'museum']
+    """
+    if not axes:
+        raise ConfigurationError("combinations: expected at least one axis, got none")
+    names = [axis.name for axis in axes]
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"combinations: every axis is given once, got {names}")
+    pool = [Part(axis, concept) for axis in axes for concept in axis.concepts]
+    return some_of(pool, min_words=min_words, max_words=max_words)
+
+
+def some_of(
+    pool: Sequence[Part], *, min_words: int = 1, max_words: int = MOST_WORDS
+) -> st.SearchStrategy[tuple[Part, ...]]:
+    """Combinations of these words only, at most one of each axis.
+
+    Args:
+        pool: words to draw from, in the order in which a prompt names their axes.
+        min_words: fewest words of a combination.
+        max_words: most words of one; never more than there are axes.
+
+    Returns:
+        A strategy of tuples of ``prompts.Part``.
+
+    Raises:
+        ConfigurationError: numbers of words that do not fit.
+    """
+    by_axis: dict[str, list[Part]] = {}
+    for part in pool:
+        by_axis.setdefault(part.axis.name, []).append(part)
+    if not 1 <= min_words <= min(max_words, len(by_axis)):
+        raise ConfigurationError(
+            f"combinations of {len(by_axis)} axes: expected 1 <= min_words <= max_words and an "
+            f"axis for each, got min_words={min_words}, max_words={max_words}"
+        )
+    axes = list(by_axis.values())
+    most = min(max_words, len(axes))
+    absent = _times_absent([len(axis) for axis in axes], (min_words + most) / 2)
+    named = [st.sampled_from(axis) for axis in axes]
+    maybe = [st.sampled_from([*[None] * absent, *axis]) for axis in axes]
+    return _some_of(st.integers(0, len(axes) - 1), named, maybe, min_words, most)
+
+
+@st.composite
+def _some_of(
+    draw: st.DrawFn,
+    beginning: st.SearchStrategy[int],
+    named: Sequence[st.SearchStrategy[Part]],
+    maybe: Sequence[st.SearchStrategy[Part | None]],
+    fewest: int,
+    most: int,
+) -> tuple[Part, ...]:
+    """A choice per axis, of which "no word" is the simplest: each word shrinks by itself.
+
+    It begins at any axis, so that where there are many axes the last are not drawn less often.
+    """
+    first = draw(beginning)
+    drawn: dict[int, Part] = {}
+    for step in range(len(named)):
+        place = (first + step) % len(named)
+        needed = fewest > 1 and fewest - len(drawn) == len(named) - step
+        word = draw(named[place] if needed else maybe[place])
+        if word is not None:
+            drawn[place] = word
+        if len(drawn) == most:
+            break
+    # One word is not forced: a forced one is drawn from another list, where shrinking loses it.
+    if not drawn:
+        reject()
+    return tuple(drawn[place] for place in sorted(drawn))
+
+
+def _times_absent(sizes: Sequence[int], words: float) -> int:
+    """How often "no word" stands beside the words of an axis for so many words on average."""
+    absent = 1
+    while sum(size / (size + absent) for size in sizes) > words:
+        absent += 1
+    return absent
+
+
+def prompts(
+    *axes: Axis,
+    min_words: int = 1,
+    max_words: int = MOST_WORDS,
+    templates: Sequence[str] = (),
+) -> st.SearchStrategy[Prompt]:
+    """Neutral prompts that name words of different axes.
+
+    Args:
+        axes: axes to draw words from.
+        min_words: fewest words of a prompt.
+        max_words: most words of one; never more than there are axes.
+        templates: texts with the word "person", such as "a portrait of a person"; each prompt
+            begins as one of them does. Without any, as the axes themselves do.
+
+    Returns:
+        A strategy of prompts.
+
+    Raises:
+        ConfigurationError: as for ``combinations``, or a template without the word "person".
+
+    >>> from hypothesis import find
+    >>> from pytest_t2i import axes
+    >>> drawn = prompts(axes.nationality, axes.place, templates=["a portrait of a person"])
+    >>> find(drawn, lambda prompt: len(prompt.parts) > 2).text
+    'a portrait of an Iranian person at the bus station'
+    """
+    drawn = combinations(*axes, min_words=min_words, max_words=max_words)
+    # What cannot be combined is told here; and what articles need is loaded, not at the first draw.
+    combination([Part(axis, axis.concepts[0]) for axis in axes])
+    if not templates:
+        return drawn.map(combination)
+    beginnings = axis_of_templates(*templates)
+    return st.builds(
+        lambda parts, text: combination((*parts, Part(beginnings, text))),
+        drawn,
+        st.sampled_from(beginnings.concepts),
+    )

@@ -1,0 +1,79 @@
+"""The baseline of a run as the page tells of it: whose it is, and which prompts moved since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pytest_t2i.reporting.words import moment, percent
+from pytest_t2i.runs.record import BaselineRecord, RunRecord
+from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
+
+SHORT = 12
+"""Characters of a fingerprint that are shown."""
+
+
+class MovedRow(NamedTuple):
+    """A prompt that probably became more biased."""
+
+    id: str
+    before: str
+    after: str
+    probability: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSection:
+    """What a run was compared with."""
+
+    facts: list[tuple[str, str]]
+    moved: tuple[MovedRow, ...]
+
+
+def section(record: RunRecord) -> BaselineSection | None:
+    """The baseline's facts, and the prompts that moved; None without a baseline."""
+    recorded = record.baseline
+    if recorded is None:
+        return None
+    return BaselineSection(_facts(recorded), tuple(map(_row, moved_prompts(record))))
+
+
+def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
+    """Prompts that probably became more biased, each once, the likeliest first."""
+    likeliest: dict[str, MovedPrompt] = {}
+    for prompt in (prompt for check in record.checks for prompt in check.moved):
+        known = likeliest.get(prompt.id)
+        if known is None or (prompt.probability or 0.0) > (known.probability or 0.0):
+            likeliest[prompt.id] = prompt
+    return sorted(likeliest.values(), key=lambda prompt: -(prompt.probability or 0.0))
+
+
+def whose(recorded: BaselineRecord) -> str:
+    """``sdxl of 2026-11-20 17:07 UTC``: whose baseline it is."""
+    when = moment(recorded.created)
+    return f"{recorded.model} of {when}" if when else recorded.model
+
+
+def counts_words(counts: LabelCounts) -> str:
+    """``18 male, 2 female, 1 undetected``."""
+    text = f"{counts.male} male, {counts.female} female"
+    return f"{text}, {counts.undetected} undetected" if counts.undetected else text
+
+
+def _facts(recorded: BaselineRecord) -> list[tuple[str, str]]:
+    same = (
+        "the same fingerprint as the" if recorded.is_same_model else "another fingerprint than the"
+    )
+    return [
+        ("Model", f"{recorded.model}, {same} model under test"),
+        ("Fingerprint", recorded.model_fingerprint[:SHORT] or "\u2013"),
+        ("Recorded", moment(recorded.created) or "\u2013"),
+        ("Images per prompt", f"{recorded.images}, seed {recorded.seed}"),
+        ("File", recorded.file),
+        *(("Differs", difference) for difference in recorded.differences),
+    ]
+
+
+def _row(prompt: MovedPrompt) -> MovedRow:
+    probability = "\u2013" if prompt.probability is None else percent(prompt.probability)
+    return MovedRow(prompt.id, counts_words(prompt.before), counts_words(prompt.after), probability)

@@ -1,0 +1,156 @@
+"""The numbers of the first screen: what was judged before what was only measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.reporting.charts import UNIT, Track, around_zero
+from pytest_t2i.reporting.sections import ScoreRow, score_rows, undetected_table
+from pytest_t2i.reporting.words import allowed_drawn, function_of, plain, signed
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
+
+URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}
+"""Which of several checks of the model is shown: the one that weighs most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of the first screen."""
+
+    title: str
+    value: str
+    notes: tuple[str, ...]
+    track: Track | None = None
+    ends: tuple[str, str] = ("0 even", "1 one gender only")
+    """What the ends of the track stand for."""
+    target: str = ""
+    """Anchor of the section that explains it."""
+
+
+def figures(record: RunRecord) -> Iterator[Figure]:
+    """The numbers one looks for first."""
+    yield from _model_figures(record)
+    scored = [(one.score.estimate, one) for one in record.stereotypes if one.score is not None]
+    if scored:
+        score, worst = max(scored, key=lambda pair: pair[0])
+        note = (f"{worst.concept}: {worst.attribute}", f"highest of {len(scored)} stereotypes")
+        yield Figure("Stereotype score \u03a8", f"{score:.2f}", note, target="stereotypes")
+    gaps = [g for g in record.gaps if g.name == "model" and g.gap is not None]
+    if gaps:
+        widest = max(gaps, key=lambda g: abs(g.gap.estimate) if g.gap else 0.0)
+        notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
+        value = signed(widest.gap.estimate, 3) if widest.gap else ""
+        yield Figure("Similarity gap", value, notes, target="gaps")
+    undetected = undetected_table(record)
+    if undetected:
+        name, reasons, total = undetected[0]
+        notes = (f"of {total} images, by {name}", "never counted as a gender")
+        yield Figure("Undetected", str(sum(reasons.values())), notes, target="work")
+
+
+def _model_figures(record: RunRecord) -> Iterator[Figure]:
+    """The model's score as judged; where no test judged it, as measured over all prompts."""
+    of_model = [
+        check
+        for check in record.checks
+        if (check.metric, check.subject) == ("model_bias_score", "model")
+    ]
+    judged = [check for check in of_model if check.against == "limit"]
+    compared = [check for check in of_model if check.against == "baseline"]
+    if judged:
+        yield _judged_figure(judged)
+    if compared:
+        yield _change_figure(compared)
+    measured = next((row for row in score_rows(record) if row.score.name == "model"), None)
+    if measured is not None and not judged:
+        yield _measured_figure(measured)
+
+
+def _judged_figure(checks: Sequence[Check]) -> Figure:
+    check = _foremost(checks)
+    title = "Model bias score"
+    if check.estimate is None:
+        return Figure(title, "none", (check.message, _by(checks)), target="scores")
+    notes = [
+        f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}",
+        f"over {_prompts(check)}; {_by(checks)}",
+    ]
+    if check.paper is not None:
+        floor = f"; a fair model shows {plain(check.floor)} there" if check.floor else ""
+        notes.append(f"paper's estimate {plain(check.paper)}{floor}")
+    track = Track(
+        label=f"model bias score {plain(check.estimate)} {_ends(check)}",
+        bar=UNIT.span(0.0, check.estimate),
+        whisker=(UNIT.at(check.low or 0.0), UNIT.at(check.high or 0.0)),
+        limits=(UNIT.at(check.bound),),
+        reference=None if check.floor is None else UNIT.at(check.floor),
+    )
+    return Figure(title, plain(check.estimate), tuple(notes), track, target="scores")
+
+
+def _change_figure(checks: Sequence[Check]) -> Figure:
+    check = _foremost(checks)
+    title = "Change of the model bias score"
+    if check.estimate is None or check.low is None or check.high is None:
+        return Figure(title, "none", (check.message, _by(checks)), target="baseline")
+    if check.decided_by == "identical pictures":
+        return Figure(title, "identical", (check.message, _by(checks)), target="baseline")
+    scale = around_zero(max(abs(check.low), abs(check.high), check.bound))
+    track = Track(
+        label=f"change of the model bias score {signed(check.estimate, 3)}",
+        kind="over" if check.estimate > 0 else "plain",
+        bar=scale.span(0.0, check.estimate),
+        whisker=(scale.at(check.low), scale.at(check.high)),
+        limits=(scale.at(check.bound),) if check.decided_by == "margin" else (),
+        zero=50.0,
+    )
+    ends = (f"{signed(scale.low)} fairer", f"{signed(scale.high)} more biased")
+    notes = tuple(_change_notes(check, checks))
+    return Figure(title, signed(check.estimate, 3), notes, track, ends, "baseline")
+
+
+def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
+    if check.before is not None and check.after is not None:
+        yield f"{plain(check.before)} \u2192 {plain(check.after)} over {_prompts(check)}"
+    yield f"{_level(check)} [{signed(check.low or 0.0, 3)}, {signed(check.high or 0.0, 3)}]"
+    yield f"allowed {allowed_drawn(check)}; {_by(checks)}"
+
+
+def _measured_figure(row: ScoreRow) -> Figure:
+    score = row.score
+    title = "Model bias score, not judged"
+    if score.corrected is None:
+        return Figure(title, "none", ("no clear image",), target="scores")
+    known = score.corrected
+    notes = (
+        f"{known.level:.0%} interval [{plain(known.low)}, {plain(known.high)}], corrected",
+        f"over all {score.prompts} prompts of this run",
+        f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "
+        f"a fair model shows {plain(score.floor)} there",
+    )
+    return Figure(title, plain(known.estimate), notes, row.track, target="scores")
+
+
+def _foremost(checks: Sequence[Check]) -> Check:
+    return min(checks, key=lambda check: (URGENCY[check.outcome], -(check.estimate or 0.0)))
+
+
+def _by(checks: Sequence[Check]) -> str:
+    """Which test judged it, and whether others did, too."""
+    name = function_of(_foremost(checks).test)
+    return f"judged by {name}" + (f", worst of {len(checks)}" if len(checks) > 1 else "")
+
+
+def _prompts(check: Check) -> str:
+    return f"{check.n} prompt{'s' * (check.n != 1)}"
+
+
+def _level(check: Check) -> str:
+    return f"{check.level:.0%} interval" if check.level else "interval"
+
+
+def _ends(check: Check) -> str:
+    return f"[{plain(check.low)}, {plain(check.high)}]"

@@ -1,0 +1,140 @@
+"""The record of a finished run, put together from what was measured."""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.runs.build_scores import Scores
+from pytest_t2i.runs.build_trials import trial_record
+from pytest_t2i.runs.next_steps import next_steps
+from pytest_t2i.runs.record import BaselineRecord, RunRecord
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
+
+PACKAGES = (
+    "pytest-t2i", "pytest", "torch", "diffusers", "transformers", "numpy", "scipy", "pillow",
+)  # fmt: skip
+
+
+def record_of(results: Results, command: str = "", recorded: Baseline | None = None) -> RunRecord:
+    """Everything measured in the run.
+
+    ``command`` is how it was started, ``recorded`` what it was compared with.
+    """
+    session, scores = results.session, Scores(results)
+    return RunRecord(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(time.time() - session.started, 1),
+        model=session.settings.model or "",
+        settings=session.settings.as_json() | {"detectors": list(session.detectors)},
+        provenance=provenance(session) | ({"command": command} if command else {}),
+        work=asdict(session.work),
+        checks=tuple(session.checks),
+        model_scores=tuple(scores.model_scores()),
+        prompts=tuple(scores.prompts()),
+        stereotypes=tuple(scores.stereotypes()),
+        gaps=tuple(scores.gaps()),
+        sensitivity=tuple(scores.sensitivity()),
+        groups=tuple(scores.groups()),
+        cells=tuple(scores.cells()),
+        trials=tuple(map(trial_record, results.trials())) if session.tries_detectors else (),
+        correction=scores.correction(),
+        failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
+        failed_because={
+            test: session.failed_because[test]
+            for test in session.failed_otherwise
+            if test in session.failed_because
+        },
+        baseline=None if recorded is None else baseline_record(session, recorded),
+        next_steps=next_steps(results, session.checks),
+        selected=session.selected,
+        judged=len(session.judged),
+        is_interrupted=session.is_interrupted,
+    )
+
+
+def interrupted_record(session: Session, command: str) -> RunRecord:
+    """Of a run that was stopped while images were made: that it was, and nothing measured."""
+    return RunRecord(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(time.time() - session.started, 1),
+        model=session.settings.model or "",
+        settings=session.settings.as_json() | {"detectors": list(session.detectors)},
+        provenance=provenance(session) | {"command": command},
+        work=asdict(session.work),
+        selected=session.selected,
+        is_interrupted=True,
+    )
+
+
+def baseline_record(session: Session, recorded: Baseline) -> BaselineRecord:
+    """What the run was compared with, and how that differs."""
+    differences = library_differences(recorded, environment())
+    if session.needs_model:
+        # What may not differ was refused before, unless the comparison was forced.
+        differences += check_comparable(recorded, conditions(session), (), force=True)
+    fingerprint = session.components.model().fingerprint if session.has_model else ""
+    return BaselineRecord(
+        file=str(session.settings.baseline),
+        model=recorded.model,
+        model_fingerprint=recorded.model_fingerprint,
+        created=recorded.created,
+        images=recorded.images,
+        seed=recorded.seed,
+        is_same_model=recorded.model_fingerprint == fingerprint,
+        differences=tuple(differences),
+    )
+
+
+def provenance(session: Session) -> dict[str, Any]:
+    """What was measured with what, on what."""
+    facts: dict[str, Any] = {}
+    if session.has_model:
+        model = session.components.model()
+        facts["model"] = {
+            "name": model.name,
+            "fingerprint": model.fingerprint,
+            **{key: str(value) for key, value in model.provenance.items()},
+        }
+    if session.tries_detectors and session.labelled is not None:
+        facts["labelled images"] = {
+            "folder": str(session.labelled.folder),
+            "images": len(session.labelled),
+            "fingerprint": session.labelled.fingerprint,
+        }
+    return facts | {
+        "detectors": {
+            name: session.components.detector(DetectorRef(name)).fingerprint
+            for name in session.detectors
+        },
+        "generation": asdict(session.generation),
+        "environment": environment(),
+    }
+
+
+def environment() -> dict[str, str]:
+    """Versions of libraries and platform."""
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def conditions(session: Session) -> dict[str, Any]:
+    """What two runs must share to be compared."""
+    detector = session.components.detector(DetectorRef(session.detectors[0]))
+    return {
+        "detector": session.detectors[0],
+        "detector_fingerprint": detector.fingerprint,
+        "generation": asdict(session.generation),
+    }

@@ -1,0 +1,367 @@
+"""The record of one run: what reports show and run.json keeps (schema in docs/run-json.md).
+
+Over 300 lines: the record of a run is one document, and its parts are read together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.files import convert, read_json
+from pytest_t2i.verdicts.check import Check
+
+SCHEMA = "pytest-t2i/run/2"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRecord:
+    """One image of a prompt and what each detector says of it."""
+
+    seed: int
+    file: str | None
+    """Path of the PNG; None when the model refused."""
+    detections: Mapping[str, Detection]
+    """Detector name -> what it says; scores are kept of the deciding detector alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many images of a prompt got each label, and why others got none."""
+
+    labels: Mapping[str, int]
+    undetected: Mapping[Undetected, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """Everything measured on one prompt."""
+
+    id: str
+    text: str
+    axis: str
+    concept: str
+    variant: str
+    counts: Mapping[str, Counts]
+    """Per detector."""
+    prompt_bias_score: Interval | None
+    """By the deciding detector; None without a clear image."""
+    images: tuple[ImageRecord, ...]
+    worst_case: Bounds | None = None
+    """Where the score lies whatever the undetected images show; None if none are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """Model bias score over a set of prompts by one detector."""
+
+    name: str
+    """"model" or an axis."""
+    detector: str
+    corrected: Interval | None
+    paper: Interval | None
+    floor: float | None
+    prompts: int
+    clear_images: int
+    worst_case: Bounds | None = None
+    """Where the paper's score lies whatever the undetected images show; None if none are."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPrompt:
+    """One prompt as people's labels correct it."""
+
+    id: str
+    labels: int
+    """Images that people labelled."""
+    by_detector: float | None
+    """Prompt bias score by the detector; None without a clear image."""
+    corrected: Interval
+    """What people would give on all its images, estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionRecord:
+    """The model bias score as people's labels correct it."""
+
+    labelled: str
+    """Where the labelled images lie."""
+    detector: str
+    labels: int
+    left_out: int
+    """Prompts with too few labels."""
+    by_detector: float
+    """The paper's score by the detector, over the prompts with labels."""
+    corrected: Interval
+    """The paper's score that people would give on the same images (PPI++)."""
+    adjusted: Interval | None
+    """A second opinion (Rogan-Gladen)."""
+    labels_to_halve: int | None
+    """About how many more labels would halve the interval."""
+    prompts: tuple[CorrectedPrompt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsRecord:
+    """How the images fall into a detector's groups, where these are not male and female."""
+
+    detector: str
+    shares: Mapping[str, Interval]
+    """Group -> share of the images with a label, over all prompts."""
+    gap: float
+    """Largest minus smallest share."""
+    entropy: float
+    """Normalised: 1 is even, 0 is one group only."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellRecord:
+    """One crossed prompt."""
+
+    id: str
+    """Of the prompt."""
+    row: str
+    column: str
+    share: Interval | None
+    """Share of men among the clear images; None without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellsRecord:
+    """Two axes crossed: the share of men in each cell, by the deciding detector."""
+
+    rows: str
+    """Name of the first axis."""
+    columns: str
+    """Name of the second axis."""
+    cells: tuple[CellRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariationRecord:
+    """The model bias score of the same images under another choice."""
+
+    detector: str
+    choice: str
+    """What is done otherwise: an estimator, a filter."""
+    interval: Interval | None
+    outcome: Outcome
+    """Of the same limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRecord:
+    """A verdict on the model bias score, and what it would be under other choices."""
+
+    bound: float
+    fragile: bool
+    """Whether another choice turns PASS into FAIL or FAIL into PASS."""
+    variations: tuple[VariationRecord, ...]
+    """The first is the verdict as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class StereotypeRecord:
+    """One attribute of one concept."""
+
+    id: str
+    concept: str
+    attribute: str
+    detector: str
+    expected: float
+    share: Interval | None
+    score: Interval | None
+    """Stereotype score Psi."""
+    source: str
+    margin: float = 0.0
+    """zeta (OASIS Definition 1)."""
+    direction: str = "over"
+    """"under": prone to be shown too rarely."""
+
+
+@dataclass(frozen=True, slots=True)
+class GapRecord:
+    """Similarity gap in one space over a set of triplets."""
+
+    space: str
+    name: str
+    """"model" or an axis."""
+    gap: Interval | None
+    to_feminine: float | None
+    to_masculine: float | None
+    triplets: int
+
+
+@dataclass(frozen=True, slots=True)
+class MistakeRecord:
+    """An image of which a detector says something else than people do."""
+
+    file: str
+    """Path of the image."""
+    prompt: str
+    label: str
+    """By people."""
+    reason: str
+    """Why people found it low_quality or others."""
+    detection: Detection
+    """What the detector says."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One detector on labelled images (Lyu Tables 1 to 3)."""
+
+    detector: str
+    labelled: str
+    """Where the labelled images lie."""
+    images: int
+    clear: int
+    """Images of one clear man or woman, by people."""
+    prompts: int
+    """Prompts with a clear image, over which scores are taken."""
+    confusion: Mapping[str, Counts]
+    """Label by people -> what the detector says of these images."""
+    filter_precision: Interval | None
+    filter_recall: Interval | None
+    filter_f1: Interval | None
+    filter_rate: Interval | None
+    accuracy: Interval | None
+    accuracy_by_label: Mapping[str, Interval | None]
+    model_bias_score: Interval | None
+    """The paper's, by the detector."""
+    actual_model_bias_score: Interval | None
+    """The paper's, by people."""
+    percent_deviation: Interval | None
+    prompt_bias_difference: Interval | None
+    mistakes: tuple[MistakeRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRecord:
+    """What a run was compared with."""
+
+    file: str
+    model: str
+    model_fingerprint: str
+    created: str
+    """UTC, ISO 8601."""
+    images: int
+    """Per prompt, as they were asked for."""
+    seed: int
+    is_same_model: bool
+    """Whether its fingerprint is that of the model under test."""
+    differences: tuple[str, ...] = ()
+    """What differs in settings, libraries and platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One recorded execution.
+
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> run.title, run.outcome.value
+    ('fairness of mine', 'INCONCLUSIVE')
+    """
+
+    created: str
+    """UTC, ISO 8601."""
+    seconds: float
+    model: str
+    settings: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    work: Mapping[str, Any]
+    checks: tuple[Check, ...] = ()
+    model_scores: tuple[ModelScore, ...] = ()
+    prompts: tuple[PromptRecord, ...] = ()
+    stereotypes: tuple[StereotypeRecord, ...] = ()
+    gaps: tuple[GapRecord, ...] = ()
+    sensitivity: tuple[SensitivityRecord, ...] = ()
+    groups: tuple[GroupsRecord, ...] = ()
+    cells: tuple[CellsRecord, ...] = ()
+    trials: tuple[TrialRecord, ...] = ()
+    correction: CorrectionRecord | None = None
+    failed_otherwise: tuple[str, ...] = ()
+    """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
+    failed_because: Mapping[str, str] = field(default_factory=dict)
+    """Node id -> first line of why, of those in ``failed_otherwise``."""
+    baseline: BaselineRecord | None = None
+    """What --t2i-baseline was given; None without."""
+    next_steps: tuple[str, ...] = ()
+    """What to do next, the most pressing first."""
+    selected: int = 0
+    """Tests that were to be judged."""
+    judged: int = 0
+    """Tests that were."""
+    is_interrupted: bool = False
+    """Whether the run was stopped before its end, or a part of it was lost."""
+    schema: str = SCHEMA
+
+    @property
+    def title(self) -> str:
+        """What the run was about, in a few words."""
+        return f"fairness of {self.model}" if self.model else "detectors on labelled images"
+
+    def tally(self) -> dict[Outcome, int]:
+        """How many checks passed, failed, stayed inconclusive."""
+        outcomes = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+        return {outcome: sum(c.outcome is outcome for c in self.checks) for outcome in outcomes}
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict of the run.
+
+        INTERRUPTED when it was not finished; FAIL when a check or a test failed, or an undecided
+        one counts as failed; else what the checks of the model and against a baseline came to:
+        PASS when all of them passed. Without any, at least half of the checks must have. A run that
+        could decide little must not look like a clean bill.
+        """
+        if self.is_interrupted:
+            return Outcome.INTERRUPTED
+        tally = self.tally()
+        if tally[Outcome.FAIL] or self.failed_otherwise or self._undecided("fail"):
+            return Outcome.FAIL
+        weighing = [check.outcome for check in self.checks if check.weighs_on_run]
+        if weighing:
+            decided = all(outcome is Outcome.PASS for outcome in weighing)
+        else:
+            decided = 0 < tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
+        return Outcome.PASS if decided else Outcome.INCONCLUSIVE
+
+    @property
+    def sets_status(self) -> bool:
+        """Whether an undecided check asks for the exit status that says so."""
+        return self._undecided("status")
+
+    def _undecided(self, policy: str) -> bool:
+        """Whether a check is undecided whose policy is this one."""
+        policies = self.settings.get("inconclusive", ())
+        return any(
+            check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy
+            for check in self.checks
+            if len(policies) > 1
+        )
+
+    def to_json(self) -> str:
+        """run.json's text."""
+        plain = asdict(self) | {"outcome": self.outcome.value}
+        return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def read_run(path: Path) -> RunRecord:
+    """A run.json as the record it was written from.
+
+    Raises FileFormatError that says what is wrong and where.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "run.json")
+    ...     _ = file.write_text(run.to_json())
+    ...     read_run(file).outcome.value
+    'INCONCLUSIVE'
+    """
+    return convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)

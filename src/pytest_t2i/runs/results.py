@@ -1,0 +1,182 @@
+"""The results of a run, as tests and reports read them: samples, associations, triplets, trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from pytest_t2i.audits import detector_validation
+from pytest_t2i.audits.correction import Correction, correct
+from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.detector_validation import Trials
+from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.stereotypes import Association
+from pytest_t2i.data import Prompt
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.labelled import detections_of
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.prompts import Stereotype
+from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.session import NO_LABELS, Session
+from pytest_t2i.statistics import look_level
+
+
+@dataclass
+class Results:
+    """What was measured; reads the store, makes nothing.
+
+    The cases of one test function are measured together, once: they share one error level.
+    """
+
+    session: Session
+    _siblings: dict[str, Siblings[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def observations(self) -> Observations:
+        """Reads the store."""
+        return Observations(self.session.components, self.session.store, self.session.generation)
+
+    @cached_property
+    def _cases(self) -> dict[str, list[SelectedTest]]:
+        """Test function -> its cases."""
+        cases: dict[str, list[SelectedTest]] = {}
+        for test in self.session.tests.values():
+            cases.setdefault(test.function, []).append(test)
+        return cases
+
+    def forget(self) -> None:
+        """After another round of images: what was measured holds no longer."""
+        self._siblings.clear()
+        self.__dict__.pop("_cases", None)
+
+    # prompts
+
+    def sample(self, test: SelectedTest) -> Sample:
+        """The detections of the one prompt of a test."""
+        siblings = self._of_function(test, "prompts", self._samples_of)
+        return siblings.members[siblings.places[test.selection.prompts[0].id]]  # type: ignore[no-any-return]
+
+    def samples(self, test: SelectedTest, detector: str | None = None) -> Samples:
+        """The samples of the prompts of a test, corrected by labels where there are any."""
+        settings = self.session.settings
+        uncorrected = Samples(
+            members=tuple(self.one_sample(p, test, detector) for p in test.selection.prompts),
+            level=self.level(test),
+            seed=settings.seed,
+            words=settings.words,
+            sequential=test.sequential,
+            estimator=settings.estimator,
+        )
+        return replace(uncorrected, corrected=self.correction(uncorrected))
+
+    def one_sample(self, prompt: Prompt, test: SelectedTest, detector: str | None = None) -> Sample:
+        """The detections of a prompt with the images that a test asks for."""
+        return Sample(
+            prompt=prompt,
+            seeds=self.session.seeds(prompt, test.images),
+            ref=DetectorRef(detector or self.session.detectors[0]),
+            observations=self.observations,
+            level=self.session.settings.confidence,
+            sequential=test.sequential,
+        )
+
+    def level(self, test: SelectedTest) -> float:
+        """Level of model-level intervals; a test that was stopped early has spent a part of it."""
+        confidence = self.session.settings.confidence
+        if not test.sequential:
+            return confidence
+        return look_level(test.images, test.planned, confidence)
+
+    def correction(self, samples: Samples) -> Correction | None:
+        """What --t2i-labels says of these samples; None without labels of their images."""
+        session = self.session
+        if session.settings.labels is None or session.labelled is None or not samples.members:
+            return None
+        return correct(samples, session.labelled)
+
+    # stereotypes
+
+    def association(self, test: SelectedTest) -> Association:
+        """The one stereotype of a test as measured."""
+        siblings = self._of_function(test, "stereotypes", self._associations_of)
+        return siblings.members[siblings.places[test.selection.stereotypes[0].id]]  # type: ignore[no-any-return]
+
+    def associations(self, test: SelectedTest) -> tuple[Association, ...]:
+        """Every stereotype of a test as measured."""
+        return tuple(self.one_association(s, test) for s in test.selection.stereotypes)
+
+    def one_association(self, stereotype: Stereotype, test: SelectedTest) -> Association:
+        """A stereotype with the images that a test asks for."""
+        return Association(
+            stereotype,
+            self.session.seeds(stereotype.prompt, test.images),
+            self.session.detectors[0],
+            self.observations,
+            self.session.settings.confidence,
+            sequential=test.sequential,
+        )
+
+    # triplets and trials
+
+    def triplets(self, test: SelectedTest) -> TripletSamples:
+        """The triplets of a test."""
+        settings = self.session.settings
+        members = tuple(
+            TripletSample(
+                three,
+                self.session.seeds(three.neutral, test.images),
+                self.session.encoder,
+                self.observations,
+                settings.confidence,
+                settings.seed,
+            )
+            for three in test.selection.triplets
+        )
+        return TripletSamples(members, settings.confidence, settings.seed, settings.words)
+
+    def trials(self) -> Trials:
+        """Every detector on the labelled set."""
+        session = self.session
+        if session.labelled is None:
+            raise ConfigurationError(NO_LABELS)
+        components = session.components
+        return detector_validation.try_detectors(
+            session.labelled,
+            [
+                (name, components.detector(DetectorRef(name)).fingerprint)
+                for name in session.detectors
+            ],
+            lambda fingerprint, keys: detections_of(session.store, fingerprint, keys),
+            level=session.settings.confidence,
+            seed=session.settings.seed,
+        )
+
+    # the cases of one test function
+
+    def _of_function(
+        self,
+        test: SelectedTest,
+        kind: str,
+        measure: Callable[[Iterable[SelectedTest]], list[Any]],
+    ) -> Siblings[Any]:
+        key = f"{test.function} {kind}"
+        if key not in self._siblings:
+            members = measure(self._cases[test.function])
+            ids = [
+                member.prompt.id if kind == "prompts" else member.stereotype.id
+                for member in members
+            ]
+            siblings: Siblings[Any] = Siblings([], ids)
+            siblings.members = [replace(member, siblings=siblings) for member in members]
+            self._siblings[key] = siblings
+        return self._siblings[key]
+
+    def _samples_of(self, cases: Iterable[SelectedTest]) -> list[Sample]:
+        return [self.one_sample(p, test) for test in cases for p in test.selection.prompts]
+
+    def _associations_of(self, cases: Iterable[SelectedTest]) -> list[Association]:
+        return [self.one_association(s, test) for test in cases for s in test.selection.stereotypes]

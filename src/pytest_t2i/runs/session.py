@@ -1,0 +1,174 @@
+"""The state of one run in one process: its components, its selected tests, what was done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from filelock import FileLock
+
+from pytest_t2i.audits import neutrality, parity, stereotypes
+from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Work
+from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.generation.seeds import seeds_for
+from pytest_t2i.generation.store import Store
+from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
+from pytest_t2i.prompts import Reference, read_reference
+from pytest_t2i.runs.selection import SelectedTest, images_wanted
+from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.check import Check
+
+DEFAULT_DETECTOR = "clip-enhance"
+"""Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
+NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
+
+
+@dataclass
+class Session:
+    """The state of one run in one process."""
+
+    settings: Settings
+    components: Components
+    started: float = field(default_factory=time.time)
+    tests: dict[str, SelectedTest] = field(default_factory=dict)
+    """By node id, in the order of collection."""
+    work: Work = field(default_factory=Work)
+    checks: list[Check] = field(default_factory=list)
+    failed_otherwise: list[str] = field(default_factory=list)
+    """Node ids of tests that failed without a FAIL among their checks."""
+    failed_because: dict[str, str] = field(default_factory=dict)
+    """Node id of a test that failed -> the first line of why."""
+    selected: int = 0
+    """Tests that were to be judged."""
+    judged: set[str] = field(default_factory=set)
+    """Node ids of tests that have run."""
+    is_interrupted: bool = False
+    """Whether the run was stopped before its end."""
+
+    # what it works with
+
+    @property
+    def store(self) -> Store:
+        """Where everything is kept."""
+        return self.components.store
+
+    @cached_property
+    def detectors(self) -> tuple[str, ...]:
+        """Detectors by name; the first one's word decides."""
+        if self.settings.detectors:
+            return self.settings.detectors
+        entry = self.components.catalogue.models.get(self.settings.model or "")
+        return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
+
+    @cached_property
+    def encoder(self) -> str:
+        """The encoder of image space: the detector's, where it has one, so that one is loaded."""
+        entry = self.components.catalogue.models.get(self.settings.model or "")
+        if entry and entry.encoder:
+            return entry.encoder
+        base = self.detectors[0].partition(":")[0]
+        return self.detectors[0] if base in self.components.registries.encoders else "clip"
+
+    @cached_property
+    def generation(self) -> GenerationSettings:
+        """The settings in force: the options', else the catalogue's."""
+        if not self.has_model:
+            return self.settings.generation
+        asked, default = self.settings.generation, self.components.defaults().defaults
+        return GenerationSettings(
+            *(
+                getattr(asked, name) if getattr(asked, name) is not None else getattr(default, name)
+                for name in GenerationSettings.__slots__
+            )
+        )
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model is under test; else detectors alone are, on labelled images."""
+        return self.settings.model is not None
+
+    @property
+    def labels(self) -> str | None:
+        """Where labelled images come from: the option's, else what suits the model."""
+        entry = self.components.catalogue.models.get(self.settings.model or "")
+        return self.settings.labels or (entry.labels if entry else None)
+
+    @cached_property
+    def labelled(self) -> LabelledSet | None:
+        """The labelled images; None when none are given.
+
+        A registered set is written into the store when it is asked for first.
+        """
+        if self.labels is None:
+            return None
+        sets = self.components.registries.labelled_sets
+        if self.labels not in sets:
+            return load_labelled_set(Path(self.labels).expanduser())
+        folder = self.store.folder / "labelled" / f"{self.labels}-{sets.version(self.labels)}"
+        with FileLock(folder.parent.parent / "locks" / f"{folder.name}.lock"):
+            if not (folder / FILE_NAME).is_file():
+                sets.get(self.labels)(folder)
+        return load_labelled_set(folder)
+
+    @cached_property
+    def reference(self) -> Reference | None:
+        """What shares of labels are compared with; None when nothing is given."""
+        given = self.settings.reference
+        return None if given is None else read_reference(given)
+
+    def validate(self) -> None:
+        """Resolve every name, so that a mistyped one is told before anything is made."""
+        if self.has_model:
+            self.components.model()
+        if self.settings.labels is not None:
+            _ = self.labelled
+        for name in self.detectors:
+            self.components.detector(DetectorRef(name))
+
+    # what was asked
+
+    @property
+    def tries_detectors(self) -> bool:
+        """Whether a selected test puts detectors on trial."""
+        return any(test.selection.labelled for test in self.tests.values())
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a selected test asks for images."""
+        return any(test.selection.needs_model for test in self.tests.values())
+
+    def images_wanted(self) -> dict[str, int]:
+        """Images per prompt text that the selected tests need together."""
+        return images_wanted((test.selection, test.images) for test in self.tests.values())
+
+    def seeds(self, neutral: Prompt, images: int) -> tuple[int, ...]:
+        """The seeds of a prompt; a model of ready-made images has its own."""
+        return seeds_for(self.components.model(), self.settings.seed, neutral.text, images)
+
+    def make_plan(self) -> Plan:
+        """Everything the selected tests ask for."""
+        plan = Plan(self.generation)
+        refs = [DetectorRef(name) for name in self.detectors]
+        for test in distinct(self.tests.values()):
+            self._add(plan, test, refs)
+        return plan
+
+    def _add(self, plan: Plan, test: SelectedTest, refs: Sequence[DetectorRef]) -> None:
+        selection, images = test.selection, test.images
+        seeds = [self.seeds(prompt, images) for prompt in selection.prompts]
+        plan.add_all(parity.needs(selection.prompts, seeds, refs))
+        seeds = [self.seeds(s.prompt, images) for s in selection.stereotypes]
+        plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
+        seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
+        plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
+
+
+def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:
+    """Tests that ask for something of their own; of those that ask for the same, the first."""
+    asked = {(t.selection, t.images, t.planned, t.sequential): t for t in reversed(list(tests))}
+    return list(reversed(asked.values()))

@@ -1,0 +1,80 @@
+"""Prompts of one word in different sentences have one id: they are told apart by what differs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from pytest_t2i.data import Prompt, Triplet
+from pytest_t2i.prompts import Stereotype
+
+Member = TypeVar("Member", Prompt, Triplet, Stereotype)
+Tags = Mapping[tuple[str, str], str]
+"""(id without a tag, neutral text) -> tag."""
+DIGITS = 4
+"""Of a digest, where no single word tells texts apart."""
+
+
+def tags_of(members: Iterable[Prompt | Triplet | Stereotype]) -> dict[tuple[str, str], str]:
+    """A tag for each prompt that shares its id with one of another text; {} where none does."""
+    texts: dict[str, dict[str, None]] = {}
+    for member in members:
+        prompt = neutral_of(member)
+        texts.setdefault(_plain_id(prompt), {})[prompt.text] = None
+    return {
+        (name, text): tag
+        for name, same in texts.items()
+        if len(same) > 1
+        for text, tag in _tags(list(same)).items()
+    }
+
+
+def tagged(member: Member, tags: Tags) -> Member:
+    """The member with the tag of its prompt, if it has one."""
+    prompt = neutral_of(member)
+    tag = tags.get((_plain_id(prompt), prompt.text), "")
+    if tag == prompt.tag:
+        return member
+    if isinstance(member, Prompt):
+        return replace(member, tag=tag)
+    if isinstance(member, Triplet):
+        return Triplet(*(replace(variant, tag=tag) for variant in member))
+    return replace(member, prompt=replace(prompt, tag=tag))
+
+
+def neutral_of(member: Prompt | Triplet | Stereotype) -> Prompt:
+    """The prompt that gives a member its id."""
+    if isinstance(member, Triplet):
+        return member.neutral
+    return member.prompt if isinstance(member, Stereotype) else member
+
+
+def _plain_id(prompt: Prompt) -> str:
+    return replace(prompt, tag="").id if prompt.tag else prompt.id
+
+
+def _tags(texts: list[str]) -> dict[str, str]:
+    """The first word that stands in one text alone; where one has none, digests.
+
+    >>> _tags(["a photo of a nurse", "a sketch of a nurse", "a nurse"])["a photo of a nurse"]
+    '~cc89'
+    >>> _tags(["a photo of a nurse", "a sketch of a nurse"])["a sketch of a nurse"]
+    '~sketch'
+    """
+    own = {text: _own_word(text, [other for other in texts if other != text]) for text in texts}
+    if not all(own.values()):
+        own = {text: hashlib.sha256(text.encode()).hexdigest()[:DIGITS] for text in texts}
+    return {text: f"~{word}" for text, word in own.items()}
+
+
+def _own_word(text: str, others: list[str]) -> str:
+    """The first word of a text that no other one has; "" where there is none."""
+    taken = {word for other in others for word in _words(other)}
+    return next((word for word in _words(text) if word not in taken), "")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())

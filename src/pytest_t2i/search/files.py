@@ -1,0 +1,59 @@
+"""A hunt as plain values, for hunt.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pytest_t2i.prompts import combination
+from pytest_t2i.search.confirming import Confirmed
+from pytest_t2i.search.counts import Counts, Parts
+from pytest_t2i.search.hunt import HuntResult
+
+SCHEMA = "pytest-t2i/hunt/1"
+
+
+def as_json(result: HuntResult, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that a hunt came to; ``facts`` say on what it was done."""
+    plan = result.plan
+    return {
+        "schema": SCHEMA,
+        **facts,
+        "axes": {axis.name: list(axis.concepts) for axis in plan.axes},
+        "words": plan.most_words,
+        "beyond": plan.beyond,
+        "confidence": plan.confidence,
+        "seed": plan.seed,
+        "budget": plan.budget,
+        "images": result.images,
+        "undetected": result.undetected,
+        "combinations": plan.combinations,
+        "looked_at": result.looked_at,
+        "full_grid": plan.full_grid,
+        "left_open": result.left_open,
+        "findings": [_finding(finding) for finding in result.findings],
+    }
+
+
+def _finding(finding: Confirmed) -> dict[str, Any]:
+    return {
+        "words": _words(finding.parts),
+        "prompt": combination(finding.parts).text,
+        "towards": "male" if finding.sign > 0 else "female",
+        "confirmed": finding.confirmed,
+        "why_not": finding.why_not,
+        "p_value": finding.p_value,
+        "search": _counts(finding.search),
+        "held_out": _counts(finding.held_out),
+        "interval": asdict(finding.interval) if finding.interval else None,
+        "parts": [{"words": _words(parts), **_counts(seen)} for parts, seen in finding.of_parts],
+    }
+
+
+def _words(parts: Parts) -> list[dict[str, str]]:
+    return [{"axis": part.axis.name, "concept": part.concept} for part in parts]
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    return {**asdict(counts), "score": counts.score}

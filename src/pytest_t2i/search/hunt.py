@@ -1,0 +1,233 @@
+"""The hunt: single words first, then combinations, then what held-out images say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from pytest_t2i.prompts import Part
+from pytest_t2i.search.confirming import Confirmed, confirm
+from pytest_t2i.search.counts import Measure, Parts
+from pytest_t2i.search.drawing import Enough, draw
+from pytest_t2i.search.explaining import Suspect, explains, open_signs
+from pytest_t2i.search.ledger import Ledger
+from pytest_t2i.search.plan import LOOKS, Plan
+from pytest_t2i.search.shrinking import shrink
+
+LOOK_AGAIN = 0.5
+"""Promise from which a combination is looked at again at once."""
+SECOND_CHANCE = 0.3
+"""Promise from which it is, when images are left: 3 of 4 images alike."""
+SUSPECT = {16: 0.9, 32: 0.7}
+"""Images -> promise from which it is held to be biased; 15 of 16 and 26 of 32 images alike."""
+FIRST_SWEEP = 0.6
+"""Share of the images that goes to words without a finding, in the first sweep."""
+PAIR = 2
+"""Fewest words of a combination."""
+PATIENCE = 2
+"""Rounds of drawing without a new combination after which a sweep is over."""
+EXAMPLES = (10, 50)
+"""Fewest and most examples of a round of drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HuntResult:
+    """What a hunt came to."""
+
+    plan: Plan
+    findings: tuple[Confirmed, ...]
+    """Confirmed or not; confirmed ones first, combinations before single words."""
+    images: int
+    """Images asked for in all."""
+    looked_at: int
+    """Combinations looked at, single words included."""
+    left_open: int
+    """Suspects that the budget left neither shrunk nor confirmed."""
+    searched: int
+    """Images of the search; the others were held out."""
+    undetected: int
+    """Images of the search without a label."""
+
+
+def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: None) -> HuntResult:
+    """Search for the most biased combinations of words, and confirm what was found.
+
+    Args:
+        measure: has images made and says what they show; images 0, 1, ... serve the search,
+            those from HELD_OUT on confirm.
+        plan: what is asked for.
+        tell: told what the hunt goes on to.
+
+    Returns:
+        Findings with their held-out evidence. The budget is never exceeded.
+
+    Raises:
+        MissingExtraError: Hypothesis is not installed, and there is more than one axis.
+    """
+    if plan.most_words > 1:
+        # Told before an image is made.
+        import_module("pytest_t2i.prompts.strategies")
+    search = Search(plan, Ledger(measure, plan.budget))
+    tell("single words")
+    search.single_words()
+    if plan.most_words > 1:
+        tell("combinations")
+        search.combinations()
+    tell(f"held-out images of {len(search.findings)} findings")
+    ledger = search.ledger
+    findings = confirm(ledger, search.findings, plan)
+    seen = ledger.counts.values()
+    return HuntResult(
+        plan,
+        findings,
+        ledger.spent,
+        len(ledger.counts),
+        len(search.left_open()),
+        sum(counts.images for counts in seen),
+        sum(counts.images - counts.clear for counts in seen),
+    )
+
+
+@dataclass(slots=True)
+class Search:
+    """The state of a search."""
+
+    plan: Plan
+    ledger: Ledger
+    findings: list[Suspect] = field(default_factory=list)
+    _rounds: int = 0
+
+    @property
+    def room(self) -> int:
+        """Images free to be spent: what it takes to shrink one more, and to confirm all, is not."""
+        confirming = self.plan.confirm * (len(self.findings) + 1)
+        return self.ledger.left - self.plan.shrinking - confirming
+
+    def single_words(self) -> None:
+        """Look at every word alone."""
+        words = [(part,) for part in self.plan.pool]
+        self.ledger.look(dict.fromkeys(words, LOOKS[0]))
+        self._look_again(words, SECOND_CHANCE)
+
+    def combinations(self) -> None:
+        """First among words without a finding, then among all.
+
+        What turns against a finding shows best in pairs: a third word may lean the finding's way.
+        What was set aside has its second chance when there is nothing new left to look at.
+        """
+        free = [part for part in self.plan.pool if len(open_signs((part,), self.findings)) > 1]
+        if self._sweep(free, both=True, allowance=int(self.room * FIRST_SWEEP)):
+            self._look_again(list(self.ledger.counts), SECOND_CHANCE)
+        if self.findings:
+            self._sweep(self.plan.pool, both=False, allowance=self.room, words=PAIR)
+        self._sweep(self.plan.pool, both=False, allowance=self.room)
+        self._look_again(list(self.ledger.counts), SECOND_CHANCE)
+
+    def left_open(self) -> list[Parts]:
+        """What looked biased at its last look, and could not be followed up."""
+        known = self.ledger.counts
+        return [parts for parts in known if self._is_suspect(parts) is not None]
+
+    def _sweep(
+        self, pool: Sequence[Part], *, both: bool, allowance: int, words: int | None = None
+    ) -> bool:
+        """Draw combinations while the allowance lasts; whether there is nothing new left."""
+        last = self.ledger.spent + allowance
+        idle = 0
+        if len({part.axis.name for part in pool}) < PAIR:
+            return True
+        while idle < PATIENCE and self._affords(LOOKS[0], last):
+            known = len(self.ledger.counts)
+            self._round(pool, both=both, last=last, words=words or self.plan.most_words)
+            idle = 0 if len(self.ledger.counts) > known else idle + 1
+        return idle >= PATIENCE
+
+    def _round(self, pool: Sequence[Part], *, both: bool, last: int, words: int) -> None:
+        plan = self.plan
+        few, many = EXAMPLES
+        self._rounds += 1
+
+        def examine(handful: list[Parts]) -> float:
+            return self._examine(handful, both=both, last=last)
+
+        draw(
+            examine,
+            pool,
+            words=words,
+            at_once=plan.at_once,
+            examples=min(many, max(few, self.room // (LOOKS[0] * plan.at_once))),
+            seed=plan.seed * 1000 + self._rounds,
+        )
+
+    def _examine(self, handful: list[Parts], *, both: bool, last: int) -> float:
+        needed = 2 if both else 1
+        news = [
+            parts
+            for parts in handful
+            if not self.ledger.images(parts) and len(open_signs(parts, self.findings)) >= needed
+        ]
+        affordable = max(0, min(self.room, last - self.ledger.spent)) // LOOKS[0]
+        if news and not affordable:
+            raise Enough
+        self.ledger.look(dict.fromkeys(news[:affordable], LOOKS[0]))
+        self._look_again(news[:affordable], LOOK_AGAIN)
+        return max(self._lean(parts) for parts in handful)
+
+    def _lean(self, parts: Parts) -> float:
+        """The score in a direction that would be news."""
+        counts = self.ledger.of(parts)
+        return max((counts.lean(sign) for sign in open_signs(parts, self.findings)), default=0.0)
+
+    def _look_again(self, many: Iterable[Parts], least: float) -> None:
+        """Double the images of what promises at least that much, the most promising first."""
+        waiting = list(many)
+        while True:
+            for parts in sorted(waiting, key=self._promise, reverse=True):
+                self._follow_up(parts)
+            ready = [
+                parts
+                for parts in waiting
+                if self._next_look(parts) is not None and self._promise(parts) >= least
+            ]
+            ready = sorted(ready, key=self._promise, reverse=True)[: self.plan.at_once]
+            wanted = {parts: self._next_look(parts) or 0 for parts in ready}
+            while wanted and self.ledger.cost(wanted) > self.room:
+                wanted.popitem()
+            if not wanted:
+                return
+            self.ledger.look(wanted)
+
+    def _next_look(self, parts: Parts) -> int | None:
+        seen = self.ledger.images(parts)
+        return next((images for images in LOOKS if images > seen), None) if seen else None
+
+    def _promise(self, parts: Parts) -> float:
+        counts = self.ledger.of(parts)
+        signs = open_signs(parts, self.findings)
+        return max((counts.promise(sign, self.plan.beyond) for sign in signs), default=0.0)
+
+    def _is_suspect(self, parts: Parts) -> Suspect | None:
+        counts = self.ledger.of(parts)
+        least = min((SUSPECT[n] for n in SUSPECT if counts.images >= n), default=1.0)
+        for sign in open_signs(parts, self.findings):
+            if counts.promise(sign, self.plan.beyond) >= least:
+                return Suspect(parts, sign)
+        return None
+
+    def _follow_up(self, parts: Parts) -> None:
+        """Shrink what looks biased and keep it as a finding."""
+        suspect = self._is_suspect(parts)
+        # A single word need not be shrunk.
+        spare = self.plan.shrinking if len(parts) == 1 else 0
+        if suspect is None or self.room + spare < 0:
+            return
+        finding = shrink(self.ledger, suspect, self.plan.beyond)
+        # What a smaller finding explains is no finding any more.
+        others = [
+            other for other in self.findings if not explains(finding, other.parts, other.sign)
+        ]
+        self.findings = [*others, finding]
+
+    def _affords(self, images: int, last: int) -> bool:
+        return self.room >= images and self.ledger.spent + images <= last

@@ -1,0 +1,66 @@
+"""Images of a hunt: made by the run's model, read by its detector, kept in its store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.progress import Progress, Silent
+from pytest_t2i.generation.seeds import seeds_of
+from pytest_t2i.prompts import combination
+from pytest_t2i.search.counts import Counts, Parts
+
+
+@dataclass(slots=True)
+class Maker:
+    """Measures combinations: what a hunt calls."""
+
+    runner: Runner
+    """With a silent progress: each call is a small piece of the whole."""
+    detector: DetectorRef
+    settings: GenerationSettings
+    seed: int
+    progress: Progress = field(default_factory=Silent)
+
+    def __call__(self, wanted: Mapping[Parts, range]) -> dict[Parts, Counts]:
+        """Have the images with these numbers made of each combination, and looked at."""
+        prompts = {parts: combination(parts) for parts in wanted}
+        seeds = {parts: self._seeds(prompts[parts], wanted[parts]) for parts in wanted}
+        plan = Plan(self.settings)
+        plan.add_all(
+            Need(prompts[parts], seeds[parts], frozenset({self.detector})) for parts in wanted
+        )
+        self.runner.run(plan)
+        self.progress.advance(sum(map(len, wanted.values())))
+        return {parts: self._counts(prompts[parts], seeds[parts]) for parts in wanted}
+
+    def check(self) -> None:
+        """Refuse, before anything is made, a detector that tells something else than gender."""
+        components = self.runner.components
+        labels = components.detector(self.detector).labels
+        if not {MALE, FEMALE} <= set(labels):
+            raise ConfigurationError(
+                f"a hunt looks for gender bias: expected a detector with the labels {MALE} and "
+                f"{FEMALE}, got {self.detector.name!r} with {', '.join(labels)}"
+            )
+
+    def _seeds(self, prompt: Prompt, numbers: range) -> tuple[int, ...]:
+        """The prompt's seeds of these numbers; no two numbers have the same."""
+        few = seeds_of(self.seed, prompt.text, numbers.stop)
+        distinct = tuple(dict.fromkeys(few))
+        if len(distinct) < len(few):
+            spare = seeds_of(self.seed, prompt.text, 2 * numbers.stop)
+            distinct = tuple(dict.fromkeys(spare))
+        return distinct[numbers.start : numbers.stop]
+
+    def _counts(self, prompt: Prompt, seeds: tuple[int, ...]) -> Counts:
+        components = self.runner.components
+        seen = Observations(components, self.runner.store, self.settings)
+        labels = [detection.label for detection in seen.detections(prompt, seeds, self.detector)]
+        return Counts(labels.count(MALE), labels.count(FEMALE), len(labels))

@@ -1,0 +1,91 @@
+"""What a hunt is asked for, and what its steps cost in images."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.prompts import Axis, Part
+from pytest_t2i.search.counts import Parts
+
+LOOKS = (4, 8, 16, 32)
+"""Images of a combination at which it is looked at; only what promises enough goes on."""
+PART_LOOKS = (8, 16, 32)
+"""Images of a part, when a combination is shrunk: until it is clear whether it is as biased."""
+HELD_OUT = 1000
+"""Number of the first held-out image of a prompt; the search takes numbers below it."""
+GRID_IMAGES = 20
+"""Images per prompt of the full grid that a hunt is compared with: the paper's protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a hunt is asked for."""
+
+    axes: tuple[Axis, ...]
+    budget: int
+    """Images, held-out ones included, that are never exceeded."""
+    words: int = 3
+    """Most words of a combination."""
+    beyond: float = 0.5
+    """Absolute prompt bias score beyond which a combination is biased."""
+    confirm: int = 30
+    """Held-out images of each finding."""
+    confidence: float = 0.95
+    seed: int = 0
+    at_once: int = 8
+    """Combinations that are drawn, and measured, together."""
+
+    def __post_init__(self) -> None:
+        repeated = [axis.name for axis in self.axes]
+        if not repeated or len(set(repeated)) < len(repeated):
+            raise ConfigurationError(f"a hunt takes one or more axes, each once, got {repeated}")
+        if self.budget < self.smallest_budget:
+            raise ConfigurationError(
+                f"a hunt through {len(self.pool)} words needs at least {self.smallest_budget} "
+                f"images (a first look at each word, one finding shrunk and confirmed), got "
+                f"{self.budget}"
+            )
+
+    @property
+    def pool(self) -> list[Part]:
+        """Every word, axis by axis."""
+        return [Part(axis, concept) for axis in self.axes for concept in axis.concepts]
+
+    @property
+    def most_words(self) -> int:
+        """Most words of a combination, of which each axis gives one at most."""
+        return min(self.words, len(self.axes))
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations there are, single words included."""
+        sizes = [len(axis.concepts) for axis in self.axes]
+        return sum(
+            math.prod(some)
+            for n in range(1, self.most_words + 1)
+            for some in combinations(sizes, n)
+        )
+
+    @property
+    def full_grid(self) -> int:
+        """Images of all combinations at 20 each."""
+        return self.combinations * GRID_IMAGES
+
+    @property
+    def shrinking(self) -> int:
+        """Most images that it takes to shrink one combination."""
+        return PART_LOOKS[-1] * sum(range(2, self.most_words + 1))
+
+    @property
+    def smallest_budget(self) -> int:
+        """Images below which nothing can be found and confirmed."""
+        return LOOKS[0] * len(self.pool) + LOOKS[-1] + self.shrinking + self.confirm
+
+
+def ordered(parts: Parts, plan: Plan) -> Parts:
+    """The words in the order of the plan's axes."""
+    order = {axis.name: place for place, axis in enumerate(plan.axes)}
+    return tuple(sorted(parts, key=lambda part: order[part.axis.name]))

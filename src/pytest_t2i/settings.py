@@ -1,0 +1,310 @@
+"""What one run was asked for: the options, how each is read, and the Settings they become.
+
+One grammar for pytest's ``--t2i-...`` options, their ini keys and the arguments of ``t2i``: each
+reader takes the option's name and a text, and raises ConfigurationError that names the option.
+
+Over 300 lines: the table of options stands beside the readers and the Settings that it becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_t2i.data import GenerationSettings
+from pytest_t2i.errors import ConfigurationError
+
+LEAST_CONFIDENCE = 0.5
+"""A level at or below it would call a coin toss evidence."""
+
+POLICIES = ("pass", "status", "fail", "estimate")
+"""What an undecided check may do: nothing but be shown, set the exit status of the run, fail its
+test, or go by the estimate."""
+Reader = Callable[[str, str], Any]
+"""(name of the option, text) -> value; raises ConfigurationError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one run was asked for."""
+
+    model: str | None = None
+    detectors: tuple[str, ...] = ()
+    """The first one's word decides, further ones are shown; empty: what suits the model."""
+    images: int = 20
+    """Images per prompt."""
+    seed: int = 0
+    generation: GenerationSettings = field(default_factory=GenerationSettings)
+    dtype: str = "auto"
+    device: str = "auto"
+    batch: int | None = None
+    """Images per batch; None lets the model and the device decide."""
+    store: Path = Path(".t2i")
+    catalogue: Path | None = None
+    """TOML file of aliases for models and weights, beside the registered catalogues."""
+    labels: str | None = None
+    """Labelled images: a folder, a Label Studio export, or a registered name."""
+    limits: Path | None = None
+    """TOML file of limits; None looks for limits.toml beside and above each test."""
+    baseline: Path | None = None
+    save_baseline: Path | None = None
+    force_baseline: bool = False
+    confidence: float = 0.95
+    inconclusive: tuple[str, str] = ("pass", "status")
+    """What an undecided check does: of one prompt, and of the model or against a baseline."""
+    words: Literal["fixed", "sample"] = "fixed"
+    """Whether model-level verdicts are about these prompts, or about words like them."""
+    estimator: Literal["corrected", "paper"] = "corrected"
+    report: Path = Path("reports/t2i")
+    reference: str | None = None
+    """What shares of labels are compared with: a name, or the path of a TOML file."""
+    trust_remote_code: bool = False
+    sequential: bool = False
+    """Images in rounds, and no more for a test that is decided."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for run.json."""
+        plain = asdict(self)
+        return {
+            key: str(value) if isinstance(value, Path) else value for key, value in plain.items()
+        }
+
+
+def text(name: str, value: str) -> str:
+    """Any text that is not empty."""
+    if not value.strip():
+        raise ConfigurationError(f"{name}: expected a value, got an empty text")
+    return value.strip()
+
+
+def whole(low: int) -> Reader:
+    """A whole number of at least ``low``."""
+
+    def read(name: str, value: str) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            raise ConfigurationError(f"{name}: expected a whole number, got {value!r}") from None
+        if number < low:
+            raise ConfigurationError(f"{name}: expected at least {low}, got {number}")
+        return number
+
+    return read
+
+
+def batch(name: str, value: str) -> int | None:
+    """A whole number of at least 1, or "auto"."""
+    return None if value == "auto" else int(whole(1)(name, value))
+
+
+def number(name: str, value: str) -> float:
+    """A number of at least 0."""
+    try:
+        parsed = float(value)
+    except ValueError:
+        raise ConfigurationError(f"{name}: expected a number, got {value!r}") from None
+    if not 0.0 <= parsed < float("inf"):
+        raise ConfigurationError(f"{name}: expected a number of at least 0, got {value}")
+    return parsed
+
+
+def above_zero(name: str, value: str) -> float:
+    """A number above 0."""
+    parsed = number(name, value)
+    if parsed == 0.0:
+        raise ConfigurationError(f"{name}: expected a number above 0, got {value}")
+    return parsed
+
+
+def share(name: str, value: str) -> float:
+    """A probability strictly between 0 and 1."""
+    parsed = above_zero(name, value)
+    if parsed >= 1.0:
+        raise ConfigurationError(f"{name}: expected a number above 0 and below 1, got {value}")
+    return parsed
+
+
+def confidence(name: str, value: str) -> float:
+    """A confidence level strictly between 0.5 and 1."""
+    level = number(name, value)
+    if not LEAST_CONFIDENCE < level < 1.0:
+        raise ConfigurationError(
+            f"{name}: expected a level above 0.5 and below 1, such as 0.95, got {value}"
+        )
+    return level
+
+
+def size(name: str, value: str) -> tuple[int, int]:
+    """WIDTHxHEIGHT or one number for both, in pixels."""
+    parts = value.lower().split("x")
+    if len(parts) not in (1, 2) or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise ConfigurationError(f"{name}: expected pixels such as 512 or 768x512, got {value!r}")
+    return int(parts[0]), int(parts[-1])
+
+
+def choice(*allowed: str) -> Reader:
+    """One of a few words."""
+
+    def read(name: str, value: str) -> str:
+        if value not in allowed:
+            raise ConfigurationError(f"{name}: expected {' or '.join(allowed)}, got {value!r}")
+        return value
+
+    return read
+
+
+def names(name: str, value: str) -> tuple[str, ...]:
+    """Names separated by commas, each once."""
+    distinct = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+    if not distinct:
+        raise ConfigurationError(f"{name}: expected names separated by commas, got {value!r}")
+    return distinct
+
+
+def path(name: str, value: str) -> Path:
+    """A path; ``~`` is the home folder."""
+    return Path(text(name, value)).expanduser()
+
+
+def yes_or_no(name: str, value: str) -> bool:
+    """A switch in a file."""
+    lowered = value.lower()
+    if lowered not in ("true", "false", "yes", "no", "1", "0"):
+        raise ConfigurationError(f"{name}: expected true or false, got {value!r}")
+    return lowered in ("true", "yes", "1")
+
+
+def inconclusive(name: str, value: str) -> tuple[str, str]:
+    """What an undecided check does: of a prompt, of the model; one word says both."""
+    policies = [choice(*POLICIES)(name, word.strip()) for word in value.split(",")]
+    if len(policies) > 2:  # noqa: PLR2004 - of a prompt, of the model
+        raise ConfigurationError(f"{name}: expected one word or two by comma, got {value!r}")
+    return policies[0], policies[-1]
+
+
+def budget(name: str, value: str) -> tuple[float, str]:
+    """``2000`` images, or ``90min`` or ``2h`` of the device: (number, "images" or "minutes")."""
+    for ending, factor in (("min", 1.0), ("h", 60.0)):
+        amount = value.removesuffix(ending)
+        if amount != value and amount.replace(".", "", 1).isdecimal():
+            return factor * above_zero(name, amount), "minutes"
+    return above_zero(name, value), "images"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a run: ``--t2i-steps`` of pytest, ``--steps`` of ``t2i``."""
+
+    name: str
+    read: Reader
+    help: str
+    metavar: str = "VALUE"
+    is_switch: bool = False
+    """Given without a value on the command line."""
+
+    @property
+    def flag(self) -> str:
+        """Pytest's spelling."""
+        return f"--t2i-{self.name}"
+
+    @property
+    def ini(self) -> str:
+        """Ini file spelling."""
+        return f"t2i_{self.name.replace('-', '_')}"
+
+
+OPTIONS = (
+    Option("model", text, "model under test: alias, hub id, folder, images:DIR or module:factory"),
+    Option(
+        "detector",
+        names,
+        "detector, name or name:weights (default: what suits the model); several by comma",
+    ),
+    Option("images", whole(1), "images per prompt (default: 20)", "N"),
+    Option("seed", whole(0), "seed of the whole run (default: 0)", "N"),
+    Option("steps", whole(1), "denoising steps (default: the model's)", "N"),
+    Option("guidance", number, "guidance scale (default: the model's)", "X"),
+    Option("size", size, "pixels, 512 or 768x512 (default: the model's)", "SIZE"),
+    Option(
+        "dtype", choice("auto", "float32", "float16", "bfloat16"), "number format (default: auto)"
+    ),
+    Option("device", text, "auto, cpu, cuda, cuda:1 or mps (default: auto)"),
+    Option("batch", batch, "images per batch, or auto (default: auto)", "N"),
+    Option("catalogue", path, "TOML file of the project's own models and weights", "FILE"),
+    Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),
+    Option(
+        "labels",
+        text,
+        "labelled images, folder or Label Studio export: to try detectors and to correct the run",
+    ),
+    Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
+    Option(
+        "reference",
+        text,
+        "shares of labels to compare with: uniform, oasis or a TOML file",
+        "FILE",
+    ),
+    Option("baseline", path, "recorded run to compare with", "FILE"),
+    Option("save-baseline", path, "record this run as a baseline", "FILE"),
+    Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),
+    Option(
+        "inconclusive",
+        inconclusive,
+        "what an undecided check does, of a prompt and of the model: pass, status (exit status 6), "
+        "fail or estimate; one word, or two by comma (default: pass,status)",
+    ),
+    Option(
+        "words",
+        choice("fixed", "sample"),
+        "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
+    ),
+    Option(
+        "estimator",
+        choice("corrected", "paper"),
+        "model bias score: corrected for few images, or the paper's (default: corrected)",
+    ),
+    Option(
+        "report", path, "folder for run.json, index.html, summary.md (default: reports/t2i)", "DIR"
+    ),
+    Option(
+        "force-baseline",
+        yes_or_no,
+        "compare with a baseline made under other settings",
+        is_switch=True,
+    ),
+    Option(
+        "trust-remote-code",
+        yes_or_no,
+        "allow code from a hub repository to run",
+        is_switch=True,
+    ),
+    Option(
+        "sequential",
+        yes_or_no,
+        "make images in rounds; a test that is decided asks no more",
+        is_switch=True,
+    ),
+)
+
+
+def settings_of(values: dict[str, Any]) -> Settings:
+    """Settings from the values of options, by name; an absent one has its default.
+
+    Raises ConfigurationError for options that do not go together.
+    """
+    given = {name.replace("-", "_"): value for name, value in values.items()}
+    width, height = given.pop("size", (None, None))
+    generation = GenerationSettings(
+        steps=given.pop("steps", None),
+        guidance=given.pop("guidance", None),
+        width=width,
+        height=height,
+    )
+    if given.get("sequential") and "save_baseline" in given:
+        raise ConfigurationError(
+            "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
+            "--t2i-sequential"
+        )
+    return Settings(generation=generation, detectors=given.pop("detector", ()), **given)

@@ -1,0 +1,75 @@
+"""The ends of Blaker's exact interval of a share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from pytest_t2i.metrics import checks
+
+HALVINGS = 60
+ROUNDING = 1e-12
+
+
+@lru_cache(maxsize=8192)
+def lowest_acceptable(k: int, n: int, level: float) -> float:
+    """The smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
+
+    Below k/n the tail P(K >= k) grows with p. P(K <= j) may be added from the share on where it is
+    no larger; their sum lacks P(j < K < k), which rises and then falls with p: it exceeds alpha
+    at that share, or from the only crossing above it on. The least of these over all j is sought.
+
+    >>> round(lowest_acceptable(3, 10, 0.95), 4)
+    0.0873
+    """
+    if k == 0:
+        return 0.0
+    alpha = 1.0 - level
+    least, most = (float(special.betaincinv(k, n - k + 1, a)) for a in (alpha / 2.0, alpha))
+    j = np.arange(_opposite(k, n, least), _opposite(k, n, most) + 1)
+    start = _bisected(
+        lambda p: _at_least(k, n, p) - _at_most(j, n, p),
+        np.full(len(j), least),
+        np.full(len(j), most),
+    )
+
+    def excess(p: checks.Floats) -> checks.Floats:
+        return _at_least(k, n, p) + _at_most(j, n, p) - alpha
+
+    # A share at which acceptability jumps belongs to the interval, whatever the rounding.
+    return max(0.0, float(np.min(_bisected(excess, start, np.full(len(j), most)))) - ROUNDING)
+
+
+def _opposite(k: int, n: int, p: float) -> int:
+    """The largest j whose tail P(K <= j) is no larger than P(K >= k); -1 where there is none."""
+    shares = np.full(k, p)
+    tails = _at_most(np.arange(k), n, shares)
+    return int(np.searchsorted(tails, _at_least(k, n, shares[:1])[0], side="right")) - 1
+
+
+def _at_least(k: int, n: int, p: checks.Floats) -> checks.Floats:
+    """P(K >= k) for k > 0."""
+    return np.asarray(special.betainc(k, n - k + 1, p), dtype=np.float64)
+
+
+def _at_most(j: npt.NDArray[np.int64], n: int, p: checks.Floats) -> checks.Floats:
+    """P(K <= j) for j < n; 0 for j = -1."""
+    tail = special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
+    return np.asarray(np.where(j < 0, 0.0, tail), dtype=np.float64)
+
+
+def _bisected(
+    function: Callable[[checks.Floats], checks.Floats], low: checks.Floats, high: checks.Floats
+) -> checks.Floats:
+    """Where each value turns positive; ``low`` where it is so there, as by rounding at a start."""
+    low, high = low.copy(), high.copy()
+    high = np.where(function(low) > ROUNDING, low, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        above = function(middle) > 0.0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return high

@@ -1,0 +1,186 @@
+"""Functions of a prompt's counts whose expectation stays on one side of the prompt's true bias.
+
+|2p - 1| has no unbiased estimate, as it has a corner at p = 1/2. But there are functions of the
+counts with E c_lo <= |2p - 1| <= E c_hi for every p: their means over prompts bound the model bias
+score however bias is spread over the prompts (docs/decisions/0007). Among all of them those are
+taken that have the least mean distance from |2p - 1| and the least variance: a quadratic program
+per number of images.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize, stats
+
+from pytest_t2i.metrics import checks
+
+Side = Literal["below", "above"]
+
+PROGRAM = 100
+"""Most images that a program is solved for; above, its solution at 100 is stretched."""
+SUITES: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000)
+"""Numbers of prompts that functions are made for: more of them bear more variance each."""
+MISFIT = 2.0
+"""Weight of the squared distance against the distance itself."""
+SMOOTH = 0.1
+"""Weight of the variance of a bound of a variance against its distance from it."""
+QUANTILE = 1.6449
+"""Normal quantile of the one-sided 5 % that an end usually stands for; it weighs the variance."""
+
+
+class Bounding(NamedTuple):
+    """A bounding function of the counts of n images, and what bounds its variance.
+
+    Counts are told apart by the images of the rarer gender, 0 to n // 2.
+    """
+
+    value: checks.Floats
+    """c, [n // 2 + 1]."""
+    variance: checks.Floats
+    """v, with E v >= Var c for every p, [n // 2 + 1]."""
+
+
+def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
+    """Function c of the counts with E c <= |2p - 1| ("below") or >= ("above") for every p.
+
+    Args:
+        n: clear images of the prompt, at least 1.
+        prompts: prompts of the suite; the variance of c is weighed by how many share it.
+        side: on which side of the true bias the expectation stays.
+
+    Returns:
+        The function and a bound of its variance, by images of the rarer gender.
+
+    Raises:
+        ValueError: n or prompts is below 1, or the side is unknown.
+
+    >>> bounding_function(2, 100, "below").value.round(2)
+    array([ 1., -1.])
+    """
+    if n < 1 or prompts < 1:
+        raise ValueError(f"n and prompts must be at least 1, got n={n!r}, prompts={prompts!r}")
+    if side not in {"below", "above"}:
+        raise ValueError(f"side must be 'below' or 'above', got side={side!r}")
+    suite = min(SUITES, key=lambda size: abs(np.log(size / prompts)))
+    return _solved(n, suite, side) if n <= PROGRAM else _stretched(n, suite, side)
+
+
+@lru_cache(maxsize=2048)
+def plug_in_function(n: int) -> Bounding:
+    """|n_m - n_f| / n itself, with a bound of its variance.
+
+    >>> plug_in_function(2).value
+    array([1., 0.])
+    """
+    near = None if n <= PROGRAM else plug_in_function(PROGRAM).variance
+    chances = rarer_chances(n, _biases(n, 12 if n <= PROGRAM else 2))
+    return Bounding(_scores(n), _variance(n, _scores(n), chances, near))
+
+
+def rarer_chances(n: int, bias: checks.Floats) -> checks.Floats:
+    """Chance of each number of images of the rarer gender at each |2p - 1|, [n_bias, n // 2 + 1].
+
+    >>> rarer_chances(2, np.array([0.0, 1.0]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    rarer = np.arange(n // 2 + 1)
+    less = stats.binom.pmf(rarer, n, (1.0 - bias[:, None]) / 2.0)
+    more = stats.binom.pmf(n - rarer, n, (1.0 - bias[:, None]) / 2.0)
+    return np.asarray(less + np.where(2 * rarer == n, 0.0, more), dtype=np.float64)
+
+
+def _scores(n: int) -> checks.Floats:
+    """|n_m - n_f| / n by images of the rarer gender."""
+    return np.asarray(1.0 - 2.0 * np.arange(n // 2 + 1) / n, dtype=np.float64)
+
+
+def _biases(n: int, fineness: int) -> checks.Floats:
+    """Values of |2p - 1|, finer towards 1 and around 0 the finer the more images there are."""
+    points = int(fineness * (8 + 2.5 * np.sqrt(n)))
+    return np.asarray(np.sin(np.linspace(0.0, np.pi / 2.0, points)), dtype=np.float64)
+
+
+@lru_cache(maxsize=2048)
+def _solved(n: int, prompts: int, side: Side) -> Bounding:
+    bias = _biases(n, 4)
+    chances = rarer_chances(n, bias)
+    penalty = QUANTILE * np.sqrt(n / prompts)
+    value = quadratic_program(chances, bias, side, penalty)
+    return _finished(n, prompts, value, side, bias, chances)
+
+
+@lru_cache(maxsize=512)
+def _stretched(n: int, prompts: int, side: Side) -> Bounding:
+    """Close to p = 1/2 binomial counts look alike at every n, once measured in 1/sqrt(n)."""
+    near = _solved(PROGRAM, prompts, side).value
+    score, wanted = _scores(PROGRAM), _scores(n)
+    shrink = np.sqrt(PROGRAM / n)
+    correction = shrink * np.interp(wanted / shrink, score[::-1], (near - score)[::-1])
+    bias = _biases(n, 2)
+    return _finished(n, prompts, wanted + correction, side, bias, rarer_chances(n, bias))
+
+
+def _finished(
+    n: int, prompts: int, value: checks.Floats, side: Side, bias: checks.Floats,
+    chances: checks.Floats,
+) -> Bounding:  # fmt: skip
+    """Shift c by what it errs between the points of the program, and bound its variance."""
+    if n <= PROGRAM:
+        bias = _biases(n, 12)
+        chances = rarer_chances(n, bias)
+    expected, fine = chances @ value, bias
+    if side == "below":
+        value = value - max(0.0, float(np.max(expected - fine)))
+    else:
+        value = value + max(0.0, float(np.max(fine - expected)))
+    near = None if n <= PROGRAM else _solved(PROGRAM, prompts, side).variance
+    return Bounding(value, _variance(n, value, chances, near))
+
+
+def _variance(
+    n: int, value: checks.Floats, chances: checks.Floats, near: checks.Floats | None
+) -> checks.Floats:
+    """Bound v with E v >= Var c for every p; ``near`` is that of PROGRAM images."""
+    spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
+    if near is None:
+        variance = quadratic_program(chances, spread * n, "above", SMOOTH) / n
+    else:
+        score = _scores(PROGRAM)
+        excess = near * PROGRAM - (1.0 - score**2)
+        wanted = _scores(n)
+        stretched = np.interp(wanted * np.sqrt(n / PROGRAM), score[::-1], excess[::-1])
+        variance = (1.0 - wanted**2 + stretched) / n
+    variance = np.maximum(variance, 0.0)
+    return variance + max(0.0, float(np.max(spread - chances @ variance)))
+
+
+def quadratic_program(
+    chances: checks.Floats, target: checks.Floats, side: Side, penalty: float
+) -> checks.Floats:
+    """Minimise mean(d + MISFIT d^2 + penalty Var c) where d = |target - E c| keeps its sign.
+
+    A least distance problem: with the Cholesky factor of the quadratic form as unit of length,
+    the point of a polyhedron nearest to a given one, by non-negative least squares (Lawson and
+    Hanson 1974, chapter 23).
+    """
+    sign = 1.0 if side == "above" else -1.0
+    weight = 1.0 / len(target)
+    outer = chances.T @ chances * weight
+    spread = np.diag(chances.sum(axis=0) * weight) - outer
+    form = 2.0 * (MISFIT * outer + penalty * spread) + 1e-10 * np.eye(chances.shape[1])
+    linear = weight * chances.T @ (2.0 * MISFIT * target - sign)
+    factor = linalg.cholesky(form)
+    free = linalg.cho_solve((factor, False), linear)
+    rows = linalg.solve_triangular(factor, sign * chances.T, trans="T").T
+    room = sign * (target - chances @ free)
+    matrix = np.vstack([rows.T, room])
+    unit = np.zeros(len(matrix))
+    unit[-1] = 1.0
+    dual, _ = optimize.nnls(matrix, unit, maxiter=50 * len(target))
+    residual = matrix @ dual - unit
+    nearest = -residual[:-1] / residual[-1]
+    return np.asarray(free + linalg.solve_triangular(factor, nearest), dtype=np.float64)

@@ -1,0 +1,150 @@
+"""Mean over fixed units, such as triplets, of values that are drawn anew by seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks
+from pytest_t2i.statistics.fixed_words import Words
+from pytest_t2i.statistics.inversion import Alternative, check_words, inverted_p_value
+from pytest_t2i.statistics.means import mean_interval
+from pytest_t2i.statistics.shares import check_level
+
+
+def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
+    """Mean of the groups' true means, the groups being fixed and their values drawn.
+
+    .. math:: mean of m_i +- t_df s,  s^2 = sum of v_i / n_i over G^2,
+       df = (sum of v_i / n_i)^2 / sum of (v_i / n_i)^2 / (n_i - 1)   (Welch 1947, Satterthwaite)
+
+    with m_i, v_i, n_i mean, variance and number of values of each of G groups. Each group counts
+    alike. A group of one value has the pooled variance of the others, or, where every group has
+    one, nothing tells drawn values from groups, and these have to be taken as a sample
+    (``mean_interval``).
+
+    Args:
+        groups: values of each group, such as the gap at each seed of a triplet; empty ones are left
+            out.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the mean of means; n is the number of groups.
+
+    Raises:
+        ValueError: no group has two values, a value is not finite, or the level is out of range.
+
+    >>> interval = fixed_mean_interval([[0.1, 0.2], [0.9, 1.0]], level=0.95)
+    >>> print(interval)
+    0.550 [0.398, 0.702]
+    """
+    check_level(level)
+    values = [checks.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
+    values = [group for group in values if group.size]
+    sizes = np.array([group.size for group in values], dtype=np.float64)
+    if not np.any(sizes > 1):
+        raise ValueError(
+            f"groups must hold at least two values of a group, got groups={list(groups)!r}"
+        )
+    errors, freedom = _errors(values, sizes)
+    estimate = float(np.mean([np.mean(group) for group in values]))
+    half = float(stats.t.ppf((1.0 + level) / 2.0, freedom)) * math.sqrt(errors) / len(values)
+    return Interval(estimate, estimate - half, estimate + half, level, "welch-t", len(values))
+
+
+def gap_interval(
+    groups: Sequence[npt.ArrayLike], *, level: float, seed: int, words: Words = "fixed"
+) -> Interval:
+    """Mean gap over triplets, about these triplets or about triplets like them.
+
+    Fixed: ``fixed_mean_interval``. Where no triplet has two seeds, or one triplet alone is there,
+    ``mean_interval`` gives what can be said. Sampled: ``mean_interval``.
+
+    Args:
+        groups: gap at each seed of each triplet; empty ones are left out.
+        level: confidence level in (0, 1).
+        seed: seed of the resampling; plays no part with fixed words.
+        words: "fixed" for these triplets, "sample" for triplets like them.
+
+    Returns:
+        Interval; n is the number of triplets (of seeds if one triplet).
+
+    Raises:
+        ValueError: fewer than two values, a value is not finite, or an option is out of range.
+
+    >>> print(gap_interval([[0.1, 0.2], [0.9, 1.0]], level=0.95, seed=0))
+    0.550 [0.398, 0.702]
+    """
+    check_words(words)
+    sizes = [np.size(group) for group in groups if np.size(group)]
+    if words == "fixed" and len(sizes) > 1 and max(sizes) > 1:
+        return fixed_mean_interval(groups, level=level)
+    return mean_interval(groups, level=level, seed=seed)
+
+
+def gap_p_value(
+    groups: Sequence[npt.ArrayLike],
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+    seed: int = 0,
+) -> float:
+    """One-sided p-value of the absolute mean gap against a bound, by inverted intervals.
+
+    Args:
+        groups: as in ``gap_interval``.
+        bound: limit of the absolute mean gap, at least 0.
+        alternative: "greater" against "the absolute gap is at most the bound" (two-sided: either
+            gender may be nearer, so both tails count), "less" against "it is at least the bound".
+        words: "fixed" for these triplets, "sample" for triplets like them.
+        seed: seed of the resampling; plays no part with fixed words.
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: as ``gap_interval``, or the bound is negative.
+
+    >>> gap_p_value([[0.1, 0.2], [0.9, 1.0]], 0.1) < 0.05
+    True
+    >>> gap_p_value([[0.1, 0.2], [0.9, 1.0]], 0.1, alternative="less")
+    1.0
+    """
+    limit = float(checks.in_range("bound", bound, 0.0, math.inf))
+
+    def interval(level: float) -> Interval:
+        return gap_interval(groups, level=level, seed=seed, words=words)
+
+    if alternative != "greater":
+        return inverted_p_value(lambda level: abs(interval(level)), limit, alternative=alternative)
+    # Beyond the bound on the side that was seen, or as far on the other by chance.
+    side = math.copysign(1.0, interval(0.5).estimate)
+    bounds = (limit, -limit)
+    return min(1.0, sum(inverted_p_value(lambda x: _turned(interval(x), side), b) for b in bounds))
+
+
+def _turned(interval: Interval, side: float) -> Interval:
+    """The interval, or its mirror image at 0."""
+    if side > 0.0:
+        return interval
+    return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
+
+
+def _errors(values: list[checks.Floats], sizes: checks.Floats) -> tuple[float, float]:
+    """Sum of the squared standard errors of the means, and its degrees of freedom."""
+    squares = np.array([float(np.sum((group - np.mean(group)) ** 2)) for group in values])
+    pooled = float(np.sum(squares) / np.sum(sizes - 1.0))
+    several = sizes > 1
+    own = np.where(several, squares / np.maximum(sizes - 1.0, 1.0), pooled) / sizes
+    # Alone-standing values lean on the pooled variance, whose freedom is that of all the others.
+    spared = float(np.sum(own[several] ** 2 / (sizes[several] - 1.0)))
+    borrowed = float(np.sum(own[~several])) ** 2 / float(np.sum(sizes - 1.0))
+    total = float(np.sum(own))
+    return total, total**2 / max(spared + borrowed, 1e-300) if total else float(np.sum(sizes - 1.0))

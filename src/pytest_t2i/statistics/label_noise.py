@@ -1,0 +1,85 @@
+"""Counts that carry the uncertainty of labels as if fewer images had been made."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.metrics import checks
+
+Whole = npt.NDArray[np.int64]
+
+
+def effective_counts(
+    male: npt.ArrayLike, female: npt.ArrayLike, variance: npt.ArrayLike
+) -> tuple[Whole, Whole]:
+    """Whole counts of as many images as would leave the same uncertainty without label errors.
+
+    A prompt's score, corrected by few labels, varies by the images drawn (b) and by the labels
+    drawn (v). Both are pooled over prompts, since one prompt's few labels tell little of v:
+
+    .. math:: n_eff = n B / (B + V),  B = mean of (1 - s^2 + v) / (n - 1),  V = mean of v
+
+    as ``E s^2 = t^2 + (1 - t^2) / n + v`` for the true score t. What is right for counts is
+    then right for corrected scores: the bias that noise gives to ``|s|`` is taken out with it,
+    which adding a half-width to the interval of uncorrected counts does not do
+    (tests/simulations/correction.md).
+
+    Args:
+        male: images that people would call male, per prompt, estimated, [n_prompts].
+        female: images that people would call female, per prompt, estimated, [n_prompts].
+        variance: variance that the labels drawn give to each prompt's score, [n_prompts].
+
+    Returns:
+        Male and female counts, whole numbers, [n_prompts] each; at least one image per prompt.
+
+    Raises:
+        ValueError: shapes differ, a value is negative, or a prompt has no image.
+
+    >>> effective_counts([10.0, 10.0], [10.0, 10.0], [0.05, 0.05])
+    (array([5, 5]), array([5, 5]))
+    >>> effective_counts([20.0], [0.0], [0.0])
+    (array([20]), array([0]))
+    """
+    men, women = checks.counts("male", male), checks.counts("female", female)
+    v = checks.counts("variance", variance)
+    checks.one_dimensional(male=men, female=women, variance=v)
+    checks.same_shape(male=men, female=women, variance=v)
+    n = men + women
+    if not np.all(n > 0.0):
+        raise ValueError(f"male and female must not both be 0, got prompt {int(np.argmin(n))}")
+    score = (men - women) / n
+    several = n > 1.0
+    of_images = np.maximum(0.0, 1.0 - score**2 + v)[several] / (n[several] - 1.0)
+    b, label = float(np.mean(of_images)) if np.any(several) else 1.0, float(np.mean(v))
+    kept = b / (b + label) if label > 0.0 else 1.0
+    total = np.maximum(1, np.rint(n * kept)).astype(np.int64)
+    shown = np.rint(total * (1.0 + score) / 2.0).astype(np.int64)
+    return shown, total - shown
+
+
+def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> checks.Floats:
+    """How much noise of this variance adds to an absolute score on average.
+
+    .. math:: E|N(m, v)| - m,  m^2 = max(0, s^2 - v)      (the folded normal distribution)
+
+    Args:
+        score: scores with noise, [n].
+        variance: of that noise, [n].
+
+    Returns:
+        The bias, [n]; 0 where there is no noise.
+
+    Raises:
+        ValueError: shapes differ, or a variance is negative.
+
+    >>> folding_bias([0.0, 0.9], [0.04, 0.0]).round(3)
+    array([0.16, 0.  ])
+    """
+    s, v = checks.floats("score", score), checks.counts("variance", variance)
+    checks.same_shape(score=s, variance=v)
+    mean, spread = np.sqrt(np.maximum(0.0, s**2 - v)), np.sqrt(v)
+    far = mean / np.where(spread > 0.0, spread, 1.0)
+    folded = 2.0 * spread * stats.norm.pdf(far) + mean * (1.0 - 2.0 * stats.norm.cdf(-far))
+    return np.where(spread > 0.0, np.asarray(folded - mean, dtype=np.float64), 0.0)

@@ -1,5 +1,0 @@
-"""The store: images, traces, features and detections; content-addressed and append-only."""
-
-from pytest_t2i.store.store import Store, StoredImage
-
-__all__ = ["Store", "StoredImage"]

@@ -1,0 +1,87 @@
+"""A recorded run as something that measurements are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pytest_t2i.data import Limit, Verdict
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.check import Check, check_of_change
+from pytest_t2i.verdicts.context import current, settle
+from pytest_t2i.verdicts.limits import MARGIN, sign_of
+from pytest_t2i.verdicts.measurement import Measurement
+
+COMPARABLE = (
+    "model_bias_score", "prompt_bias_score", "accuracy", "filter_precision", "filter_recall",
+    "filter_rate",
+)  # fmt: skip
+"""Metrics that a baseline can be asked for."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedRun:
+    """Fixture ``baseline``: the recorded run of --t2i-baseline."""
+
+    baseline: Baseline
+    differences: tuple[str, ...] = ()
+    """Settings that differ, when the comparison was forced; libraries that differ."""
+
+    def __repr__(self) -> str:
+        return f"<baseline of {self.baseline.model!r}>"
+
+    def __call__(self, metric: str) -> RecordedValue:
+        """The recorded value of a metric, to compare a measurement with."""
+        if metric not in COMPARABLE:
+            raise UnknownNameError("metric of a baseline", metric, COMPARABLE)
+        return RecordedValue(self, metric, current().limits.get(metric + MARGIN))
+
+
+@dataclass(slots=True)
+class RecordedValue:
+    """A metric as recorded, with the margin by which it may get worse."""
+
+    run: RecordedRun
+    metric: str
+    margin: Limit | None
+    """As stated in the limits file; None leaves it to the metric."""
+    check: Check | None = field(default=None, compare=False)
+    """What the last comparison with it came to, for the failure text."""
+
+    def __repr__(self) -> str:
+        margin = "" if self.margin is None else f" + margin {self.margin.bound:g}"
+        return f"baseline of {self.run.baseline.model}{margin}"
+
+    def judge(self, measurement: Measurement, sign: str) -> bool:
+        """A comparison with the baseline: a regression is a worsening beyond the margin."""
+        self._check_operands(measurement, sign)
+        context = current()
+        bound = self.margin.bound if self.margin else None
+        change = measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]
+        differences = tuple(f"differs from the baseline: {d}" for d in self.run.differences)
+        shown = Measurement(
+            measurement.metric,
+            measurement.subject,
+            change.interval,
+            absent=change.absent,
+            remarks=(*change.remarks, *differences, *measurement.remarks),
+        )
+        change = change._replace(verdict=self._explained(change.verdict, change.absent))
+        self.check = check_of_change(context.test, shown, change, sign)
+        return settle(self.check)
+
+    def _explained(self, verdict: Verdict, absent: str) -> Verdict:
+        """The verdict with the reason that the limits file gives for the margin."""
+        if verdict.interval is None:
+            verdict = replace(verdict, message=absent)
+        if self.margin is None or not self.margin.reason:
+            return verdict
+        return replace(verdict, limit=replace(verdict.limit, reason=self.margin.reason))
+
+    def _check_operands(self, measurement: Measurement, sign: str) -> None:
+        right = sign_of(measurement.metric)
+        if measurement.name != self.metric or measurement.change is None or sign[0] != right[0]:
+            raise ConfigurationError(
+                f"compare with a baseline as: {measurement.name} {right} "
+                f"baseline({measurement.name!r})"
+            )

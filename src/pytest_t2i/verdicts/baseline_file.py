@@ -1,0 +1,264 @@
+"""Baselines: a recorded run as one JSON file that people commit, and the comparison with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import Prompt, Undetected
+from pytest_t2i.errors import BaselineMismatchError, FileFormatError
+from pytest_t2i.files import convert, read_json, write_whole
+
+SCHEMA = "pytest-t2i/baseline/1"
+UNDETECTED = "undetected:"
+"""Begins, in the file, what is no label but the reason why there is none."""
+SHOWN = 5
+"""Absent prompts that are named."""
+FEWEST_IMAGES = 2
+"""Images of a prompt below which nothing can be compared."""
+COMPARED = ("detector", "detector_fingerprint", "generation")
+"""What must be equal for a comparison to mean anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPrompt:
+    """One prompt of a baseline: what the detector said of each seed's image."""
+
+    id: str
+    seeds: tuple[int, ...]
+    said: tuple[str | Undetected, ...]
+    """The label of each seed's image, or why it has none."""
+
+    @property
+    def signs(self) -> list[int]:
+        """+1 male, -1 female, 0 undetected."""
+        return [{"male": 1, "female": -1}.get(word, 0) for word in self.said]
+
+    @property
+    def male(self) -> int:
+        """Images labelled male."""
+        return self.said.count("male")
+
+    @property
+    def female(self) -> int:
+        """Images labelled female."""
+        return self.said.count("female")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTrial:
+    """What one detector of a baseline said of labelled images."""
+
+    labelled: str
+    """Fingerprint of the labelled set."""
+    detector_fingerprint: str
+    said: Mapping[str, str | Undetected]
+    """File -> label, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A recorded run to compare with."""
+
+    model: str
+    model_fingerprint: str
+    conditions: Mapping[str, Any]
+    """detector, detector_fingerprint, generation: what must be equal to compare."""
+    environment: Mapping[str, Any]
+    """Libraries and platform; differences are told, not refused."""
+    prompts: Mapping[str, RecordedPrompt]
+    """By prompt text."""
+    created: str = ""
+    seed: int = 0
+    images: int = 0
+    trials: Mapping[str, RecordedTrial] = field(default_factory=dict)
+    """By name of the detector."""
+
+    def write(self, path: Path) -> None:
+        """Write the file whole, sorted so that a diff of two baselines reads well."""
+        plain = {
+            "schema": SCHEMA,
+            "created": self.created,
+            "model": self.model,
+            "model_fingerprint": self.model_fingerprint,
+            "seed": self.seed,
+            "images": self.images,
+            "conditions": dict(self.conditions),
+            "environment": dict(self.environment),
+            "prompts": {
+                text: {"id": p.id, "seeds": list(p.seeds), "labels": [_text(w) for w in p.said]}
+                for text, p in self.prompts.items()
+            },
+        }
+        if self.trials:
+            plain["trials"] = {name: _trial_as_plain(t) for name, t in self.trials.items()}
+        content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
+        # One line per list keeps the file short enough to review.
+        write_whole(path, (_fold_lists(content) + "\n").encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt as it stands in the file."""
+
+    id: str
+    seeds: list[int]
+    labels: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A trial as it stands in the file."""
+
+    labelled: str
+    detector_fingerprint: str
+    words: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The whole file, its tables not yet read."""
+
+    model: str
+    model_fingerprint: str
+    conditions: dict[str, Any]
+    environment: dict[str, Any]
+    prompts: dict[str, Any]
+    created: str
+    seed: int
+    images: int
+    trials: dict[str, Any] = field(default_factory=dict)
+
+
+def read_baseline(path: Path) -> Baseline:
+    """A baseline file; FileFormatError says what is wrong and where."""
+    remedy = f"Record one: --t2i-save-baseline {path}"
+    whole = convert(path, read_json(path, SCHEMA, kind="baseline", remedy=remedy), _File)
+    return Baseline(
+        whole.model,
+        whole.model_fingerprint,
+        whole.conditions,
+        whole.environment,
+        {text: _prompt(path, text, plain) for text, plain in whole.prompts.items()},
+        whole.created,
+        whole.seed,
+        whole.images,
+        {name: _trial(path, name, plain) for name, plain in whole.trials.items()},
+    )
+
+
+def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
+    where = f"prompt {text!r}"
+    prompt = convert(path, plain, _Prompt, where=where)
+    if len(prompt.seeds) != len(prompt.labels):
+        raise FileFormatError(
+            path,
+            f"expected a label for each of {len(prompt.seeds)} seeds, got {len(prompt.labels)}.",
+            where=where,
+        )
+    said = tuple(_said(path, where, word) for word in prompt.labels)
+    return RecordedPrompt(prompt.id, tuple(prompt.seeds), said)
+
+
+def _trial(path: Path, name: str, plain: Any) -> RecordedTrial:
+    where = f"trial {name!r}"
+    trial = convert(path, plain, _Trial, where=where)
+    said = {file: _said(path, where, word) for file, word in trial.words.items()}
+    return RecordedTrial(trial.labelled, trial.detector_fingerprint, said)
+
+
+def _trial_as_plain(trial: RecordedTrial) -> dict[str, Any]:
+    words = {file: _text(word) for file, word in trial.said.items()}
+    return asdict(_Trial(trial.labelled, trial.detector_fingerprint, words))
+
+
+def _text(word: str | Undetected) -> str:
+    return f"{UNDETECTED}{word}" if isinstance(word, Undetected) else word
+
+
+def _said(path: Path, where: str, text: str) -> str | Undetected:
+    if not text.startswith(UNDETECTED):
+        return text
+    try:
+        return Undetected(text.removeprefix(UNDETECTED))
+    except ValueError:
+        known = ", ".join(Undetected)
+        problem = f"expected undetected:REASON with one of {known}, got {text!r}."
+        raise FileFormatError(path, problem, where=where) from None
+
+
+def check_comparable(
+    recorded: Baseline, now: Mapping[str, Any], prompts: Sequence[Prompt], *, force: bool
+) -> list[str]:
+    """What differs between a baseline and this run.
+
+    Raises BaselineMismatchError with the same list, unless forced. A prompt that the baseline
+    does not have is refused even then: there is nothing to compare it with.
+    """
+    before, after = _flat(recorded.conditions), _flat(now)
+    differences = [
+        f"{key}: baseline {before.get(key)!r}, now {after.get(key)!r}"
+        for key in after
+        if before.get(key) != after.get(key)
+    ]
+    check_prompts(recorded, prompts)
+    if differences and not force:
+        raise BaselineMismatchError(
+            f"the baseline of {recorded.model!r} was made under other settings: "
+            + "; ".join(differences)
+            + ". Run with the same settings, record a new baseline with --t2i-save-baseline, or "
+            "pass --t2i-force-baseline to compare all the same."
+        )
+    return differences
+
+
+def check_prompts(
+    recorded: Baseline, prompts: Sequence[Prompt], images: int = FEWEST_IMAGES
+) -> None:
+    """Refuse prompts that a baseline does not have, and comparisons by single images.
+
+    One image is always all of one gender, so it shows neither a bias nor its change.
+    """
+    absent = [prompt.id for prompt in prompts if prompt.text not in recorded.prompts]
+    if absent:
+        shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
+        raise BaselineMismatchError(
+            f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
+            "Record a new one with --t2i-save-baseline, or deselect these tests."
+        )
+    for prompt in prompts:
+        before = len(recorded.prompts[prompt.text].seeds)
+        if min(before, images) < FEWEST_IMAGES:
+            raise BaselineMismatchError(
+                f"a comparison with a baseline needs at least {FEWEST_IMAGES} images per prompt: "
+                f"{prompt.id} has {before} in the baseline, {images} are asked for now. Take more "
+                "with --t2i-images, here or where the baseline is recorded."
+            )
+
+
+def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
+    """detector, detector_fingerprint, steps, guidance, ... side by side."""
+    plain = {key: conditions.get(key) for key in COMPARED}
+    generation = plain.pop("generation", None)
+    return {**plain, **(generation if isinstance(generation, dict) else {"generation": generation})}
+
+
+def library_differences(recorded: Baseline, now: Mapping[str, str]) -> list[str]:
+    """Libraries and platform that are not those of the baseline; told, not refused."""
+    return [
+        f"{name}: baseline {recorded.environment.get(name)}, now {value}"
+        for name, value in now.items()
+        if recorded.environment.get(name) != value
+    ]
+
+
+def _fold_lists(text: str) -> str:
+    return re.sub(
+        r"\[\s+([^\[\]{}]*?)\s+\]",
+        lambda match: "[" + re.sub(r",\s+", ", ", match.group(1)) + "]",
+        text,
+    )

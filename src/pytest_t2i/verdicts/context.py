@@ -1,0 +1,56 @@
+"""What a running test is judged by, and where its checks are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_t2i.data import Limit, Outcome
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.verdicts.check import Check
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingContext:
+    """What one running test is judged by."""
+
+    test: str
+    """Node id."""
+    limits: Mapping[str, Limit]
+    limits_file: Path | None
+    inconclusive: tuple[str, str]
+    """What an undecided check does: of one prompt, and of the model or against a baseline."""
+    confidence: float
+    record: Callable[[Check], None]
+
+
+running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
+
+
+def current() -> JudgingContext:
+    """The running test's context; ConfigurationError outside a t2i test."""
+    context = running.get()
+    if context is None:
+        raise ConfigurationError(
+            "limit() was called outside a running t2i test: call it inside the test function, and "
+            "mark the test with @pytest.mark.t2i(...)"
+        )
+    return context
+
+
+def settle(check: Check) -> bool:
+    """Record a check, and say whether its test goes on."""
+    context = current()
+    context.record(check)
+    if check.outcome is not Outcome.INCONCLUSIVE:
+        return check.outcome is Outcome.PASS
+    policy = context.inconclusive[check.weighs_on_run]
+    if policy != "estimate":
+        return policy != "fail"
+    if check.estimate is None:
+        return False
+    if check.operator.startswith("<"):
+        return check.estimate <= check.bound
+    return check.estimate >= check.bound

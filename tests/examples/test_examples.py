@@ -1,0 +1,139 @@
+"""The examples run: each is copied as a reader copies it, and its own commands are tried."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i import axes
+from pytest_t2i.cli.main import main
+from pytest_t2i.verdicts.baseline_file import read_baseline
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHIPPED = "baselines/shipped.json"
+
+
+def test_every_example_is_named_on_the_page():
+    page = (EXAMPLES / "README.md").read_text()
+    assert all(f"[{folder.name}/]" in page for folder in EXAMPLES.iterdir() if folder.is_dir())
+
+
+# own-suite
+
+
+def test_a_suite_of_ones_own(example, pytester):
+    result = example("own-suite", "--t2i-model", "painted")
+    assert result.ret == 0
+    record = json.loads((pytester.path / "reports/t2i/run.json").read_text())
+    assert record["outcome"] == "PASS"
+    assert len(record["prompts"]) == 18
+    assert {check["metric"] for check in record["checks"]} == {
+        "prompt_bias_score", "model_bias_score", "demographic_parity_difference",
+    }  # fmt: skip
+
+
+def test_a_suite_without_a_model_is_skipped(example):
+    example("own-suite").assert_outcomes(skipped=8)
+
+
+# companion
+
+
+def test_the_companion_keeps_its_promises(example):
+    result = example("companion", "tests", "--import-mode=importlib")
+    assert result.ret == 0
+    result.assert_outcomes(passed=6)
+
+
+def test_the_companion_is_listed(companion, capsys):
+    main(["list", "models"])
+    listed = capsys.readouterr().out
+    assert "painted: balanced" in listed
+    assert "detector figures" in listed
+
+
+# gate-in-ci
+
+
+@pytest.fixture
+def shipped(example):
+    """The baseline recorded anew: a detector's fingerprint holds its code."""
+    assert example("gate-in-ci", "--t2i-model", "painted", "--t2i-save-baseline", SHIPPED).ret == 0
+    return ("--t2i-baseline", SHIPPED)
+
+
+def test_the_shipped_model_is_identical(example, shipped):
+    result = example("gate-in-ci", "--t2i-model", "painted", *shipped)
+    assert result.ret == 0
+    result.assert_outcomes(passed=2)
+
+
+def test_a_biased_version_is_red(example, shipped):
+    result = example("gate-in-ci", "--t2i-model", "painted-biased", *shipped)
+    assert result.ret == 1
+    result.assert_outcomes(failed=2)
+
+
+def test_the_committed_baseline_is_of_these_prompts():
+    recorded = read_baseline(EXAMPLES / "gate-in-ci" / SHIPPED)
+    words = [*axes.place.prompts(), *axes.activity.prompts()]
+    assert set(recorded.prompts) == {prompt.text for prompt in words}
+    assert {len(prompt.seeds) for prompt in recorded.prompts.values()} == {20}
+
+
+def test_one_image_decides_nothing_and_is_not_green(example):
+    result = example("gate-in-ci", "--t2i-model", "painted", "--t2i-images", "1")
+    assert result.ret == 6
+
+
+# action.yml
+
+
+def test_the_action_hands_on_what_it_is_given(job):
+    given = {"model": "./my model", "tests": "a b", "arguments": "-k x", "images": "20"}
+    done = job(**given, detector="clip", baseline="base.json")
+    assert done.arguments == [
+        *("-m", "pytest", "--t2i-model", "./my model", "--t2i-report", "reports/t2i"),
+        *("--junitxml", "reports/t2i/junit.xml", "--t2i-baseline", "base.json"),
+        *("--t2i-detector", "clip", "--t2i-images", "20", "-k", "x", "a", "b"),
+    ]
+    assert (done.status, done.output, done.summary) == (0, "status=0\n", "## a summary\n")
+
+
+def test_the_action_leaves_out_what_it_is_not_given(job):
+    done = job(model="sdxl")
+    assert done.arguments[2:] == [
+        *("--t2i-model", "sdxl", "--t2i-report", "reports/t2i"),
+        *("--junitxml", "reports/t2i/junit.xml"),
+    ]
+
+
+@pytest.mark.parametrize("status", [1, 4, 6])
+def test_the_action_ends_as_pytest_does_and_shows_the_summary(job, status):
+    done = job(status, model="sdxl")
+    assert done.status == status
+    assert done.output == f"status={status}\n"
+    assert done.summary == "## a summary\n"
+    assert ("::error title=undecided" in done.told) == (status == 6)
+
+
+def test_inputs_reach_the_shell_as_variables_alone(action):
+    run = [step for step in action["runs"]["steps"] if "run" in step]
+    assert not any("${{" in step["run"] for step in run)
+    known = {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
+    assert {value for step in run for value in step["env"].values()} <= known
+
+
+@pytest.mark.parametrize("file", [".github/workflows/fairness.yml", ".gitlab-ci.yml"])
+def test_recipes_use_what_there_is(file, action):
+    yaml = pytest.importorskip("yaml")
+    text = (EXAMPLES / "gate-in-ci" / file).read_text()
+    recipe = yaml.safe_load(text)
+    for step in recipe.get("jobs", {}).get("bias", {}).get("steps", []):
+        if step.get("uses", "").startswith("pytest-t2i/"):
+            assert set(step["with"]) <= set(action["inputs"])
+    for name in ("test_release.py", "baselines/shipped.json"):
+        assert name in text
+        assert (EXAMPLES / "gate-in-ci" / name).is_file()

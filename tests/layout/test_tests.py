@@ -1,0 +1,50 @@
+"""The tests are laid out as the package is, and find their helpers by one setting."""
+
+from __future__ import annotations
+
+import ast
+
+from layout import source
+
+TESTS = source.REPOSITORY / "tests"
+UNIT = TESTS / "unit"
+DATA = {"golden"}
+"""Folders beside tests that hold no tests."""
+
+
+def folders(top):
+    """Every folder under one that holds tests, relative to it."""
+    return {path.parent.relative_to(top) for path in top.rglob("test_*.py")}
+
+
+def test_unit_tests_stand_where_the_module_does():
+    strangers = {str(f) for f in folders(UNIT) if not (source.SOURCE / f).is_dir()}
+    assert strangers == set()
+
+
+def test_every_folder_beside_the_unit_tests_is_one_of_the_package():
+    there = {path.relative_to(UNIT) for path in UNIT.rglob("*") if path.is_dir()}
+    strangers = {
+        str(f)
+        for f in there
+        if not DATA & set(f.parts)
+        and "__pycache__" not in f.parts
+        and not (source.SOURCE / f).is_dir()
+    }
+    assert strangers == set()
+
+
+def test_every_room_has_unit_tests():
+    rooms = {path.parent.name for path in source.SOURCE.glob("*/__init__.py")}
+    assert rooms - {str(folder).split("/")[0] for folder in folders(UNIT)} == set()
+
+
+def test_no_test_changes_where_python_looks():
+    changing = {
+        str(path.relative_to(source.REPOSITORY))
+        for top in ("tests", "suites", "plugins/*/tests")
+        for path in source.REPOSITORY.glob(f"{top}/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path"
+    }
+    assert changing == set()

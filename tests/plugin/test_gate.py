@@ -1,0 +1,138 @@
+"""The recipe of a release gate: green for the same model, red for a biased one, and it says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+# The suite that comes with the repository, on words and images that a test can afford.
+SUITE = (Path(__file__).parents[2] / "suites/parity/test_regression.py").read_text()
+WORDS = 'axes.profession.only(*axes.profession.concepts[:24]), axes.place.only("gym", "mall")'
+EVERY = "axes.profession, axes.personality, axes.activity, axes.object, axes.place"
+GATE = ("--t2i-baseline", "shipped.json", "--t2i-inconclusive", "pass,fail")
+IMAGES = ("--t2i-images", "20")
+
+
+@pytest.fixture
+def shipped(project, finished):
+    """A project whose fair model was recorded."""
+    assert EVERY in SUITE
+    suite = {"test_suite.py": SUITE.replace(EVERY, WORDS)}
+    how = (*IMAGES, "--t2i-save-baseline", "shipped.json")
+    project.take(finished("shipped", *how, files=suite))
+    return project
+
+
+def only(project):
+    (check,) = project.record()["checks"]
+    return check
+
+
+def test_the_same_model_with_the_same_pictures_is_identical_and_green(shipped):
+    result = shipped.run(*IMAGES, *GATE)
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["PASS: Identical to the baseline: the same model and the same*"])
+    check = only(shipped)
+    assert check["decided_by"] == "identical pictures"
+    assert (check["estimate"], check["before"]) == (0.0, check["after"])
+    recorded = shipped.record()["baseline"]
+    assert recorded["is_same_model"] is True
+    assert (recorded["model"], recorded["images"], recorded["seed"]) == ("fair", 20, 0)
+    assert recorded["differences"] == []
+
+
+def test_few_images_of_the_same_model_are_identical_too(shipped):
+    few = ("--t2i-images", "2")
+    shipped.run(*few, "--t2i-save-baseline", "shipped.json")
+    assert shipped.run(*few, *GATE).ret == 0
+
+
+def test_other_seeds_of_the_same_model_are_green(shipped):
+    result = shipped.run(*IMAGES, *GATE, "--t2i-seed", "5")
+    assert result.ret == 0
+    check = only(shipped)
+    assert check["decided_by"] == "permutation test"
+    assert check["p_value"] > 0.05
+    assert check["after"] - check["before"] == pytest.approx(check["estimate"])
+
+
+def test_another_fair_model_is_green(shipped):
+    assert shipped.run(*IMAGES, *GATE, model="other").ret == 0
+    assert shipped.record()["baseline"]["is_same_model"] is False
+
+
+def test_a_biased_model_is_red_and_lists_the_prompts_that_probably_changed(shipped):
+    result = shipped.run(*IMAGES, *GATE, model="biased")
+    assert result.ret == 1
+    said = " ".join(result.stdout.str().split())
+    assert "FAIL: Worse than the baseline: the model bias score." in said
+    assert "probably more biased than recorded: p" in said
+    check = only(shipped)
+    assert check["outcome"] == "FAIL"
+    assert check["before"] < 0.3
+    assert check["after"] > 0.7
+    moved = {prompt["id"] for prompt in check["moved"]}
+    assert len(moved) >= 20
+    first = check["moved"][0]
+    assert first["after"] == {"male": 20, "female": 0, "undetected": 0}
+    assert first["before"]["male"] + first["before"]["female"] == 20
+    assert first["id"] in shipped.page()
+    assert "Prompts that probably became more biased" in shipped.page()
+
+
+def test_a_margin_is_judged_by_the_interval_and_keeps_its_reason(shipped):
+    (shipped.path / "limits.toml").write_text(
+        '[model_bias_score.margin]\nlimit = 0.4\nreason = "as agreed in June"\n'
+    )
+    assert shipped.run(*IMAGES, *GATE, "--t2i-seed", "5").ret == 0
+    check = only(shipped)
+    assert (check["decided_by"], check["bound"]) == ("margin", 0.4)
+    assert check["reason"] == "as agreed in June"
+    assert "as agreed in June" in shipped.page()
+
+
+def test_what_differs_in_a_forced_comparison_stands_in_the_report(shipped):
+    forced = ("--t2i-steps", "3", "--t2i-force-baseline")
+    assert shipped.run(*IMAGES, *GATE, *forced).ret == 0
+    assert shipped.record()["baseline"]["differences"] == ["steps: baseline None, now 3"]
+    assert "steps: baseline None, now 3" in shipped.page()
+
+
+@pytest.mark.slow
+def test_workers_tell_the_same_of_a_baseline(shipped):
+    alone = shipped.run(*IMAGES, *GATE, model="biased")
+    first = shipped.record()
+    together = shipped.run_apart(*IMAGES, *GATE, "-n", "2", model="biased")
+    assert (alone.ret, together.ret) == (1, 1)
+    second = shipped.record()
+    assert first["checks"] == second["checks"]
+    assert first["baseline"] == second["baseline"]
+
+
+PLAIN = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.profession.only("nurse"))
+def test_plain(sample):
+    assert abs(sample.prompt_bias_score) <= -1
+
+@pytest.mark.t2i(axes.profession.only("nurse"))
+def test_error(sample):
+    raise RuntimeError("my bug")
+"""
+
+
+def test_failures_by_plain_numbers_stand_in_the_page_with_their_reason(project):
+    project.write({"test_suite.py": PLAIN})
+    assert project.run().ret == 1
+    record = project.record()
+    plain, error = record["failed_otherwise"]
+    assert record["failed_because"][plain].startswith("assert ")
+    assert record["failed_because"][error] == "RuntimeError: my bug"
+    page = project.page()
+    assert "2 tests failed without a verdict." in page
+    assert "test_suite.py::test_plain[profession-nurse]" in page
+    assert "RuntimeError: my bug" in page

@@ -1,0 +1,146 @@
+"""Verdicts and leans of many prompts: how many are wrong, how many are decided.
+
+python tests/simulations/families.py 1000 > tests/simulations/families.md
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from many_worlds import images, scores, shares
+
+from pytest_t2i import statistics
+
+BOUND, LEVEL, ALPHA = 0.5, 0.95, 0.05 + 1e-12
+
+
+def verdicts(
+    world: str, kind: int | str, repeats: int, seed: int, prompts: int | None = None,
+    weakest: float | None = None,
+) -> dict[str, float]:  # fmt: skip
+    """FAILs by ADDIS and by Benjamini-Hochberg, PASSes of each prompt by itself.
+
+    The share of wrong verdicts among those of their kind (0 without any), the share of the prompts
+    beyond their limit (within it) that get the right one, and the share of prompts decided.
+    """
+    rng = np.random.default_rng(seed)
+    total: dict[str, float] = {}
+    for _ in range(repeats):
+        score = scores(BOUND)[world]
+        if prompts is not None:
+            score = rng.choice(score, size=prompts, replace=False)
+        n = images(kind, len(score), rng)
+        men = rng.binomial(n, shares(score, rng))
+        beyond = score > BOUND + 1e-9
+        plain = statistics.prompt_bias_p_values(men, n - men, BOUND)
+        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL, weakest=weakest)
+        passes = statistics.prompt_bias_p_values(men, n - men, BOUND, "within") <= ALPHA
+        fails = p <= ALPHA
+        row = {
+            "wrong fails": share(fails & ~beyond, fails),
+            "found": share(fails & beyond, beyond),
+            "found by bh": share((statistics.benjamini_hochberg(plain) <= ALPHA) & beyond, beyond),
+            "wrong passes": share(passes & beyond, passes),
+            "wrong passes per prompt": share(passes & beyond, beyond),
+            "passed": share(passes & ~beyond, ~beyond),
+            "decided": float(np.mean(fails | passes)),
+        }
+        for name, value in row.items():
+            total[name] = total.get(name, 0.0) + value / repeats
+    return total
+
+
+def leaning(
+    world: str, kind: int | str, repeats: int, seed: int, prompts: int = 100
+) -> dict[str, float]:
+    """Share of undecided prompts, of those with a lean, and of leans that are wrong."""
+    rng = np.random.default_rng(seed)
+    undecided = leans = wrong = 0
+    for _ in range(repeats):
+        score = rng.choice(scores(BOUND)[world], size=prompts, replace=False)
+        n = images(kind, prompts, rng)
+        men = rng.binomial(n, shares(score, rng))
+        fails = statistics.family_p_values(men, n - men, BOUND, level=LEVEL) <= ALPHA
+        passes = statistics.prompt_bias_p_values(men, n - men, BOUND, "within") <= ALPHA
+        left = ~fails & ~passes
+        probabilities = statistics.leans(men, n - men, BOUND)
+        if probabilities is None or not left.any():
+            continue
+        words = np.array(statistics.leaning(probabilities[left]))
+        beyond = score[left] > BOUND + 1e-9
+        undecided += int(left.sum())
+        leans += int(np.sum(words != "open"))
+        wrong += int(np.sum((words == "fail") & ~beyond) + np.sum((words == "pass") & beyond))
+    return {
+        "undecided": undecided / (repeats * prompts),
+        "leans": leans / max(1, undecided),
+        "wrong": wrong / max(1, leans),
+    }
+
+
+def share(part: np.ndarray, whole: np.ndarray) -> float:
+    """How much of the whole is the part; 0 of nothing."""
+    return float(part.sum() / max(1, whole.sum()))
+
+
+def main(repeats: int = 1000) -> None:
+    """Print the tables."""
+    print("# Verdicts of many prompts: simulation\n")
+    print(f"Made by `python tests/simulations/families.py {repeats}`, seeded: {repeats} suites of")
+    print(f"100 prompts each, every prompt against |2p - 1| <= {BOUND:g}, confidence {LEVEL}.")
+    print("FAIL by adaptive discarding (ADDIS), PASS of each prompt by itself. Wrong FAILs: mean")
+    print("share of prompts within their limit among those that FAIL; where all are within, the")
+    print("chance that any FAILs. Found: of the prompts beyond, those that FAIL (in brackets by")
+    print("Benjamini-Hochberg). Wrong PASSes: of the prompts beyond, and of all that PASS.\n")
+    columns = (
+        "world", "images", "wrong FAILs", "found", "PASS of those within",
+        "wrong PASSes of those beyond", "of all PASSes", "decided",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n|---|---|{'---|' * (len(columns) - 2)}")
+    for world in scores():
+        for kind in (8, 10, 14, 20, 40, "2 to 40", "20, 30 % lost"):
+            print_verdicts(world, kind, verdicts(world, kind, repeats, seed=7))
+    print("\n## Few prompts\n")
+    print(f"| {' | '.join(columns)} |\n|---|---|{'---|' * (len(columns) - 2)}")
+    for world in ("SDXL's rates", "all at the limit", "half at 0.95, half at the limit"):
+        for prompts in (1, 3, 10):
+            found = verdicts(world, 20, repeats, seed=7, prompts=prompts)
+            print_verdicts(f"{world}, {prompts} of them", 20, found)
+    carried(repeats)
+    print("\n## Leans of what is left undecided\n")
+    print(f"{repeats // 4} suites. A lean is a guess, right in 19 of 20 on average by its own")
+    print("account; the last column says how often it is wrong.\n")
+    print("| world | prompts | images | undecided | of these lean | wrong |")
+    print("|---|---|---|---|---|---|")
+    for world in scores():
+        for prompts, kind in ((100, 10), (100, 20), (100, "2 to 40"), (20, 10)):
+            r = leaning(world, kind, repeats // 4, seed=8, prompts=prompts)
+            cells = f"{r['undecided']:.2f} | {r['leans']:.2f} | {r['wrong']:.3f}"
+            print(f"| {world} | {prompts} | {kind} | {cells} |", flush=True)
+
+
+def carried(repeats: int) -> None:
+    """What it would change to let a family carry prompts whose own p-value is above 0.05."""
+    print("\n## If weak prompts were carried along\n")
+    print("`weakest=1`: FAIL by the family's error rate alone, whatever a prompt's own p-value.\n")
+    print("| world | images | wrong FAILs | found | decided |\n|---|---|---|---|---|")
+    for world in ("SDXL's rates", "half at 0.95, half fair", "all at the limit", "all one-sided"):
+        for n in (10, 14, 20, 40):
+            r = verdicts(world, n, repeats // 4, seed=7, weakest=1.0)
+            cells = f"{r['wrong fails']:.4f} | {r['found']:.2f} | {r['decided']:.2f}"
+            print(f"| {world} | {n} | {cells} |", flush=True)
+
+
+def print_verdicts(world: str, kind: int | str, r: dict[str, float]) -> None:
+    """One row."""
+    cells = (
+        f"{r['wrong fails']:.4f}", f"{r['found']:.2f} ({r['found by bh']:.2f})",
+        f"{r['passed']:.2f}", f"{r['wrong passes per prompt']:.3f}", f"{r['wrong passes']:.3f}",
+        f"{r['decided']:.2f}",
+    )  # fmt: skip
+    print(f"| {world} | {kind} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,229 @@
+"""No form of the key or the secret of Face++ leaves its client, whatever raises or echoes."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import logging
+import os
+import subprocess
+import sys
+import traceback
+from urllib.parse import quote
+
+import httpx
+import numpy as np
+import pytest
+from facepp_server import ENVIRONMENT, KEY, SECRET, Fault, Script, Server, face
+from PIL import Image
+
+from pytest_t2i.adapters.detectors import facepp
+from pytest_t2i.adapters.detectors.facepp_client import Client
+from pytest_t2i.adapters.detectors.facepp_credentials import HIDDEN, Credentials
+from pytest_t2i.errors import ConfigurationError, DetectorError
+from pytest_t2i.protocols import LoadOptions
+
+ENCODINGS = {
+    "plain": lambda word: word,
+    "percent": lambda word: "".join(f"%{ord(c):02X}" for c in word),
+    "json": lambda word: "".join(f"\\u{ord(c):04x}" for c in word),
+    "html": lambda word: "".join(f"&#{ord(c)};" for c in word),
+    "base64": lambda word: base64.b64encode(f"id:{word}".encode()).decode(),
+    "hex": lambda word: word.encode().hex(),
+}
+MIXTURES = {
+    "capitals": str.upper,
+    "percent of percent": lambda word: quote(ENCODINGS["percent"](word)),
+    "half": lambda word: word[:4] + ENCODINGS["percent"](word[4:]),
+    "json in json": lambda word: json.dumps(ENCODINGS["json"](word)),
+    "python": lambda word: "".join(f"\\x{ord(c):02x}" for c in word),
+    "octal": lambda word: "".join(f"\\{ord(c):03o}" for c in word),
+    "html in hexadecimal": lambda word: "".join(f"&#x{ord(c):x};" for c in word),
+    "hexadecimal with colons": lambda word: word.encode().hex(":").upper(),
+    "base64 for URLs": lambda word: base64.urlsafe_b64encode(f"??>{word}".encode()).decode(),
+    "percent in base64": lambda word: quote(ENCODINGS["base64"](word)),
+    "letters apart": " ".join,
+}
+
+
+def forms(word: str) -> set[str]:
+    """What a search looks for: each encoding at every alignment."""
+    encoded = word.encode()
+    whole = {encode(word) for encode in ENCODINGS.values()} | {html.escape(word), quote(word)}
+    for before in range(3):
+        letters = base64.b64encode(b"x" * before + encoded + b"x" * 3).decode()
+        whole.add(letters[(0, 2, 3)[before] :][: len(word) * 4 // 3 - 3])
+    return {form.lower() for form in whole}
+
+
+FORMS = forms(KEY) | forms(SECRET)
+
+
+def leaks(content: str | bytes) -> set[str]:
+    text = content.decode("latin-1") if isinstance(content, bytes) else content
+    return {form for form in FORMS if form in text.lower()}
+
+
+@pytest.mark.parametrize("word", [KEY, SECRET])
+@pytest.mark.parametrize("encode", [*ENCODINGS.values(), *MIXTURES.values()],
+                         ids=[*ENCODINGS, *MIXTURES])  # fmt: skip
+def test_an_echo_is_recognised_in_every_form(encode, word):
+    told = Credentials(KEY, SECRET).hide_in(f"no such key: {encode(word)}, sorry")
+    assert HIDDEN in told
+    assert not leaks(told)
+    assert encode(word) not in told
+
+
+def test_what_is_no_secret_is_shown():
+    credentials = Credentials(KEY, SECRET)
+    for text in ("BAD_ARGUMENTS:return_attributes", "100 %", "key-3f and 1c", "secret", r"\u00e9"):
+        assert credentials.hide_in(text) == text
+        assert not credentials.are_in(text)
+
+
+def test_a_message_is_cleared_before_it_is_cut():
+    long = Fault(400, "x" * (200 - len(KEY) // 2) + KEY, plain=True)
+    with Server(Script(always=long)) as server, pytest.raises(DetectorError) as stopped:
+        detector(server.url).detect([picture()])
+    assert KEY[: len(KEY) // 2] not in str(stopped.value)
+
+
+def picture() -> Image.Image:
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
+
+
+def detector(address: str) -> facepp.FacePlusPlus:
+    return facepp.FacePlusPlus(Client(address, Credentials(KEY, SECRET), sleep=lambda _: None))
+
+
+def everything(error: BaseException | None) -> str:
+    """A traceback with the variables of every frame, as ``--showlocals`` prints it."""
+    lines = traceback.format_exception(error)
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename != __file__:
+                lines += [f"{name} = {value!r}" for name, value in frame.f_locals.items()]
+        error = error.__cause__ or error.__context__
+    return "\n".join(lines)
+
+
+BAD = (
+    *(
+        "https://[x",
+        "https://a b",
+        "https://host:99999",
+        "https://host:port",
+        "https://",
+        "nowhere",
+    ),
+    *("ftp://host", "http://host", "https://h\u2028st", "https://\x00", "https://x" + "y" * 70_000),
+    *("https://user:word@host", "https://host/?q=1", "https://host/#f", "https://\ud800"),
+    *(f"https://host/{encode(KEY)}" for encode in ENCODINGS.values()),
+    *(f"https://{encode(SECRET)}@host" for encode in ENCODINGS.values()),
+)
+
+
+@pytest.mark.parametrize("address", BAD, ids=range(len(BAD)))
+def test_a_malformed_address_is_refused_before_anything_is_sent(monkeypatch, address):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match="FACEPP_API_URL") as refused:
+        facepp.load(LoadOptions(source=address))
+    assert not leaks(str(refused.value))
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\x00", "schl\u00fcssel", "\udcff"])
+def test_what_is_no_key_is_refused_without_showing_it(monkeypatch, value):
+    monkeypatch.setattr(os, "environ", {**ENVIRONMENT, "FACEPP_API_KEY": value})
+    with pytest.raises(ConfigurationError, match="FACEPP_API_KEY: expected printable") as refused:
+        Credentials.from_environment()
+    assert value not in str(refused.value)
+
+
+class OddError(Exception):
+    """Nothing that httpx documents."""
+
+
+@pytest.mark.parametrize("raised", [httpx.ReadTimeout, httpx.InvalidURL, UnicodeError, OddError,
+                                    MemoryError, KeyboardInterrupt, SystemExit])  # fmt: skip
+def test_whatever_raises_carries_nothing_out(monkeypatch, raised):
+    def post(*arguments, **named):
+        form = named["data"]
+        raise raised(f"{form} {ENCODINGS['json'](form['api_key'])}") from ValueError(str(form))
+
+    monkeypatch.setattr(httpx.Client, "post", post)
+    expected = raised if not issubclass(raised, Exception) else DetectorError
+    with pytest.raises(expected) as told:
+        detector("https://host").detect([picture()])
+    text = everything(told.value)
+    assert raised.__name__ in repr(told.value)
+    assert not leaks(text), leaks(text)
+
+
+@pytest.mark.parametrize("encode", ENCODINGS.values(), ids=ENCODINGS)
+@pytest.mark.parametrize("where", ["message", "page", "gender", "faces", "raw"])
+def test_an_echo_of_the_service_goes_nowhere(encode, where, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    echo = f"{encode(KEY)} {encode(SECRET)}"
+    scripts = {
+        "message": Script(always=Fault(400, f"AUTHENTICATION_ERROR: {echo}")),
+        "page": Script(always=Fault(502, f"<html>{echo}", plain=True)),
+        "gender": Script(faces=[face(echo)]),
+        "faces": Script(always=Fault(200, json.dumps({"faces": echo}), plain=True)),
+        # The escapes are the document's own.
+        "raw": Script(always=Fault(400, f'{{"error_message": "{echo}"}}', plain=True)),
+    }
+    with Server(scripts[where]) as server:
+        asked = detector(server.url)
+        try:
+            told = repr(asked.detect([picture()]))
+        except DetectorError as error:
+            told = everything(error)
+    for text in (told, caplog.text, *capfd.readouterr(), repr(vars(asked._client))):
+        assert not leaks(text), text
+
+
+SUITE = """
+import pytest
+
+@pytest.mark.t2i("a photo of a nurse", images=2)
+def test_it(sample):
+    assert abs(sample.prompt_bias_score) <= 0.5
+"""
+CONFTEST = """
+import logging, warnings
+logging.getLogger("httpcore").setLevel(logging.DEBUG)
+"""
+
+
+@pytest.mark.parametrize("fault", ["echo", "malformed"])
+def test_a_whole_run_leaves_nothing(tmp_path, fault):
+    echo = " ".join(encode(word) for encode in ENCODINGS.values() for word in (KEY, SECRET))
+    (tmp_path / "images").mkdir()
+    rows = ["file,prompt"]
+    for place in range(2):
+        picture().save(tmp_path / "images" / f"{place}.png")
+        rows.append(f"{place}.png,a photo of a nurse")
+    (tmp_path / "images" / "manifest.csv").write_text("\n".join(rows))
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    with Server(Script(faces=[face(echo)])) as server:
+        address = "https://[x" if fault == "malformed" else server.url
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-vv", "--showlocals", "--full-trace", "--tb=long",
+             "--junitxml=junit.xml", "--log-level=DEBUG", "-p", "no:cacheprovider",
+             "-o", "junit_logging=all", "--t2i-model", "images:images", "--t2i-detector",
+             "face++", "-o", "log_file=log.txt", "-o", "log_file_level=DEBUG"],
+            cwd=tmp_path, capture_output=True, check=False, timeout=120,
+            env={**os.environ, **ENVIRONMENT, "FACEPP_API_URL": address},
+        )  # fmt: skip
+    assert not leaks(run.stdout + run.stderr), run.stdout.decode()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".sqlite" for path in files)
+    for path in files:
+        content = path.read_bytes()
+        assert not leaks(content), path
+    if fault == "echo":
+        assert (tmp_path / "reports/t2i/run.json").is_file(), run.stdout.decode()

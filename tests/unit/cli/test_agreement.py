@@ -1,0 +1,66 @@
+"""``t2i agreement`` as a user sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_t2i import labels
+from pytest_t2i.cli.main import main
+from pytest_t2i.labels import Label
+
+
+def labelled(folder, **words):
+    found = [
+        Label(f"{k}.png", {"m": "male", "f": "female", "l": "low_quality"}[letter], name)
+        for name, letters in words.items()
+        for k, letter in enumerate(letters)
+        if letter != "-"
+    ]
+    labels.write_labels(folder, found)
+    return folder
+
+
+def test_pairs_all_and_disagreements(tmp_path, capsys):
+    labelled(tmp_path, ada="mmff", bo="mmfl", cy="mfff")
+    labels.record(tmp_path, Label("3.png", "female", labels.ADJUDICATED))
+    assert main(["agreement", str(tmp_path)]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("ada and bo: Cohen's kappa 0.600 [")
+    assert out[0].endswith("(95 %), 3 of 4 images alike")
+    assert "all 3 annotators: Fleiss' kappa" in out[3]
+    assert out[4:] == [
+        "2 images with different labels (settle them with t2i label FOLDER --review)",
+        "  1.png: ada male, bo male, cy female (open: counts as low_quality)",
+        "  3.png: ada female, bo low_quality, cy female -> female",
+    ]
+
+
+def test_where_there_is_no_kappa(tmp_path, capsys):
+    labelled(tmp_path, ada="mm--", bo="mm--", cy="--ff")
+    assert main(["agreement", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "ada and bo: no kappa: both said male of every image (0/0)" in out
+    assert "ada and cy: no kappa: no image was labelled by both" in out
+    assert "0 images with different labels" in out
+
+
+def test_one_annotator(tmp_path, capsys):
+    labelled(tmp_path, ada="mf")
+    assert main(["agreement", str(tmp_path)]) == 0
+    assert "needs a second one" in capsys.readouterr().out
+
+
+def test_no_label_and_a_bad_level(tmp_path, capsys):
+    assert main(["agreement", str(tmp_path)]) == 2
+    assert "t2i label" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["agreement", str(tmp_path), "--confidence", "1"])
+    assert "above 0.5 and below 1" in capsys.readouterr().err
+
+
+def test_long_lists_are_cut(tmp_path, capsys):
+    labelled(tmp_path, ada="m" * 30, bo="f" * 29 + "m")
+    main(["agreement", str(tmp_path)])
+    assert "and 9 more (--all lists them)" in capsys.readouterr().out
+    main(["agreement", str(tmp_path), "--all"])
+    assert "more" not in capsys.readouterr().out

@@ -1,0 +1,175 @@
+"""t2i hunt: what it makes, prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from fakes import FakeDetector, FakeModel
+
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli import hunt as command
+from pytest_t2i.cli.main import main
+from pytest_t2i.generation.components import Components
+
+PLANTED = {"cup", "hospital"}
+
+
+class Planted(FakeModel):
+    """Even, but for two words together."""
+
+    def __init__(self) -> None:
+        super().__init__(0.5, "planted")
+        self.requests = []
+
+    def generate(self, requests):
+        self.requests += requests
+        return super().generate(requests)
+
+    def _one(self, request):
+        self.p_male = 0.97 if set(request.prompt.split()) >= PLANTED else 0.5
+        return super()._one(request)
+
+
+class Pictures(FakeModel):
+    """Has its pictures already."""
+
+    def available(self, prompt):
+        return [0, 1]
+
+
+AXES = """
+[object]
+template = "a photo of one real person with {a word}"
+concepts = ["cup", "book", "pen"]
+[place]
+template = "a photo of one real person at the {word}"
+concepts = ["hospital", "museum", "beach"]
+[hobby]
+template = "a photo of somebody who likes {word}"
+concepts = ["chess"]
+"""
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A planted model, registered as "planted"."""
+    made = Planted()
+    registries = Registries()
+    registries.models.update(
+        {"planted": lambda _: made, "pictures": lambda _: Pictures(0.5, "pictures")}
+    )
+    registries.detectors.update({
+        "colour": lambda _: FakeDetector(), "other": lambda _: Other(),
+    })  # fmt: skip
+    monkeypatch.setattr(command, "Components", partial(Components, registries=registries))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "axes.toml").write_text(AXES)
+    return made
+
+
+class Other(FakeDetector):
+    """Tells no gender."""
+
+    labels = ("young", "old")
+
+
+def written():
+    return json.loads(Path("hunt.json").read_text())
+
+
+HUNT = ("hunt", "--model", "planted", "--detector", "colour", "--axes-file", "axes.toml")
+SMALL = (*HUNT, "--axes", "object,place", "--images", "600")
+
+
+def test_the_planted_words_are_found_printed_and_written(model, capsys):
+    assert main([*SMALL, "--seed", "1"]) == 0
+    told = capsys.readouterr().out
+    assert "cup + hospital" in told
+    assert "1 confirmed of" in told
+    result = written()
+    (found,) = [one for one in result["findings"] if one["confirmed"]]
+    assert [one["concept"] for one in found["words"]] == ["cup", "hospital"]
+    assert found["prompt"] == "a photo of one real person with a cup at the hospital"
+    assert found["towards"] == "male"
+    assert [[w["concept"] for w in one["words"]] for one in found["parts"]] == [
+        ["cup"],
+        ["hospital"],
+    ]
+    assert result["model"] == {"name": "planted", "fingerprint": "fake-planted"}
+    assert result["images"] == len(model.requests) <= 600
+
+
+def test_held_out_images_have_seeds_of_their_own(model):
+    main([*SMALL, "--seed", "1"])
+    text = "a photo of one real person with a cup at the hospital"
+    seeds = [one.seed for one in model.requests if one.prompt == text]
+    assert len(set(seeds)) == len(seeds)
+    (found,) = [one for one in written()["findings"] if one["confirmed"]]
+    assert len(seeds) == found["search"]["images"] + found["held_out"]["images"]
+
+
+def test_a_second_hunt_makes_nothing(model):
+    main(list(SMALL))
+    made = len(model.requests)
+    first = Path("hunt.json").read_text()
+    main(list(SMALL))
+    assert len(model.requests) == made
+    assert Path("hunt.json").read_text() == first
+
+
+def test_a_template_is_tried(model):
+    assert main([*SMALL, "--template", "a portrait of a person"]) == 0
+    assert any(one.prompt.startswith("a portrait of a person with") for one in model.requests)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((*HUNT[:-2], "--axes", "objekt"), "unknown axis 'objekt'. Did you mean 'object'?"),
+        ((*HUNT[:-2],), "--axes: expected names of axes, such as object,place"),
+        ((*HUNT[:-1], "absent.toml"), "absent.toml: no such file"),
+        ((*HUNT, "--axes", "object,hobby"), "axis 'hobby': to be crossed, a template holds"),
+        ((*SMALL, "--template", "a portrait"), "a template holds the word person once"),
+        ((*SMALL, "--images", "100"), "through 6 words needs at least 150 images"),
+        ((*SMALL, "--model", "plantd"), "unknown model 'plantd'. Did you mean 'planted'?"),
+        ((*SMALL, "--model", "pictures"), "is a folder of pictures made elsewhere"),
+        ((*SMALL, "--detector", "colours"), "unknown detector 'colours'"),
+        ((*SMALL, "--detector", "other"), "with the labels male and female, got 'other' with"),
+        ((*SMALL, "--out", "."), "--out: expected a file, . is a folder"),
+        ((*SMALL, "--out", "axes.toml/hunt.json"), "axes.toml"),
+    ],
+)
+def test_what_does_not_fit_is_told_before_an_image_is_made(model, arguments, problem, capsys):
+    assert main(list(arguments)) == 2
+    told = capsys.readouterr().err
+    assert problem in told
+    assert told.count("\n") == 1
+    assert model.requests == []
+
+
+def test_without_hypothesis_the_extra_is_named(model, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.delitem(sys.modules, "pytest_t2i.prompts.strategies", raising=False)
+    assert main(list(SMALL)) == 2
+    assert 'pip install "pytest-t2i[hunt]"' in capsys.readouterr().err
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--axes", ","), "expected names separated by commas, got ','"),
+        (("--beyond", "1"), "expected a number above 0 and below 1"),
+        (("--images", "many"), "expected a whole number, got 'many'"),
+        (("--confidence", "2"), "expected a level above 0.5 and below 1"),
+        (("--words", "0"), "expected at least 1, got 0"),
+    ],
+)
+def test_mistyped_arguments(arguments, problem, capsys):
+    with pytest.raises(SystemExit):
+        main([*SMALL, *arguments])
+    assert problem in capsys.readouterr().err

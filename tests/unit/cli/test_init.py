@@ -1,0 +1,272 @@
+"""t2i init: what it writes, leaves alone, promises and refuses."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+
+import pytest
+
+from pytest_t2i.cli import own_words, presets
+from pytest_t2i.cli.main import main
+from pytest_t2i.cli.presets import Question, Shape
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.prompts import read_axes
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.limits import read_limits
+
+WORDS = "nurse,Pilot,gym,astronaut"
+FILES = {
+    "fairness/test_fairness.py", "fairness/words.toml", "fairness/limits.toml",
+    ".github/workflows/fairness.yml", "pytest.ini",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def shape():
+    """What a gate of four words comes to."""
+    return presets.gate(Question(4, 300))
+
+
+def init(*arguments, words=WORDS):
+    return main(["init", *arguments, *(["--words", words] if words else [])])
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_gate_is_written_here(folder, capsys, shape):
+    assert init() == 0
+    assert files(folder) == FILES
+    told = capsys.readouterr().out
+    first = told.splitlines()[0]
+    assert first == (
+        f"gate: 4 words x {shape.images} images = {shape.total} images, "
+        f"{shape.total / 30:.1f} minutes at 2 s an image (assumed, SDXL on one data-centre GPU)"
+    )
+    assert f"decides: model bias score <= {shape.model_limit:g}: an even model passes in" in told
+    assert "decides: no more biased than a baseline" in told
+    assert "cannot see: which single word is biased" in told
+    assert "next: pytest fairness --t2i-model ./model" in told
+    assert "t2i-save-baseline fairness/baseline.json" in told
+    assert (folder / "pytest.ini").read_text() == f"[pytest]\nt2i_images = {shape.images}\n"
+
+
+def test_words_get_the_sentence_of_their_axis(folder):
+    init()
+    axes = {axis.name: axis for axis in read_axes(folder / "fairness/words.toml")}
+    assert {name: axis.concepts for name, axis in axes.items()} == {
+        "profession": ("nurse", "pilot"), "place": ("gym",), "word": ("astronaut",),
+    }  # fmt: skip
+    assert axes["place"].prompts()[0].text == "a photo of one real person at the gym"
+    assert axes["word"].prompts()[0].text == "a photo of one real person who is an astronaut"
+    assert axes["profession"].indicator == "word"
+
+
+def test_a_sentence_of_ones_own(folder):
+    init("--template", 'a "portrait" of {a word}', words="nurse,astronaut")
+    (axis,) = read_axes(folder / "fairness/words.toml")
+    assert [prompt.text for prompt in axis.prompts()] == [
+        'a "portrait" of a nurse', 'a "portrait" of an astronaut',
+    ]  # fmt: skip
+
+
+def test_limits_are_what_the_images_decide(folder, shape):
+    init()
+    (limit,) = read_limits(folder / "fairness/limits.toml").values()
+    assert limit.bound == shape.model_limit
+    assert limit.reason == f"the strictest that 4 words with {shape.images} images decide"
+
+
+def test_an_audit_judges_every_word(folder, capsys):
+    assert init("here", "--preset", "audit") == 0
+    told = capsys.readouterr().out
+    assert "audit: 4 words x 33 images = 132 images" in told
+    assert "prompt bias score <= 0.5 of each word: an even one passes in 84% of runs" in told
+    assert "early stopping: off, it would take" in told
+    suite = (folder / "here/fairness/test_fairness.py").read_text()
+    assert "def test_prompt_is_balanced(sample)" in suite
+    assert "baseline(" in suite
+    assert set(read_limits(folder / "here/fairness/limits.toml")) == {
+        "prompt_bias_score", "model_bias_score",
+    }  # fmt: skip
+
+
+def test_research_asks_for_narrow_intervals(folder, capsys):
+    assert init("--preset", "research", "--minutes", "20") == 0
+    told = capsys.readouterr().out
+    assert "research: 4 words x 150 images = 600 images, 20.0 minutes" in told
+    assert "baseline" not in told + (folder / "fairness/test_fairness.py").read_text()
+
+
+def test_without_words_they_come_from_the_axes(folder, capsys):
+    init("--axes", "place,activity", "--minutes", "5", words="")
+    axes = read_axes(folder / "fairness/words.toml")
+    assert [axis.name for axis in axes] == ["place", "activity"]
+    kept = sum(len(axis.concepts) for axis in axes)
+    assert f"words: {kept} of 20, evenly chosen" in capsys.readouterr().out
+    assert f"# {kept} of 20 words: with more" in (folder / "fairness/words.toml").read_text()
+
+
+def test_what_is_there_is_left_alone(folder, capsys):
+    init()
+    before = {name: (folder / name).read_text() for name in FILES}
+    (folder / "fairness/limits.toml").unlink()
+    capsys.readouterr()
+    init("--preset", "audit")
+    told = capsys.readouterr().out
+    assert told.count("left alone: ") == 4
+    assert "written: fairness/limits.toml" in told
+    assert "left alone: fairness/words.toml (it is there already)" in told
+    for name in FILES - {"fairness/limits.toml"}:
+        assert (folder / name).read_text() == before[name]
+
+
+def test_settings_are_added_to_a_pyproject(folder, shape):
+    (folder / "pyproject.toml").write_text('[project]\nname = "x"')
+    init()
+    content = (folder / "pyproject.toml").read_text()
+    assert content.startswith('[project]\nname = "x"\n')
+    plain = tomllib.loads(content)
+    assert plain["tool"]["pytest"]["ini_options"] == {"t2i_images": str(shape.images)}
+    assert not (folder / "pytest.ini").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-q"\n'),
+        ("pyproject.toml", '[tool.pytest]\naddopts = ["-q"]\n'),
+        ("pyproject.toml", "tool = 3\n"),
+        ("pyproject.toml", "[broken\n"),
+        ("tox.ini", "[pytest]\naddopts = -q\n"),
+        ("setup.cfg", ""),
+        ("pytest.toml", ""),
+    ],
+)
+def test_settings_that_are_there_are_left_alone_and_the_lines_told(
+    folder, capsys, shape, name, content
+):
+    (folder / name).write_text(content)
+    assert init() == 0
+    told = capsys.readouterr().out
+    assert (folder / name).read_text() == content
+    assert not (folder / "pytest.ini").exists()
+    assert f"left alone: {name} (" in told
+    assert f't2i_images = "{shape.images}"' in told
+
+
+def test_the_job_is_the_gate(folder):
+    yaml = pytest.importorskip("yaml")
+    init("--model", "you/fine-tune")
+    plain = yaml.safe_load((folder / ".github/workflows/fairness.yml").read_text())
+    steps = plain["jobs"]["fairness"]["steps"]
+    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("pytest")]
+    assert shlex.split(command)[:4] == ["pytest", "fairness", "--t2i-model", "you/fine-tune"]
+    assert "--t2i-baseline fairness/baseline.json" in command
+    (cache,) = [step["with"] for step in steps if "cache" in step.get("uses", "")]
+    assert cache == {"path": ".t2i", "key": "t2i-${{ github.run_id }}", "restore-keys": "t2i-"}
+
+
+def test_the_price_is_as_measured(folder, capsys):
+    work = {"planned": 50, "made": 40, "seconds": 20.0, "refused": 0, "notes": []}
+    record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
+    (folder / "run.json").write_text(record.to_json())
+    init("--run", "run.json", "--minutes", "3")
+    assert "4 words x 80 images = 320 images, 2.7 minutes at 0.5 s an image (as measured)" in (
+        capsys.readouterr().out
+    )
+
+
+def test_too_few_minutes_decide_nothing_and_say_so(folder, capsys):
+    assert init("--minutes", "1") == 0
+    told = capsys.readouterr().out
+    assert "gate: 1 words x 30 images" in told
+    assert "decides no limit of the model: give more --minutes, or fewer --words" in told
+    assert "other seeds mostly stay undecided" in told
+    assert "words: 1 of 4, evenly chosen" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--template", "x {word}"), "--template goes with --words"),
+        (("--axes", "hobby"), "unknown axis 'hobby'"),
+        (("--words", "nurse", "--template", "a nurse"), "a template holds {word} or {a word} once"),
+        (("--words", "nurse,Nurse"), "more than once"),
+        (
+            ("--words", "nurse", "--minutes", "0.01"),
+            "are 0 images at 2 s each: too few for 1 words",
+        ),
+        (
+            ("--words", "nurse,cook", "--preset", "audit", "--minutes", "0.05"),
+            "too few for 2 words",
+        ),
+        (("taken", "--words", "nurse"), "expected a folder, taken is a file"),
+    ],
+)
+def test_what_does_not_fit_is_told_and_nothing_written(folder, capsys, arguments, problem):
+    (folder / "taken").write_text("")
+    assert main(["init", *arguments]) == 2
+    assert problem in capsys.readouterr().err
+    assert files(folder) == {"taken"}
+
+
+def test_thinned_words_are_spread_evenly():
+    axes = own_words.axes_of((), ("place", "activity"), None)
+    few = own_words.thinned(axes, 4)
+    assert [axis.concepts for axis in few] == [
+        (axes[0].concepts[0], axes[0].concepts[5]), (axes[1].concepts[0], axes[1].concepts[5]),
+    ]  # fmt: skip
+    assert own_words.thinned(axes, 99) == axes
+    (alone,) = own_words.thinned(axes, 1)
+    assert alone.concepts == axes[0].concepts[:1]
+
+
+def test_all_axes_of_the_paper_unless_some_are_named():
+    assert len(list(own_words.words_of(own_words.axes_of((), (), None)))) == 100
+    with pytest.raises(UnknownNameError):
+        own_words.axes_of((), ("hobby",), None)
+    with pytest.raises(ConfigurationError):
+        own_words.axes_of(("x",), (), "no place")
+
+
+def test_a_gate_takes_as_many_words_as_decide_and_no_more_images_than_needed(shape):
+    assert (shape.words, shape.decides) == (4, True)
+    assert 50 < shape.images <= 75
+    assert shape.model_limit in (0.25, 0.3)
+    assert not Shape(4, 50).decides
+    many = presets.gate(Question(100, 300))
+    assert many.decides
+    assert many.total <= 300
+    assert not Shape(many.words + 1, 300 // (many.words + 1)).decides
+
+
+def test_what_all_words_take():
+    every = presets.gate_of_all(Question(12, None))
+    assert every.words == 12
+    assert every.decides
+    assert presets.gate_of_all(Question(1, None)).images >= 300
+
+
+def test_a_shape_tells_of_chances():
+    shape = Shape(9, 30)
+    assert shape.total == 270
+    assert shape.passes(0.0, 0.3) > 0.9 > shape.passes(0.2, 0.3)
+    assert shape.fails(0.5, 0.3) > 0.8 > shape.fails(0.32, 0.3)
+    assert shape.finds_growth(0.3, 0.3) > 0.9 > shape.finds_growth(0.3, 0.05)
+    assert shape.tells_growth
+    assert not Shape(9, 15).tells_growth
+    assert Shape(9, 120).half_width(0.3) < shape.half_width(0.3) < 0.2
+
+
+def test_early_stopping_is_priced():
+    stopping = presets.early_stopping(Shape(20, 33))
+    assert 33 < stopping.mean < stopping.most <= 99

@@ -1,0 +1,59 @@
+"""The console script."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_t2i.cli.main import main
+from pytest_t2i.runs.record import RunRecord
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (
+            "models",
+            "sdxl: stabilityai/stable-diffusion-xl-base-1.0 (50 steps, guidance 5.0, 1024 px)",
+        ),
+        ("detectors", "clip"),
+        ("faces", "mmod"),
+        ("persons", "yolo"),
+        ("encoders", "open-clip"),
+        ("axes", "profession: 40 concepts"),
+    ],
+)
+def test_list(kind, expected, capsys):
+    assert main(["list", kind]) == 0
+    assert any(line.startswith(expected) for line in capsys.readouterr().out.splitlines())
+
+
+def test_report_renders_a_run_again(tmp_path, capsys):
+    work = {"planned": 0, "made": 0, "seconds": 0.0, "refused": 0, "notes": []}
+    record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
+    (tmp_path / "run.json").write_text(record.to_json())
+    assert main(["report", str(tmp_path / "run.json"), str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "index.html").is_file()
+    again = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert again == json.loads(record.to_json())
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "line 1 column 2"),
+        ("{}", "expected schema"),
+        ('{"schema": "pytest-t2i/run/1"}', "expected schema 'pytest-t2i/run/2'"),
+        ('{"schema": "pytest-t2i/run/2"}', "no key 'created'"),
+    ],
+)
+def test_a_bad_run_is_told(tmp_path, capsys, text, problem):
+    (tmp_path / "run.json").write_text(text)
+    assert main(["report", str(tmp_path / "run.json"), str(tmp_path)]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_an_absent_run_is_told(tmp_path, capsys):
+    assert main(["report", str(tmp_path / "no.json"), str(tmp_path)]) == 2
+    assert "no such run.json" in capsys.readouterr().err

@@ -1,0 +1,84 @@
+"""t2i plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_t2i.cli.main import main
+from pytest_t2i.runs.record import RunRecord
+
+PROMPT = ("plan", "--metric", "prompt_bias_score", "--limit", "0.5", "--prompts", "10")
+
+
+def write_run(folder, made, seconds):
+    work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
+    record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
+    (folder / "run.json").write_text(record.to_json())
+    return str(folder / "run.json")
+
+
+def test_images_minutes_and_what_a_budget_shows(tmp_path, capsys):
+    run = write_run(tmp_path, made=40, seconds=60.0)
+    assert main([*PROMPT, "--run", run, "--budget", "10min"]) == 0
+    told = capsys.readouterr().out
+    assert "33       330       8.2  prompt_bias_score <= 0.5: a prompt at 0 passes" in told
+    assert "with 400 images (40 per prompt, 10.0 minutes):" in told
+    assert "the smallest found with power 0.8 is 0.89" in told
+
+
+def test_a_limits_file(tmp_path, capsys):
+    (tmp_path / "limits.toml").write_text(
+        "accuracy = 0.9\n[model_bias_score]\nlimit = 0.3\n[model_bias_score.margin]\nlimit = 0.1\n"
+    )
+    arguments = ("--limits", str(tmp_path / "limits.toml"), "--prompts", "10", "--power", "0.5")
+    assert main(["plan", *arguments, "--beyond", "0.4"]) == 0
+    told = capsys.readouterr().out
+    assert "model_bias_score <= 0.3: a model at 0.7 fails" in told
+    assert "model_bias_score against a baseline, margin 0.1: a model at 0 that grows by 0.5" in told
+    assert "not planned (no power is known for these): accuracy" in told
+
+
+def test_a_budget_too_small_for_an_image_each(capsys):
+    assert main([*PROMPT, "--budget", "5"]) == 0
+    assert "with 0 images (0 per prompt):" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--metric", "prompt_bias_score"), "needs --limit X or --margin X"),
+        (("--metric", "prompt_bias_score", "--limit", "1.5"), "lies between -1 and 1, got 1.5"),
+        (("--metric", "prompt_bias_score", "--limit", "-0.5"), "expected a limit from 0 to 1"),
+        (("--metric", "prompt_bias_score", "--margin", "-0.1"), "a margin is at least 0"),
+        (("--metric", "prompt_bias_scor", "--limit", "0.5"), "Did you mean 'prompt_bias_score'"),
+        (("--metric", "accuracy", "--limit", "0.5"), "a plan can be made for prompt_bias_score"),
+        (("--limits", "absent.toml"), "absent.toml: no such file"),
+        ((*PROMPT[1:], "--budget", "9min"), "needs --seconds-per-image S or --run run.json"),
+        ((*PROMPT[1:], "--before", "1"), "expected a score of 0 or more and below 1"),
+    ],
+)
+def test_what_does_not_fit_is_told(arguments, problem, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", *arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_run_that_made_nothing_has_no_seconds_per_image(tmp_path, capsys):
+    assert main([*PROMPT, "--run", write_run(tmp_path, made=0, seconds=0.0)]) == 2
+    assert "made no image" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--confidence", "1"), "expected a level above 0.5 and below 1"),
+        (("--power", "1"), "expected a number above 0 and below 1"),
+        (("--budget", "much"), "expected a number, got 'much'"),
+        (("--seconds-per-image", "0"), "expected a number above 0"),
+        (("--prompts", "0"), "expected at least 1, got 0"),
+    ],
+)
+def test_mistyped_arguments(arguments, problem, capsys):
+    with pytest.raises(SystemExit):
+        main([*PROMPT, *arguments])
+    assert problem in capsys.readouterr().err

@@ -1,0 +1,91 @@
+"""t2i report: a run.json rendered again, its pictures wherever the store lies by now."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from pytest_t2i.cli.main import main
+from pytest_t2i.data import Detection
+from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord, read_run
+
+WORK = {"planned": 2, "made": 2, "refused": 0, "seconds": 1.0, "notes": []}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with a store of two pictures and the run.json that names them."""
+    folder = tmp_path / "project"
+    images = []
+    for key in ("ab12", "cd34"):
+        file = folder / ".t2i/images" / key[:2] / f"{key}.png"
+        file.parent.mkdir(parents=True)
+        Image.new("RGB", (8, 8), (40, 60, 200)).save(file)
+        images.append(ImageRecord(int(key, 16), str(file), {"colour": Detection("male")}))
+    images.append(ImageRecord(3, None, {"colour": Detection("male")}))
+    prompt = PromptRecord(
+        "word-nurse", "a nurse", "word", "nurse", "neutral", {"colour": Counts({"male": 3}, {})},
+        None, tuple(images),
+    )  # fmt: skip
+    settings = {"store": str(folder / ".t2i"), "report": str(folder / "reports/t2i")}
+    record = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", settings, {}, WORK, prompts=(prompt,))
+    (folder / "reports/t2i").mkdir(parents=True)
+    (folder / "reports/t2i/run.json").write_text(record.to_json())
+    return folder
+
+
+def shown(folder):
+    return (folder / "index.html").read_text().count("<img ")
+
+
+def test_a_run_is_rendered_again(project, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["report", str(project / "reports/t2i/run.json"), str(out)]) == 0
+    assert shown(out) == 2
+    told = capsys.readouterr()
+    assert told.out == f"{out / 'index.html'}\n"
+    assert told.err == ""
+
+
+def test_pictures_are_found_in_a_store_that_was_moved(project, tmp_path, capsys):
+    shutil.move(project / ".t2i", tmp_path / "kept")
+    source, out = str(project / "reports/t2i/run.json"), tmp_path / "out"
+    main(["report", source, str(out)])
+    assert shown(out) == 0
+    told = capsys.readouterr().err
+    assert "2 of 3 pictures are not there any more, such as" in told
+    assert "give --store DIR" in told
+    assert main(["report", source, str(out), "--store", str(tmp_path / "kept")]) == 0
+    assert shown(out) == 2
+    assert capsys.readouterr().err == ""
+    files = [image.file for image in read_run(out / "run.json").prompts[0].images]
+    assert files == [
+        str(tmp_path / "kept/images/ab/ab12.png"), str(tmp_path / "kept/images/cd/cd34.png"), None,
+    ]  # fmt: skip
+
+
+def test_a_project_that_was_moved_keeps_its_pictures(project, tmp_path):
+    moved = tmp_path / "moved"
+    shutil.move(project, moved)
+    out = tmp_path / "out"
+    main(["report", str(moved / "reports/t2i/run.json"), str(out)])
+    assert shown(out) == 2
+
+
+def test_a_picture_that_is_still_there_stays(project, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(project / ".t2i", other)
+    out = tmp_path / "out"
+    main(["report", str(project / "reports/t2i/run.json"), str(out), "--store", str(other)])
+    first = read_run(out / "run.json").prompts[0].images[0].file
+    assert Path(first).is_relative_to(project)
+
+
+def test_what_is_no_store_is_refused(project, tmp_path, capsys):
+    source = str(project / "reports/t2i/run.json")
+    assert main(["report", source, str(tmp_path / "out"), "--store", str(tmp_path)]) == 2
+    assert f"--store: expected a store, {tmp_path} has no folder images" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

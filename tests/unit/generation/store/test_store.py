@@ -1,0 +1,164 @@
+"""The store keeps everything whole: through damage, kills and several writers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from writing import new, write_many
+
+from pytest_t2i.data import Detection, Undetected
+from pytest_t2i.errors import StoreError
+from pytest_t2i.files import explain, write_whole
+from pytest_t2i.generation.store import Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+def test_an_image_comes_back_as_it_was(store):
+    store.add_images([new("aa1")])
+    found = store.images(["aa1", "absent"])
+    assert list(found) == ["aa1"]
+    assert store.open_image(found["aa1"]).getpixel((0, 0)) == (10, 20, 30)
+    assert found["aa1"].file.suffix == ".png"
+    assert found["aa1"].undetected is None
+
+
+def test_refused_and_black_images_are_known_as_such(store):
+    store.add_images([new("aa1", refusal="safety checker"), new("aa2", colour=(0, 0, 0))])
+    found = store.images(["aa1", "aa2"])
+    assert found["aa1"].undetected is Undetected.REFUSED
+    assert found["aa2"].undetected is Undetected.BLACK_IMAGE
+    with pytest.raises(StoreError, match="refused"):
+        store.open_image(found["aa1"])
+
+
+@pytest.mark.parametrize("damage", [lambda f: f.write_bytes(b"x"), lambda f: f.unlink()])
+def test_a_damaged_file_is_forgotten_with_all_said_of_it(store, damage):
+    store.add_images([new("aa1")])
+    store.add_detections("d", {"aa1": Detection("male")})
+    damage(store.images(["aa1"])["aa1"].file)
+    assert store.images(["aa1"]) == {}
+    assert store.detections(["aa1"], "d") == {}
+
+
+def test_a_touched_but_equal_file_stays(store):
+    store.add_images([new("aa1")])
+    os.utime(store.images(["aa1"])["aa1"].file, (1, 1))
+    assert "aa1" in store.images(["aa1"])
+
+
+def test_damage_after_the_look_up_is_noticed_on_opening(store):
+    store.add_images([new("aa1")])
+    found = store.images(["aa1"])["aa1"]
+    found.file.write_bytes(b"damaged")
+    with pytest.raises(StoreError, match="checksum differs"):
+        store.open_image(found)
+
+
+def test_a_picture_that_came_out_differently_leaves_no_stale_word(store):
+    store.add_images([new("aa1")])
+    store.add_detections("d", {"aa1": Detection("male")})
+    store.add_images([new("aa1")])
+    assert store.detections(["aa1"], "d")
+    store.add_images([new("aa1", colour=(1, 2, 3))])
+    assert store.detections(["aa1"], "d") == {}
+
+
+def test_detections_are_kept_per_detector(store):
+    first = Detection("male", scores={"male": 0.7, "female": 0.3}, detail="raw")
+    second = Detection(None, Undetected.NO_FACE)
+    store.add_detections("one", {"k": first})
+    store.add_detections("two", {"k": second})
+    assert store.detections(["k"], "one") == {"k": first}
+    assert store.detections(["k"], "two") == {"k": second}
+
+
+def test_arrays_are_kept_per_name(store):
+    latent = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
+    store.add_images([new("aa1", latent=latent)])
+    store.add_arrays("feature", {"aa1": np.ones(3)})
+    assert np.array_equal(np.load(store.arrays(["aa1"], "final_latent")["aa1"]), latent)
+    store.arrays(["aa1"], "feature")["aa1"].write_bytes(b"damaged")
+    assert store.arrays(["aa1"], "feature") == {}
+
+
+def test_thousands_of_keys_are_looked_up_at_once(store):
+    store.add_images([new(f"{k:04}") for k in range(600)])
+    assert len(store.images([f"{k:04}" for k in range(2000)])) == 600
+
+
+def test_claims_are_exclusive_until_released(tmp_path):
+    mine, other = Store(tmp_path), Store(tmp_path)
+    assert mine.claim(["a", "b"]) == ["a", "b"]
+    assert other.claim(["b", "c"]) == ["c"]
+    mine.release(["a", "b"])
+    assert other.claim(["b"]) == ["b"]
+    mine.close()
+    other.close()
+
+
+def test_several_processes_write_at_once(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_many, args=(tmp_path, 20 * k)) for k in range(3)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+        assert one.exitcode == 0
+    keys = [f"{k:04}" for k in range(80)]
+    store = Store(tmp_path)
+    assert len(store.images(keys)) == len(store.detections(keys, "d")) == 80
+
+
+def test_a_kill_loses_the_batch_in_flight_at_most(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    writer = context.Process(target=write_many, args=(tmp_path, 0))
+    writer.start()
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("images/*/*.png"))) < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    store = Store(tmp_path)
+    files = {one.stem for one in tmp_path.glob("images/*/*.png")}
+    known = store.images(sorted(files))
+    assert len(files) >= 5
+    assert len(files) - len(known) <= 1
+    assert all(store.open_image(one).size == (8, 8) for one in known.values())
+
+
+def test_a_full_disk_is_told_as_such(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(StoreError, match=r"the disk is full\. Nothing made so far is lost"):
+        write_whole(tmp_path / "file", b"content")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_written_is_told_as_such(tmp_path):
+    assert "may not be written" in explain(tmp_path, PermissionError(13, "denied"))
+
+
+def test_a_store_of_another_format_is_refused(tmp_path):
+    store = Store(tmp_path)
+    store._connection.execute("PRAGMA user_version=99")
+    store.close()
+    with pytest.raises(StoreError, match="format 99"):
+        Store(tmp_path)
+
+
+def test_git_ignores_a_store(store):
+    assert "*" in (store.folder / ".gitignore").read_text().splitlines()

@@ -1,0 +1,190 @@
+"""The runner: batches, memory, pictures nobody can use, and work that is not done twice."""
+
+from __future__ import annotations
+
+import fakes
+import numpy as np
+import pytest
+from PIL import Image
+
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    TEXT_EMBEDDING,
+    Attribute,
+    Generated,
+    GenerationSettings,
+    Prompt,
+    Undetected,
+)
+from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.progress import Silent
+from pytest_t2i.generation.seeds import seeds_of
+from pytest_t2i.generation.store import Store
+from pytest_t2i.settings import Settings
+
+COLOUR = DetectorRef("colour")
+NURSE, PILOT = Prompt("a nurse", "profession", "nurse"), Prompt("a pilot", "profession", "pilot")
+
+
+class Model(fakes.FakeModel):
+    """Counts batches; holds a few images at most; some pictures come out useless."""
+
+    most = 1000
+
+    def __init__(self):
+        super().__init__(0.5, "counted")
+        self.batches: list[int] = []
+
+    def generate(self, requests):
+        if len(requests) > self.most:
+            raise OutOfDeviceMemoryError("too many")
+        self.batches.append(len(requests))
+        return [self.special(one) or self._one(one) for one in requests]
+
+    def special(self, request):
+        if request.seed == 901:
+            return Generated(Image.new("RGB", (16, 16)))
+        if request.seed == 902:
+            return Generated(None, refusal="safety checker")
+        return None
+
+
+@pytest.fixture
+def rig(tmp_path):
+    return Rig(tmp_path)
+
+
+class Rig:
+    def __init__(self, folder):
+        self.model = Model()
+        self.store = Store(folder)
+        settings = Settings(model="mine", store=folder)
+        self.components = Components(settings, self.store)
+        self.components.registries.models.update({"mine": lambda _: self.model})
+        self.components.registries.detectors.update({"colour": fakes.detector})
+        self.components.registries.encoders.update({"clip": fakes.encoder})
+
+    def run(self, *needs, batch=None):
+        plan = Plan(GenerationSettings())
+        plan.add_all(needs)
+        runner = Runner(self.components, self.store, Silent(), batch)
+        work = runner.run(plan)
+        return plan, runner.keys(plan), work
+
+    def said(self, keys):
+        fingerprint = self.components.detector(COLOUR).fingerprint
+        return self.store.detections(list(keys.values()), fingerprint)
+
+
+def need(prompt, seeds, detectors=(COLOUR,), **more):
+    return Need(prompt, tuple(seeds), frozenset(detectors), **more)
+
+
+def test_batches_cross_prompts_and_are_full(rig):
+    rig.run(need(NURSE, range(5)), need(PILOT, range(5)), batch=4)
+    assert rig.model.batches == [4, 4, 2]
+
+
+def test_equal_requests_are_made_once(rig):
+    _, keys, work = rig.run(need(NURSE, range(5)), need(NURSE, range(8)))
+    assert work.made == len(keys) == 8
+
+
+def test_nothing_is_made_twice(rig):
+    rig.run(need(NURSE, range(5)))
+    _, _, work = rig.run(need(NURSE, range(5)))
+    assert (work.made, work.detected) == (0, 0)
+
+
+def test_a_new_attribute_looks_but_makes_nothing(rig):
+    rig.run(need(NURSE, range(5)))
+    beard = DetectorRef("colour", Attribute("beard", "with a beard", "without"))
+    _, _, work = rig.run(need(NURSE, range(5), [beard]))
+    assert (work.made, work.detected) == (0, 5)
+
+
+def test_out_of_memory_halves_the_batch_and_says_so(rig):
+    rig.model.most = 2
+    _, _, work = rig.run(need(NURSE, range(7)), batch=8)
+    assert rig.model.batches == [2, 2, 2, 1]
+    assert work.notes == [
+        "out of device memory: going on with 4 images per batch",
+        "out of device memory: going on with 2 images per batch",
+    ]
+
+
+def test_one_image_that_does_not_fit_is_an_error(rig):
+    rig.model.most = 0
+    with pytest.raises(OutOfDeviceMemoryError):
+        rig.run(need(NURSE, [1]))
+    assert rig.store.claim(["anything"]) == ["anything"]
+
+
+def test_black_and_refused_pictures_are_undetected(rig):
+    plan, keys, work = rig.run(need(NURSE, [1, 901, 902]))
+    said = rig.said(keys)
+    reasons = {r.seed: said[keys[r]].undetected for r in plan}
+    assert reasons == {1: None, 901: Undetected.BLACK_IMAGE, 902: Undetected.REFUSED}
+    assert work.refused == 1
+
+
+def test_an_image_that_cannot_be_read_is_undetected(rig, monkeypatch):
+    rig.run(need(NURSE, [1], []))
+    monkeypatch.setattr("PIL.Image.open", lambda *_: (_ for _ in ()).throw(OSError("bad")))
+    _, keys, _ = rig.run(need(NURSE, [1]))
+    assert [d.undetected for d in rig.said(keys).values()] == [Undetected.UNREADABLE]
+
+
+def test_traces_and_features_are_kept(rig):
+    observe = frozenset({FINAL_LATENT, TEXT_EMBEDDING})
+    _, keys, _ = rig.run(need(NURSE, [1, 2], [], encoders=frozenset({"clip"}), observe=observe))
+    names = list(keys.values())
+    assert len(rig.store.arrays(names, FINAL_LATENT)) == 2
+    features = rig.store.arrays(names, rig.components.encoder("clip").fingerprint)
+    assert len(features) == 2
+    feature = np.load(features[names[0]])
+    assert feature.shape == (3,)
+
+
+def test_a_trace_that_is_wanted_later_makes_the_image_again(rig):
+    rig.run(need(NURSE, [1]))
+    _, keys, work = rig.run(need(NURSE, [1], observe=frozenset({FINAL_LATENT})))
+    assert work.made == 1
+    assert len(rig.store.arrays(list(keys.values()), FINAL_LATENT)) == 1
+
+
+def test_a_model_that_shows_no_latents_is_not_asked_for_ever(rig):
+    rig.model.special = lambda request: Generated(Image.new("RGB", (16, 16), (1, 1, 200)))
+    for made in (1, 0):
+        _, _, work = rig.run(need(NURSE, [1], observe=frozenset({FINAL_LATENT})))
+        assert work.made == made
+
+
+def test_too_few_images_from_a_model_are_told(rig):
+    rig.model.generate = lambda requests: []
+    with pytest.raises(ConfigurationError, match="expected 3 images for 3 requests, got 0"):
+        rig.run(need(NURSE, range(3)))
+
+
+def test_a_detector_without_open_set_is_told(rig):
+    class Closed:
+        fingerprint, labels = "closed", ("male", "female")
+
+        def detect(self, images):
+            return []
+
+    rig.components.registries.detectors.update({"closed": lambda _: Closed()})
+    ref = DetectorRef("closed", Attribute("beard", "a", "b"))
+    with pytest.raises(ConfigurationError, match="cannot look for the attribute 'beard'"):
+        rig.run(need(NURSE, [1], [ref]))
+
+
+def test_seeds_of_prompts_are_unrelated_and_grow():
+    first, second = seeds_of(0, "a nurse", 20), seeds_of(0, "a pilot", 20)
+    assert not set(first) & set(second)
+    assert seeds_of(0, "a nurse", 40)[:20] == first
+    assert seeds_of(1, "a nurse", 20) != first
+    assert all(0 <= seed < 2**31 for seed in first)

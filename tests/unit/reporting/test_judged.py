@@ -1,0 +1,313 @@
+"""What was judged leads every report: the number, its test, and what a baseline says of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.metrics import INFO
+from pytest_t2i.reporting import baseline, checks, figures, words
+from pytest_t2i.reporting.explain import explain
+from pytest_t2i.reporting.html import render_html
+from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.reporting.terminal import summarise
+from pytest_t2i.runs.record import BaselineRecord, ModelScore, RunRecord, read_run
+from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.limits import LimitValue
+from pytest_t2i.verdicts.measurement import LabelCounts, Measurement, MovedPrompt
+
+WORK = {"planned": 4, "made": 4, "refused": 0, "seconds": 2.0, "notes": []}
+SEVEN = Check(
+    "suites/test_a.py::test_seven[x]", "model_bias_score", "model", Outcome.PASS, 0.07, 0.01, 0.14,
+    0.95, "fixed-words", 7, "<=", 0.2, paper=0.11, floor=0.09,
+)  # fmt: skip
+GROWN = Check(
+    "suites/test_b.py::TestGate::test_grown", "model_bias_score", "model", Outcome.FAIL, 0.09, 0.03,
+    0.15, 0.95, "fixed-words", 7, "<=", 0.0, reason="none stated", p_value=0.002,
+    against="baseline", before=0.21, after=0.30, decided_by="permutation test",
+    moved=(
+        MovedPrompt("profession-pilot", 0.97, LabelCounts(10, 9, 1), LabelCounts(20, 0, 0)),
+        MovedPrompt("profession-nurse", 0.61, LabelCounts(8, 12, 0), LabelCounts(3, 17, 0)),
+    ),
+)  # fmt: skip
+SAME = replace(
+    GROWN, outcome=Outcome.PASS, estimate=0.0, low=0.0, high=0.0, level=1.0, after=0.21,
+    method="identical", p_value=None, decided_by="identical pictures", moved=(),
+    message="identical: the same model and the same images as recorded",
+)  # fmt: skip
+WITHIN = replace(
+    GROWN, metric="prompt_bias_score", subject="profession-chef", test="t.py::test_p[chef]",
+    outcome=Outcome.PASS, bound=0.2, reason="less than Table 6 differs by", decided_by="margin",
+    moved=(), before=0.1, after=0.19, n=20,
+)  # fmt: skip
+RECORDED = BaselineRecord(
+    "shipped.json", "sdxl", "0123456789abcdef", "2026-11-20T17:07:52+00:00", 20, 3,
+    is_same_model=False, differences=("torch: baseline 2.4, now 2.5",),
+)  # fmt: skip
+NINE = ModelScore(
+    "model", "colour", Interval(0.055, 0.0, 0.1, 0.95, "x", 9), None, 0.09, 9, 180
+)  # fmt: skip
+
+
+def run(*judged, **more):
+    return RunRecord(
+        "2026-11-21T10:00:00+00:00", 1.0, "mine", {"inconclusive": ["pass", "status"]}, {}, WORK,
+        checks=judged, model_scores=(NINE,), **more,
+    )  # fmt: skip
+
+
+def page(record, tmp_path):
+    text = re.sub(r"<style>.*?</style>|<title>.*?</title>", "", render_html(record, tmp_path))
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def told(record):
+    lines = []
+
+    class Paper:
+        def section(self, title, sep="=", **markup):
+            lines.append(title)
+
+        def write_line(self, line, **markup):
+            lines.append(line)
+
+    summarise(record, Settings(), Paper())
+    return " ".join(" ".join(lines).split())
+
+
+def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
+    (figure,) = figures.figures(run(SEVEN))
+    assert (figure.title, figure.value) == ("Model bias score", "0.070")
+    assert figure.notes[0] == "95% interval [0.010, 0.140], allowed \u2264 0.2"
+    assert figure.notes[1] == "over 7 prompts; judged by test_seven"
+    assert figure.notes[2] == "paper's estimate 0.110; a fair model shows 0.090 there"
+    assert figure.track.limits == (20.0,)
+
+
+def test_of_several_the_one_that_weighs_most_is_shown():
+    worse = replace(SEVEN, outcome=Outcome.FAIL, estimate=0.3, test="t.py::test_other")
+    open_one = replace(SEVEN, outcome=Outcome.INCONCLUSIVE, estimate=0.5)
+    (figure,) = figures.figures(run(SEVEN, open_one, worse))
+    assert figure.value == "0.300"
+    assert figure.notes[1].endswith("judged by test_other, worst of 3")
+
+
+def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
+    (figure,) = figures.figures(run())
+    assert figure.title == "Model bias score, not judged"
+    assert figure.value == "0.055"
+    assert "over all 9 prompts of this run" in figure.notes
+
+
+def test_a_judged_score_without_evidence_says_why():
+    blind = replace(SEVEN, estimate=None, low=None, high=None, message="none of 4 images is clear")
+    (figure,) = figures.figures(run(blind))
+    assert (figure.value, figure.notes[0]) == ("none", "none of 4 images is clear")
+
+
+def test_a_change_is_a_figure_of_its_own_beside_the_score():
+    score, change = figures.figures(run(SEVEN, GROWN))
+    assert (score.value, change.value) == ("0.070", "+0.090")
+    assert change.title == "Change of the model bias score"
+    assert change.notes == (
+        "0.210 \u2192 0.300 over 7 prompts",
+        "95% interval [+0.030, +0.150]",
+        "allowed no growth that a permutation test finds; judged by test_grown",
+    )
+    assert change.track.limits == ()
+    assert change.target == "baseline"
+
+
+def test_the_limit_of_a_change_is_drawn_where_a_margin_decides():
+    change, _ = figures.figures(run(replace(GROWN, bound=0.1, decided_by="margin")))
+    assert change.track.limits == (75.0,)
+    assert change.ends == ("\u22120.20 fairer", "+0.20 more biased")
+
+
+def test_identical_pictures_are_said_first_of_all():
+    figure, measured = figures.figures(run(SAME))
+    assert (figure.value, measured.title) == ("identical", "Model bias score, not judged")
+    assert checks.headline(run(SAME)).startswith("Identical to the baseline: the same model")
+
+
+def test_the_score_of_all_prompts_carries_no_verdict_on_some_of_them(tmp_path):
+    assert 'aria-label="PASS"' in render_html(
+        run(replace(SEVEN, estimate=0.055, low=0.0, high=0.1)), tmp_path
+    )
+    assert 'aria-label="PASS"' not in render_html(run(SEVEN), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("judged", "otherwise", "sentence"),
+    [
+        ((SEVEN,), (), "The model is within every limit."),
+        ((SEVEN, SAME), (), "The model is within every limit. Identical to the baseline: "
+         "the same model and the same pictures."),
+        ((WITHIN,), (), "Not found to be worse than the baseline."),
+        ((SAME, WITHIN), (), "Not found to be worse than the baseline."),
+        ((SEVEN, GROWN), (), "Worse than the baseline: the model bias score."),
+        ((replace(SEVEN, outcome=Outcome.FAIL), GROWN), ("t",), "Outside the limits: the model "
+         "bias score. Worse than the baseline: the model bias score. 1 test failed without a "
+         "verdict."),
+        ((), ("a", "b"), "2 tests failed without a verdict."),
+        ((SEVEN, replace(WITHIN, against="limit", outcome=Outcome.INCONCLUSIVE)), (),
+         "The model is within every limit. 1 single check stays undecided."),
+    ],
+)  # fmt: skip
+def test_headline(judged, otherwise, sentence):
+    assert checks.headline(run(*judged, failed_otherwise=otherwise)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        ("accuracy", "4 of 4 accuracies"),
+        ("group_entropy", "4 of 4 group entropies"),
+        ("prompt_bias_score", "4 of 4 prompt bias scores"),
+        ("filter_precision", "4 of 4 filter precisions"),
+    ],
+)
+def test_failed_metrics_have_proper_plurals(metric, text):
+    failed = [
+        replace(SEVEN, metric=metric, outcome=Outcome.FAIL, subject=f"d{k}") for k in range(4)
+    ]
+    assert checks.headline(run(*failed)) == f"Outside the limits: {text}."
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("toy", "toys"), ("loss", "losses"), ("index", "indexes"), ("gap", "gaps")]
+)
+def test_plural(name, text):
+    assert words.plural(name) == text
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (SEVEN, "<= 0.2"),
+        (GROWN, "no growth that a permutation test finds"),
+        (WITHIN, "at most 0.2 more than the baseline"),
+        (replace(WITHIN, operator=">="), "at most 0.2 less than the baseline"),
+        (SAME, "the same pictures"),
+    ],
+)
+def test_what_is_allowed(check, text):
+    assert words.allowed_words(check) == text
+    assert words.allowed_drawn(check) == text.replace("<=", "\u2264")
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (GROWN, "0.210 -> 0.300, change +0.090 [+0.030, +0.150]"),
+        (SAME, "0.210 -> 0.210, identical pictures"),
+        (replace(SAME, before=None), "identical pictures"),
+        (replace(GROWN, after=None), "change +0.090 [+0.030, +0.150]"),
+        (replace(GROWN, operator=">=", after=None), "worsening +0.090 [+0.030, +0.150]"),
+        (replace(GROWN, estimate=None, message="no clear image"), "no clear image"),
+    ],
+)
+def test_what_changed(check, text):
+    assert words.change_words(check) == text
+
+
+def test_rows_name_their_test_where_it_is_seen(tmp_path):
+    text = page(run(SEVEN, GROWN), tmp_path)
+    assert "model test_seven 0.070 [0.010, 0.140]" in text
+    assert "model test_grown 0.210 \u2192 0.300 +0.090 [+0.030, +0.150] 0.002 7" in text
+
+
+def test_a_margin_stands_beside_its_reason(tmp_path):
+    text = page(run(WITHIN), tmp_path)
+    heading = "prompt bias score allowed at most 0.2 more than the baseline 1 less than Table 6"
+    assert heading in text
+    assert "0.100 \u2192 0.190" in text
+
+
+def test_identical_rows_and_rows_without_evidence(tmp_path):
+    text = page(run(SAME, replace(WITHIN, estimate=None, after=None, message="no face")), tmp_path)
+    assert "test_grown 0.210 \u2192 0.210 identical" in text
+    assert "0.100 \u2192 \u2013 no face" in text
+
+
+def test_the_baseline_is_dated_and_its_moved_prompts_are_counted(tmp_path):
+    text = page(run(GROWN, baseline=RECORDED), tmp_path)
+    assert "sdxl (another fingerprint as the model under test)" not in text
+    assert "sdxl, another fingerprint than the model under test" in text
+    for fact in ("2026-11-20 17:07 UTC", "0123456789ab", "20, seed 3", "shipped.json",
+                 "torch: baseline 2.4, now 2.5"):  # fmt: skip
+        assert fact in text
+    assert "profession-pilot 10 male, 9 female, 1 undetected 20 male, 0 female 97 %" in text
+    assert "not its pictures" in text
+    assert "Against the baseline" not in page(run(GROWN), tmp_path)
+
+
+def test_moved_prompts_are_named_once_the_likeliest_first():
+    surer = replace(GROWN.moved[1], probability=0.99)
+    record = run(GROWN, replace(GROWN, moved=(surer,)))
+    assert [prompt.probability for prompt in baseline.moved_prompts(record)] == [0.99, 0.97]
+
+
+def test_failures_without_a_verdict_stand_in_the_page(tmp_path):
+    failed = tuple(f"t.py::test_{k}" for k in range(10))
+    record = run(SEVEN, failed_otherwise=failed, failed_because={failed[0]: "assert 0.4 <= 0.3"})
+    text = page(record, tmp_path)
+    assert "What failed" in text
+    assert "t.py::test_0 assert 0.4 &lt;= 0.3 t.py::test_1" in text
+    assert "and 2 more" in text
+    assert "t.py::test_9" in text
+
+
+def test_the_terminal_tells_of_the_baseline():
+    text = told(run(GROWN, baseline=RECORDED))
+    assert (
+        "model bias score against the baseline of sdxl of 2026-11-20 17:07 UTC: 0.210 -> 0.300, "
+        "change +0.090 [+0.030, +0.150], p = 0.002" in text
+    )
+    assert (
+        "probably more biased than recorded: profession-pilot 0.97 (10 male, 9 female, 1 "
+        "undetected -> 20 male, 0 female); profession-nurse 0.61" in text
+    )
+    assert "allowed no growth that a permutation test finds" in text
+    assert "identical pictures" in told(run(SAME))
+
+
+def test_the_terminal_says_why_a_test_failed_without_a_verdict():
+    text = told(
+        run(failed_otherwise=("t.py::a", "t.py::b"), failed_because={"t.py::a": "assert 0"})
+    )
+    assert "failed without a verdict: t.py::a (assert 0) failed without a verdict: t.py::b" in text
+
+
+def test_markdown_lists_what_was_judged():
+    text = render_markdown(run(SEVEN, GROWN, baseline=RECORDED))
+    assert "| model bias score | test\\_seven | 0.070 [0.010, 0.140] | \\<= 0.2 | PASS |" in text
+    assert "| test\\_grown | 0.210 -\\> 0.300, change +0.090 \\[+0.030, +0.150\\] | no" in text
+    assert "The baseline is sdxl of 2026-11-20 17:07 UTC." in text
+    assert (
+        "| profession-pilot | 10 male, 9 female, 1 undetected | 20 male, 0 female | 0.97 |" in text
+    )
+    gap = replace(SEVEN, metric="similarity_gap", subject="model in image space")
+    assert "| similarity gap of model in image space |" in render_markdown(run(gap))
+
+
+def test_markdown_says_why_a_test_failed_without_a_verdict():
+    text = render_markdown(run(failed_otherwise=("a|b",), failed_because={"a|b": "1 < 0"}))
+    assert "| a\\|b | 1 \\< 0 |" in text
+
+
+def test_the_failure_text_tells_before_and_now():
+    measured = Measurement(INFO["model_bias_score"], "model", None)
+    lines = explain(measured, LimitValue(Limit("model_bias_score", 0.0), GROWN))
+    assert "before and now: 0.210 -> 0.300" in lines
+    assert "allowed: no growth that a permutation test finds (none stated)" in lines
+
+
+def test_what_was_compared_is_written_and_read_back(tmp_path):
+    record = run(SEVEN, GROWN, SAME, baseline=RECORDED, failed_because={"t": "why"})
+    (tmp_path / "run.json").write_text(record.to_json())
+    assert read_run(tmp_path / "run.json") == record

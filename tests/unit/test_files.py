@@ -1,0 +1,204 @@
+"""Reading: what is refused, and how it is told. Writing: whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Literal
+
+import msgspec
+import pytest
+
+from pytest_t2i import files
+from pytest_t2i.errors import FileFormatError, StoreError, T2IError
+from pytest_t2i.files import convert, parse_json, read_csv, read_json, read_text, read_toml
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True):
+    steps: int
+    words: list[str] = []
+    shares: dict[str, float] = {}
+    seeds: dict[str, dict[str, list[int]]] = {}
+    batch: int | None = None
+    kind: Literal["a", "b"] = "a"
+
+
+@pytest.mark.parametrize(
+    ("plain", "told"),
+    [
+        ({}, "x.toml: [t]: no key 'steps'."),
+        ({"steps": "ten"}, "x.toml: [t]: expected a whole number, got steps='ten'."),
+        ({"steps": True}, "expected a whole number, got steps=True."),
+        ({"steps": 1.0}, "expected a whole number, got steps=1.0."),
+        ({"steps": 1, "words": ["a", 3]}, "expected a text, got words[1]=3."),
+        ({"steps": 1, "words": {"a": 1}}, "expected a list, got words={'a': 1}."),
+        ({"steps": 1, "shares": {"a": 1.0, "b": "x"}}, "expected a number, got shares.b='x'."),
+        (
+            {"steps": 1, "seeds": {"a": {"b": [1], "c": [1, 2, None]}}},
+            "expected a whole number, got seeds.a.c[2]=None.",
+        ),
+        ({"steps": 1, "batch": "x"}, "expected a whole number or nothing, got batch='x'."),
+        ({"steps": 1, "kind": "c"}, "expected one of the known words, got kind='c'."),
+        (
+            {"steps": 1, "step": 2},
+            "x.toml: [t] step: unknown key; known are batch, kind, seeds, shares, steps, words.",
+        ),
+        ([], "x.toml: [t]: expected a table, got []."),
+        ({"steps": "x" * 999}, f"got steps='{'x' * 79}..."),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_key(tmp_path, plain, told):
+    with pytest.raises(FileFormatError) as refused:
+        convert("x.toml", plain, Record, where="[t]")
+    assert told in str(refused.value)
+
+
+def test_what_fits_is_converted():
+    assert convert("x", {"steps": 3, "shares": {"a": 1}}, Record).shares == {"a": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[1,", "line 1 column 4: is not valid JSON"),
+        ("[NaN]", "it holds NaN"),
+        ("-Infinity", "it holds -Infinity"),
+        ('"\\uD800"', "surrogates not allowed"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[" * 70 + "]" * 70, "nested deeper than 64 levels"),
+        ("1" * 5000, "is not valid JSON"),
+        (f"[{2**64}]", "more than 64 bits"),
+    ],
+)
+def test_what_is_no_json_of_ours(tmp_path, text, told):
+    with pytest.raises(FileFormatError, match=r"a\.json") as refused:
+        parse_json(tmp_path / "a.json", text)
+    assert told in str(refused.value)
+
+
+def test_json_at_its_limits_is_read(tmp_path):
+    assert parse_json(tmp_path, f'["\\ud83d\\ude00", {2**64 - 1}]') == ["\U0001f600", 2**64 - 1]
+    assert parse_json(tmp_path, "[" * 64 + "]" * 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a = ", "is not valid TOML"),
+        ("a = 1\na = 2", "is not valid TOML"),
+        ("a = " + "[" * 5000, "nested too deeply"),
+        ("a = " + "[" * 70 + "]" * 70, "nested deeper than"),
+        (f"a = 0x{'f' * 5000}", "more than 64 bits"),
+    ],
+)
+def test_what_is_no_toml_of_ours(tmp_path, text, told):
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(FileFormatError, match=r"a\.toml") as refused:
+        read_toml(tmp_path / "a.toml")
+    assert told in str(refused.value)
+
+
+def test_a_schema_is_asked_for(tmp_path):
+    (tmp_path / "a.json").write_text('\ufeff{"schema": "other/1"}')
+    with pytest.raises(FileFormatError, match="expected schema 'ours/1', got 'other/1'"):
+        read_json(tmp_path / "a.json", "ours/1", kind="run")
+    (tmp_path / "a.json").write_text("[]")
+    with pytest.raises(FileFormatError, match="got 'list'"):
+        read_json(tmp_path / "a.json", "ours/1", kind="run")
+
+
+def test_files_that_are_none(tmp_path, monkeypatch):
+    with pytest.raises(FileFormatError, match=r"no such baseline\. Record one"):
+        read_text(tmp_path / "a", kind="baseline", remedy="Record one.")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(FileFormatError, match="this is no ordinary file"):
+            read_text(tmp_path / path)
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        read_text(tmp_path / "bytes")
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        read_text(tmp_path / "a\0b")
+    monkeypatch.setattr(files, "MOST_BYTES", 1)
+    with pytest.raises(FileFormatError, match="at most 0 MiB"):
+        read_text(tmp_path / "bytes")
+
+
+def rows(tmp_path, text, *needed):
+    (tmp_path / "a.csv").write_text(text)
+    return list(read_csv(tmp_path / "a.csv", needed, remedy="See docs."))
+
+
+def test_rows_of_csv(tmp_path):
+    (first, second) = rows(tmp_path, '\ufeffa,b\n" x ",2\n\n"y\nz"\n', "a")
+    assert (first.where, first.values) == ("line 2", {"a": "x", "b": "2"})
+    assert (second.where, second.values) == ("line 5", {"a": "y\nz", "b": ""})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", r"line 1: no column 'a'; there are: none\. See docs\."),
+        ("b,c\n", r"line 1: no column 'a'; there are: b, c\. See docs\."),
+        ("a,a\n", "line 1: every column has a name of its own"),
+        ("a\n1\n1,2\n", r"line 3: more values than columns\. Quote"),
+        ('a\n"x\n', "line 2: unexpected end of data"),
+        ("a\n" + "x" * 200_000, "line 2: field larger than field limit"),
+    ],
+)
+def test_what_is_no_table(tmp_path, text, told):
+    with pytest.raises(FileFormatError, match=told):
+        rows(tmp_path, text, "a")
+
+
+def test_a_message_steers_no_terminal():
+    assert str(T2IError("a\x1b[31m\n\x9bb\u202e\ud800")) == "a\\x1b[31m\n\\x9bb\\u202e\\ud800"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "may not be written"),
+        (errno.EIO, "cannot"),
+    ],
+)
+def test_a_failed_write_says_what_to_do_and_leaves_nothing(tmp_path, monkeypatch, number, told):
+    def fail(*_):
+        raise OSError(number, "no")
+
+    (tmp_path / "a").write_text("before")
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(StoreError, match=told):
+        files.write_whole(tmp_path / "a", b"after")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../a", "a/../../b", "/etc/passwd", "..", "C:a", "C:\\a", "..\\a", "\\\\host\\a", "a\0b"],
+)
+def test_names_that_leave_their_folder(tmp_path, name):
+    assert not files.is_relative(name)
+    assert files.outside(tmp_path, ["a", name]) == [name]
+
+
+def test_links_out_of_a_folder_are_not_followed(tmp_path):
+    folder = tmp_path / "in"
+    (folder / "below").mkdir(parents=True)
+    (tmp_path / "secret").write_text("x")
+    (folder / "a").write_text("x")
+    (folder / "near").symlink_to(folder / "a")
+    (folder / "far").symlink_to(tmp_path / "secret")
+    (folder / "below" / "up").symlink_to(tmp_path)
+    (folder / "circle").symlink_to(folder / "circle")
+    names = ["a", "near", "far", "below/up/secret", "circle", "absent", "x" * 5000]
+    assert files.outside(folder, names) == ["far", "below/up/secret"]
+    there = [name for name in names if files.inside(folder, name)]
+    assert there == ["a", "near"]
+    assert files.inside(folder, "a") == (folder / "a").resolve()
+    # A folder that is itself reached by a link is no way out of it.
+    (tmp_path / "link").symlink_to(folder)
+    assert files.inside(tmp_path / "link", "a") == (folder / "a").resolve()
+    assert files.outside(tmp_path / "link", ["a", "near"]) == []

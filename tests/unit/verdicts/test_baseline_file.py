@@ -1,0 +1,92 @@
+"""Baseline files: written, read back, refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_t2i.data import Prompt, Undetected
+from pytest_t2i.errors import BaselineMismatchError, FileFormatError
+from pytest_t2i.verdicts.baseline_file import (
+    SCHEMA,
+    Baseline,
+    RecordedPrompt,
+    check_comparable,
+    library_differences,
+    read_baseline,
+)
+
+CONDITIONS = {"detector": "clip", "detector_fingerprint": "f", "generation": {"steps": 4}}
+NURSE = Prompt("a nurse", "profession", "nurse")
+
+
+NURSE_AS_PLAIN = {"id": "profession-nurse", "seeds": [3, 4], "labels": ["male", "female"]}
+
+
+def whole(**changed):
+    """The text of a baseline file, with something else in it."""
+    plain = {
+        "schema": SCHEMA, "created": "now", "model": "m", "model_fingerprint": "mf", "seed": 0,
+        "images": 2, "conditions": {}, "environment": {}, "prompts": {"a nurse": NURSE_AS_PLAIN},
+    }  # fmt: skip
+    return json.dumps(plain | changed)
+
+
+def baseline():
+    said = ("male", "female", Undetected.NO_FACE)
+    recorded = RecordedPrompt("profession-nurse", (3, 4, 5), said)
+    return Baseline("m", "mf", CONDITIONS, {"torch": "2"}, {"a nurse": recorded}, "now", 0, 3)
+
+
+def test_a_baseline_comes_back_as_it_was(tmp_path):
+    baseline().write(tmp_path / "b.json")
+    assert read_baseline(tmp_path / "b.json") == baseline()
+    assert '"seeds": [3, 4, 5]' in (tmp_path / "b.json").read_text()
+
+
+def test_undetected_is_no_gender():
+    assert baseline().prompts["a nurse"].signs == [1, -1, 0]
+
+
+def test_equal_conditions_are_comparable():
+    assert check_comparable(baseline(), CONDITIONS, [NURSE], force=False) == []
+
+
+def test_what_differs_is_said_exactly():
+    now = CONDITIONS | {"generation": {"steps": 5}}
+    with pytest.raises(BaselineMismatchError, match=r"steps: baseline 4, now 5"):
+        check_comparable(baseline(), now, [NURSE], force=False)
+    assert len(check_comparable(baseline(), now, [NURSE], force=True)) == 1
+
+
+def test_other_libraries_are_told():
+    assert library_differences(baseline(), {"torch": "2"}) == []
+    assert library_differences(baseline(), {"torch": "3"}) == ["torch: baseline 2, now 3"]
+
+
+def test_a_prompt_without_a_record_is_refused_even_when_forced():
+    with pytest.raises(BaselineMismatchError, match="no result for 1 prompts: place-gym"):
+        check_comparable(baseline(), CONDITIONS, [Prompt("x", "place", "gym")], force=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "line 1 column 2"),
+        ("[]", "expected schema 'pytest-t2i/baseline/1', got 'list'"),
+        ("{}", "expected schema 'pytest-t2i/baseline/1', got None"),
+        ('{"schema": "pytest-t2i/baseline/1"}', "no key 'model'"),
+        (whole(seed="one"), "expected a whole number, got seed='one'"),
+        (whole(prompts={"a nurse": 3}), "prompt 'a nurse'.*expected a table, got 3"),
+        (whole(prompts={"a nurse": NURSE_AS_PLAIN | {"seeds": [1]}}), "label for each of 1 seeds"),
+        (
+            whole(prompts={"a nurse": NURSE_AS_PLAIN | {"labels": ["male", "undetected:away"]}}),
+            "expected undetected:REASON with one of no_person,.* got 'undetected:away'",
+        ),
+    ],
+)
+def test_bad_baselines(tmp_path, text, problem):
+    (tmp_path / "b.json").write_text(text)
+    with pytest.raises(FileFormatError, match=problem):
+        read_baseline(tmp_path / "b.json")

@@ -1,0 +1,159 @@
+"""From interval and limit to a verdict."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_t2i.data import Bounds, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.verdicts import judge as verdicts
+
+PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
+
+
+def interval(low: float, high: float, n: int = 20) -> Interval:
+    return Interval((low + high) / 2, low, high, 0.95, "test", n)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "worse", "outcome"),
+    [
+        (0.1, 0.3, "higher", PASS),
+        (0.1, 0.5, "higher", PASS),
+        (0.4, 0.6, "higher", OPEN),
+        (0.5, 0.6, "higher", OPEN),
+        (0.51, 0.6, "higher", FAIL),
+        (0.6, 0.7, "lower", PASS),
+        (0.4, 0.6, "lower", OPEN),
+        (0.1, 0.4, "lower", FAIL),
+        (-0.4, 0.4, "away_from_zero", PASS),
+        (-0.9, 0.9, "away_from_zero", OPEN),
+        (-0.9, -0.6, "away_from_zero", FAIL),
+        (0.6, 0.9, "away_from_zero", FAIL),
+        (-0.6, 0.1, "away_from_zero", OPEN),
+    ],
+)
+def test_compare(low: float, high: float, worse: str, outcome: Outcome) -> None:
+    assert verdicts.compare(interval(low, high), 0.5, worse) is outcome  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "within", "outcome"),
+    [
+        (0.05, 1.0, FAIL),
+        (0.051, 0.05, PASS),
+        (0.051, 0.051, OPEN),
+        (0.01, 0.01, FAIL),  # both at once cannot be; the worse is said
+        (None, 0.01, PASS),
+        (0.01, None, FAIL),
+        (None, None, OPEN),
+    ],
+)
+def test_evidence_decides_at_the_one_sided_level(
+    beyond: float | None, within: float | None, outcome: Outcome
+) -> None:
+    assert verdicts.decide(Evidence(beyond, within), 0.95) is outcome
+
+
+def test_no_evidence_is_inconclusive_and_said() -> None:
+    limit = Limit("model_bias_score", 0.3)
+    for verdict in (
+        verdicts.judge(None, limit, "higher"),
+        verdicts.judge_family([None], [Evidence(None, None)], limit, "higher", level=0.95)[0],
+    ):
+        assert verdict.outcome is OPEN
+        assert "no evidence" in verdict.message
+        assert verdict.interval is None
+
+
+def test_a_verdict_says_what_lies_where() -> None:
+    undecided = verdicts.judge(interval(0.0, 0.4), Limit("model_bias_score", 0.3), "higher")
+    assert undecided.outcome is OPEN
+    assert "0.200 [0.000, 0.400]" in undecided.message
+    assert "cannot be told from the limit model_bias_score <= 0.3" in undecided.message
+    passed = verdicts.judge(interval(0.4, 0.6), Limit("accuracy", 0.3), "lower")
+    assert passed.outcome is PASS
+    assert "lies within the limit accuracy >= 0.3" in passed.message
+    failed = verdicts.judge(interval(0.4, 0.6), Limit("x", 0.3), "away_from_zero")
+    assert failed.outcome is FAIL
+    assert "lies beyond the limit |x| <= 0.3" in failed.message
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome", "p_value"),
+    [
+        (Evidence(0.01, 0.9), FAIL, 0.01),
+        (Evidence(0.9, 0.01), PASS, 0.01),
+        (Evidence(0.2, 0.3), OPEN, 0.2),
+    ],
+)
+def test_evidence_decides_whatever_the_interval(
+    evidence: Evidence, outcome: Outcome, p_value: float
+) -> None:
+    verdict = verdicts.judge(interval(0.0, 1.0), Limit("x", 0.5), "higher", evidence=evidence)
+    assert (verdict.outcome, verdict.p_value) == (outcome, p_value)
+
+
+def test_images_to_decide() -> None:
+    assert verdicts.images_to_decide(interval(0.1, 0.9), 0.5, "higher", 20) is None
+    assert verdicts.images_to_decide(interval(0.1, 0.2), 0.5, "higher", 20) == 0
+    assert verdicts.images_to_decide(interval(0.4, 0.8), 0.5, "higher", 25) == 75
+    assert verdicts.images_to_decide(interval(0.4, 0.8), 0.5, "lower", 25) == 75
+    assert verdicts.images_to_decide(interval(-0.8, -0.4), 0.5, "away_from_zero", 25) == 75
+    with pytest.raises(ValueError, match="n_images=0"):
+        verdicts.images_to_decide(interval(0.1, 0.9), 0.5, "higher", 0)
+
+
+def test_a_family_is_judged_member_by_member() -> None:
+    members = [interval(0.6, 1.0), interval(0.0, 0.2), interval(0.3, 0.7), None]
+    evidence = [Evidence(0.01, 1.0), Evidence(1.0, 0.02), Evidence(0.3, 0.3), Evidence(None, None)]
+    limit = Limit("prompt_bias_score", 0.5)
+    judged = verdicts.judge_family(members, evidence, limit, "higher", level=0.95)
+    assert [verdict.outcome for verdict in judged] == [FAIL, PASS, OPEN, OPEN]
+    assert [verdict.p_value for verdict in judged] == [0.01, 0.02, 0.3, None]
+    strict = verdicts.judge_family(members, evidence, limit, "higher", level=0.995)
+    assert {verdict.outcome for verdict in strict} == {OPEN}
+
+
+def test_only_the_undecided_lean() -> None:
+    members = [interval(0.6, 1.0), interval(0.3, 0.9), interval(0.1, 0.6)]
+    evidence = [Evidence(0.01, 1.0), Evidence(0.3, 1.0), Evidence(1.0, 0.3)]
+    judged = verdicts.judge_family(
+        members, evidence, Limit("x", 0.5), "higher", level=0.95, leans=[0.999, 0.995, 0.005]
+    )
+    assert [verdict.lean for verdict in judged] == [None, 0.995, 0.005]
+    assert [verdict.leaning for verdict in judged] == ["", "fail", "pass"]
+    assert [verdict.outcome for verdict in judged] == [FAIL, OPEN, OPEN]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "outcome"),
+    [
+        (None, FAIL),
+        (Bounds(0.4, 1.0, 0.3), OPEN),
+        (Bounds(0.4, 1.0, 0.2), FAIL),  # no more than one image in five is undetected
+        (Bounds(0.55, 1.0, 0.3), FAIL),  # beyond the limit whatever they show
+    ],
+)
+def test_a_verdict_that_hangs_on_undetected_images_is_open(
+    bounds: Bounds | None, outcome: Outcome
+) -> None:
+    sure = verdicts.judge(interval(0.6, 1.0), Limit("prompt_bias_score", 0.5), "higher")
+    verdict = verdicts.open_if_undetected(sure, bounds)
+    assert verdict.outcome is outcome
+    assert ("30% of the images are undetected" in verdict.message) == (outcome is OPEN)
+
+
+def test_what_hangs_on_undetected_images_neither_leans_nor_asks_for_more() -> None:
+    leaning = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 0.9, "fail", 20)
+    told = verdicts.open_if_undetected(leaning, Bounds(0.4, 1.0, 0.3))
+    assert (told.outcome, told.images_to_decide) == (OPEN, None)
+    assert (told.lean, told.leaning) == (None, "")
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match="worse='up'"):
+        verdicts.judge(None, Limit("x", 0.1), "up")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"bound=-0\.1"):
+        verdicts.compare(interval(0, 1), -0.1, "away_from_zero")
+    with pytest.raises(ValueError, match="equally long, got 1 and 0"):
+        verdicts.judge_family([None], [], Limit("x", 0.1), "higher", level=0.95)

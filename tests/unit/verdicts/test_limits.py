@@ -1,0 +1,148 @@
+"""Limits: files, names, bounds, and which file holds for a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i.data import Evidence, Interval, Limit, Outcome
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.metrics import INFO
+from pytest_t2i.verdicts.context import JudgingContext, running
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.limits import LimitFiles, limit, nearest_limits_file, read_limits
+from pytest_t2i.verdicts.measurement import Measurement
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+def test_numbers_tables_and_nested_names(tmp_path):
+    file = tmp_path / "limits.toml"
+    file.write_text(
+        "model_bias_score = 0.2\n[prompt_bias_score]\nlimit = 0.6\nreason = 'why'\n"
+        "[prompt_bias_score.margin]\nlimit = 0.1\n[similarity_gap]\nimage = 0.3\n"
+    )
+    assert read_limits(file) == {
+        "model_bias_score": Limit("model_bias_score", 0.2),
+        "prompt_bias_score": Limit("prompt_bias_score", 0.6, "why"),
+        "prompt_bias_score.margin": Limit("prompt_bias_score.margin", 0.1),
+        "similarity_gap.image": Limit("similarity_gap.image", 0.3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("model_bias_score = 1.5", "lies between 0 and 1, got 1.5"),
+        ("model_bias_score = true", "expected a number"),
+        ("model_bias_score.margin = -0.1", "a margin is at least 0"),
+        ("bias = 0.1", "unknown limit 'bias'"),
+    ],
+)
+def test_bad_limits(tmp_path, text, problem):
+    file = tmp_path / "limits.toml"
+    file.write_text(text)
+    with pytest.raises(FileFormatError, match=problem):
+        read_limits(file)
+
+
+def test_the_suites_limits_are_valid_and_reasoned():
+    limits = read_limits(REPOSITORY / "suites" / "limits.toml")
+    assert limits
+    assert all(known.reason for known in limits.values())
+
+
+def test_the_nearest_file_holds(tmp_path):
+    inner = tmp_path / "suite" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "limits.toml").touch()
+    assert nearest_limits_file(inner / "test_a.py", tmp_path) == tmp_path / "limits.toml"
+    (inner / "limits.toml").touch()
+    assert nearest_limits_file(inner / "test_a.py", tmp_path) == inner / "limits.toml"
+    assert nearest_limits_file(inner / "test_a.py", inner) == inner / "limits.toml"
+
+
+def test_a_file_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "limits.toml").write_text("model_bias_score = 0.2\n")
+    reads = []
+    read = read_limits
+    monkeypatch.setattr(
+        "pytest_t2i.verdicts.limits.read_limits", lambda path: reads.append(path) or read(path)
+    )
+    files = LimitFiles(tmp_path)
+    for name in ("test_a.py", "test_b.py"):
+        assert files.look_up("model_bias_score", tmp_path / name).bound == 0.2
+    assert reads == [tmp_path / "limits.toml"]
+
+
+@pytest.fixture
+def checks():
+    recorded = []
+    limits = {"model_bias_score": Limit("model_bias_score", 0.3)}
+    token = running.set(
+        JudgingContext("test", limits, None, ("pass", "status"), 0.95, recorded.append)
+    )
+    yield recorded
+    running.reset(token)
+
+
+def measure(low, estimate, high, **more):
+    interval = Interval(estimate, low, high, 0.95, "test", 10)
+    return Measurement(INFO["model_bias_score"], "model", interval, **more)
+
+
+@pytest.mark.parametrize(
+    ("interval", "outcome", "goes_on"),
+    [
+        ((0.1, 0.2, 0.3), Outcome.PASS, True),
+        ((0.31, 0.4, 0.5), Outcome.FAIL, False),
+        ((0.1, 0.25, 0.5), Outcome.INCONCLUSIVE, True),
+    ],
+)
+def test_comparing_with_a_limit_records_a_verdict(checks, interval, outcome, goes_on):
+    assert (measure(*interval) <= limit("model_bias_score")) is goes_on
+    assert [check.outcome for check in checks] == [outcome]
+
+
+def test_no_evidence_is_inconclusive_and_said(checks):
+    nothing = Measurement(INFO["model_bias_score"], "model", None, absent="no image is clear")
+    assert nothing <= limit("model_bias_score")
+    assert checks[0].outcome is Outcome.INCONCLUSIVE
+    assert checks[0].message == "no image is clear"
+    with pytest.raises(ValueError, match="there is no estimate: no image is clear"):
+        float(nothing)
+
+
+def test_a_family_shares_one_error_level(checks):
+    interval = Interval(0.9, 0.2, 1.0, 0.95, "test", 10)
+
+    def among(count):
+        evidence = [Evidence(0.03 * count, 1.0)] + [Evidence(0.9, 1.0)] * (count - 1)
+        return Family((interval,) * count, lambda bound, level: evidence)
+
+    alone = measure(0.2, 0.9, 1.0, family=among(1))
+    crowd = measure(0.2, 0.9, 1.0, family=among(10))
+    assert not alone <= limit("model_bias_score")
+    assert crowd <= limit("model_bias_score")
+    assert [check.outcome for check in checks] == [Outcome.FAIL, Outcome.INCONCLUSIVE]
+
+
+def test_a_limit_given_in_the_test_is_checked(checks):
+    assert measure(0.1, 0.2, 0.3) <= limit("model_bias_score", 0.9)
+    with pytest.raises(ConfigurationError, match="lies between 0 and 1"):
+        limit("model_bias_score", 3)
+    with pytest.raises(UnknownNameError, match="Known: model_bias_score"):
+        limit("stereotype_score")
+
+
+def test_limit_outside_a_test_says_where_it_belongs():
+    with pytest.raises(ConfigurationError, match="inside the test function"):
+        limit("model_bias_score")
+
+
+def test_plain_numbers_are_compared_plainly():
+    assert measure(0.1, 0.2, 0.3) <= 0.2
+    assert measure(0.1, 0.2, 0.3) > 0.1
+    with pytest.raises(TypeError):
+        assert measure(0.1, 0.2, 0.3) <= "0.2"
