@@ -24,7 +24,7 @@ CATALOGUE = tomllib.loads(catalogue().read_text(encoding="utf-8"))
 MODELS = sorted(CATALOGUE["models"])
 MEGABYTE = 1_000_000
 BIASED = load_world("biased")
-PICTURES = 16
+PICTURES = 48
 
 
 def test_catalogue_names_existing_folders() -> None:
@@ -140,7 +140,7 @@ def men_of() -> Callable[[Combination], float]:
 
 @pytest.mark.parametrize("concepts", planted_combinations(BIASED), ids=combined_prompt)
 def test_planted_intersections_come_out(concepts: Combination, men_of: Callable[[Combination], float]) -> None:
-    # Of 16 pictures at P = 0.95 fewer than 12 show it in one case of a thousand.
+    # The weakest pair, at 0.21 where 0.05 is planted, is within this of 48 pictures but not always of 16.
     assert abs(men_of(concepts) - BIASED.combined_share(concepts)) <= 0.25
 
 
