@@ -10,7 +10,6 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-from pytest_t2i.statistics.agreement import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.change import (
     PairedScores,
     Words,
@@ -51,6 +50,7 @@ from pytest_t2i.statistics.groups import (
 )
 from pytest_t2i.statistics.growth import growth_probabilities
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.kappa_intervals import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.label_noise import effective_counts
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
@@ -61,7 +61,7 @@ from pytest_t2i.statistics.model_bias import (
     model_bias_p_value,
 )
 from pytest_t2i.statistics.model_plan import model_images_needed, observed_model_power
-from pytest_t2i.statistics.model_references import (
+from pytest_t2i.statistics.model_reference_distance import (
     mean_total_variation,
     mean_total_variation_interval,
     mean_total_variation_p_value,
@@ -80,7 +80,7 @@ from pytest_t2i.statistics.ppi import (
     corrected_scores,
     ppi_mean,
 )
-from pytest_t2i.statistics.references import (
+from pytest_t2i.statistics.prompt_reference_distance import (
     total_variation_bounds,
     total_variation_interval,
     total_variation_p_value,

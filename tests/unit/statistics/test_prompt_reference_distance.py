@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.references import distance_range
+from pytest_t2i.statistics.prompt_reference_distance import distance_range
 
 EVEN = {"male": 0.5, "female": 0.5}
 THREE = {"a": 0.2, "b": 0.3, "c": 0.5}
