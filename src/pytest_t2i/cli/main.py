@@ -24,6 +24,7 @@ COMMANDS = {
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
     "label": ("label", "label images by hand on a local page"),
+    "store": ("store", "verify a store of images, or read a damaged one back in"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
 """Command -> its module and what it does."""

@@ -97,8 +97,8 @@ def mean_total_variation_interval(
       even reference it is the end that Jensen's inequality gives ``model_bias_interval``.
 
     Both means resample prompts (``mean_interval`` with bounds). For fixed words see
-    ``fixed_words_reference_distance.fixed_ends``; with even references of two labels the interval is half that of
-    the model bias score. One prompt alone has its exact interval.
+    ``fixed_words_reference_distance.fixed_ends``; with even references of two labels the interval
+    is half that of the model bias score. One prompt alone has its exact interval.
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].

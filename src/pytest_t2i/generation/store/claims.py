@@ -89,7 +89,10 @@ class transaction:  # noqa: N801 - reads as a statement
         self.connection.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self.connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        if kind is None:
+            self.connection.execute("COMMIT")
+        elif self.connection.in_transaction:  # SQLite ends it itself where the disk is full
+            self.connection.execute("ROLLBACK")
 
 
 class Alive:
