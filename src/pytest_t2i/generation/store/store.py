@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import FINAL_LATENT, Detection, Generated, Request, Undetected
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, stamp, write_whole
+from pytest_t2i.files import checksum, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.pictures import Origin, encode
@@ -84,6 +84,8 @@ class Store:
         """This process as the maker of images; it is one from its first claim on."""
         if self._owner is None:
             self._owner = claims.Owner(self.folder / "locks")
+            if self._owner.has_dead_neighbours:
+                remove_unfinished(self.folder)
         return self._owner
 
     def close(self) -> None:

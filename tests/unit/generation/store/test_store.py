@@ -162,3 +162,22 @@ def test_a_store_of_another_format_is_refused(tmp_path):
 
 def test_git_ignores_a_store(store):
     assert "*" in (store.folder / ".gitignore").read_text().splitlines()
+
+
+def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path):
+    folder = tmp_path / "store"
+    opened = Store(folder)
+    opened.add_images([new("aa1")])
+    old, fresh = folder / "images/aa/.aa2.png.abcd1234", folder / "images/aa/.aa3.png.abcd1234"
+    for file in (old, fresh):
+        file.write_bytes(b"half")
+    os.utime(old, (1, 1))
+    opened.claim(["x"])
+    assert old.exists()
+    opened.close()
+    (folder / "locks" / "0123456789ab.owner").touch()
+    later = Store(folder)
+    later.claim(["x"])
+    assert (old.exists(), fresh.exists()) == (False, True)
+    assert list(later.images(["aa1"])) == ["aa1"]
+    later.close()
