@@ -20,6 +20,7 @@ COMMANDS = {
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name"),
     "report": ("report", "render a run.json as index.html and summary.md"),
+    "compare": ("compare", "several models on the same prompts, side by side"),
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),

@@ -67,7 +67,7 @@ from pytest_t2i.statistics.model_reference_distance import (
     mean_total_variation_p_value,
     total_variation_floor,
 )
-from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg
+from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg, holm
 from pytest_t2i.statistics.parity_difference import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -85,6 +85,7 @@ from pytest_t2i.statistics.prompt_reference_distance import (
     total_variation_interval,
     total_variation_p_value,
 )
+from pytest_t2i.statistics.ranking import Rank, prompts_differ_p_value, ranking
 from pytest_t2i.statistics.sequential import (
     bias_sequence_p_value,
     look_level,
@@ -115,6 +116,7 @@ __all__ = [
     "Fewest",
     "Lean",
     "PairedScores",
+    "Rank",
     "Words",
     "adaptive_discarding",
     "adjusted_model_bias_score",
@@ -144,6 +146,7 @@ __all__ = [
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
+    "holm",
     "inverted_p_value",
     "kappa_interval",
     "leaning",
@@ -175,6 +178,8 @@ __all__ = [
     "prompt_bias_p_value",
     "prompt_bias_p_values",
     "prompt_bias_sequence",
+    "prompts_differ_p_value",
+    "ranking",
     "share_confidence_sequence",
     "share_interval",
     "share_p_value",

@@ -180,6 +180,20 @@ class Store:
                 "INSERT OR REPLACE INTO detections VALUES (?, ?, ?, ?, ?, ?)", rows
             )
 
+    def labelled_rows(self) -> list[dict[str, Any]]:
+        """Every image that a detector has looked at: model, prompt, seed, file, detector, said."""
+        query = (
+            "SELECT * FROM images JOIN detections ON images.key = detections.key "
+            "ORDER BY images.model, images.prompt, images.seed"
+        )
+        said = ((row, read_detection(row)) for row in self._connection.execute(query))
+        names = ("model", "prompt", "seed", "file", "detector")
+        return [
+            {name: row[name] for name in names} | {"said": detection.said}
+            for row, detection in said
+            if detection is not None
+        ]
+
     # facts
 
     def fact(self, name: str) -> Any:
