@@ -105,6 +105,7 @@ def test_one_label_that_differs_is_not_identical():
     assert change(BEFORE, other, first_seed=0).decided_by == "permutation test"
 
 
+@pytest.mark.slow
 def test_other_seeds_of_the_same_model_are_green_in_19_of_20():
     rates, images = RATES[::2], 16
     outcomes = [

@@ -35,6 +35,7 @@ def test_shares_add_up_and_hold_their_estimates():
     assert estimates["0-2"].low == 0.0 < estimates["0-2"].high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [(1 / 3, 1 / 3, 1 / 3), (0.6, 0.3, 0.1), (0.9, 0.05, 0.05)])
 def test_intervals_cover(shares):
     rng = np.random.default_rng(5)

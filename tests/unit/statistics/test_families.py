@@ -197,6 +197,7 @@ def test_families_of_shares():
     assert few.tolist() == pytest.approx([table[20], 1.0, 1.0])
 
 
+@pytest.mark.slow
 def test_what_can_be_decided():
     assert statistics.decidable(10, 0.5, 0.95) == (False, False)
     assert statistics.decidable(11, 0.5, 0.95) == (False, True)

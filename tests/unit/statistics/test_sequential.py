@@ -36,6 +36,7 @@ def test_a_share_is_covered_at_all_looks_together(share: float) -> None:
     assert missed == 0 or share not in (0.0, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
 def test_p_values_hold_at_any_time(bound: float) -> None:
     share = (1 + bound) / 2

@@ -56,6 +56,7 @@ def test_chips_are_those_of_the_authors(name, photo, monkeypatch):
     assert authors >= bound
 
 
+@pytest.mark.slow
 def test_the_network_finds_the_face(photo):
     image = photo("race_Middle_Eastern")
     (boxes,) = dlib_cnn.load(LoadOptions()).faces([image])
