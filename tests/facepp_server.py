@@ -29,11 +29,11 @@ MEGABYTES_2 = 2 * 2**20
 
 def face(gender: str | None, width: int = 100, height: int = 100) -> dict[str, Any]:
     """A face as the API returns it; without attributes when ``gender`` is None."""
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "face_token": "ed319e807e039ae669a4d1af0922a0c8",
         "face_rectangle": {"top": 8, "left": 10, "width": width, "height": height},
     }
-    return found if gender is None else {**found, "attributes": {"gender": {"value": gender}}}
+    return result if gender is None else {**result, "attributes": {"gender": {"value": gender}}}
 
 
 @dataclass
@@ -122,8 +122,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif min(picture.size) < 48 or max(picture.size) > self.script.largest_side:
             self._error(400, "INVALID_IMAGE_SIZE:image_base64")
         else:
-            found = {"image_id": "Dd2xUw9S/7yjr0oDHHSL/Q==", "faces": self.script.faces}
-            self._send(200, "application/json", json.dumps({**_common(), **found}))
+            result = {"image_id": "Dd2xUw9S/7yjr0oDHHSL/Q==", "faces": self.script.faces}
+            self._send(200, "application/json", json.dumps({**_common(), **result}))
 
     def _error(self, status: int, message: str) -> None:
         self._answer(status, message, plain=False)

@@ -98,7 +98,7 @@ class FakeEncoder:
     fingerprint = "fake-encoder"
 
     def encode(self, images: Sequence[Image.Image]) -> np.ndarray:
-        return np.array([np.asarray(one).mean(axis=(0, 1)) for one in images], dtype=np.float32)
+        return np.array([np.asarray(image).mean(axis=(0, 1)) for image in images], dtype=np.float32)
 
 
 def fair(options: LoadOptions) -> FakeModel:
@@ -128,7 +128,7 @@ class HazyDetector(FakeDetector):
         said = super().detect(images)
         hazy = [image.getpixel((0, 0))[0] % 5 < 2 for image in images]
         unsure = Detection(None, Undetected.LOW_CONFIDENCE)
-        return [unsure if one else word for one, word in zip(hazy, said, strict=True)]
+        return [unsure if entry else word for entry, word in zip(hazy, said, strict=True)]
 
 
 def hazy(options: LoadOptions) -> HazyDetector:

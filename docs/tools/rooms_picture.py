@@ -91,7 +91,7 @@ def room_graph() -> Graph:
     for module, targets in source.arrows().items():
         here = source.room(module)
         if here is not None:
-            graph[here] |= {source.room(one) for one in targets} - {here, None}
+            graph[here] |= {source.room(target) for target in targets} - {here, None}
     return graph
 
 

@@ -8,10 +8,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import stat
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple, TypeVar
 
@@ -47,6 +50,21 @@ def write_whole(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise StoreError(explain(path, error)) from error
+
+
+TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
+"""Names that mkstemp gives."""
+UNFINISHED_AGE = 60.0
+"""Seconds after which nobody writes a temporary file any more."""
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what ``write_whole`` left below a folder when its process was killed."""
+    oldest = time.time() - UNFINISHED_AGE
+    for file in folder.rglob(".*.????????"):
+        with suppress(OSError):
+            if TEMPORARY.fullmatch(file.name) and file.stat().st_mtime < oldest:
+                file.unlink()
 
 
 def explain(path: Path, error: OSError) -> str:

@@ -216,7 +216,12 @@ class Option:
 
 
 OPTIONS = (
-    Option("model", text, "model under test: alias, hub id, folder, images:DIR or module:factory"),
+    Option(
+        "model",
+        text,
+        "model under test: alias, hub id, folder, images:DIR or module:factory; several by comma "
+        "are run one after the other and compared",
+    ),
     Option(
         "detector",
         names,

@@ -4,7 +4,7 @@ import pytest
 
 from pytest_t2i import axes, limit
 
-# Four images of each variant: the interval resamples prompts, so prompts count, not images.
+# Four images of each variant and prompt: the mean over prompts averages their noise out.
 PEOPLE = (axes.profession, axes.place)
 
 

@@ -44,9 +44,9 @@ def main():
             made = []
             for start in range(0, len(requests), size):
                 made += model.generate(requests[start : start + size])
-            pictures = [one.image for one in made]
-            pixels[size] = np.stack([np.asarray(one, dtype=np.int16) for one in pictures])
-            labels[size] = [one.label for one in detector.detect(pictures)]
+            pictures = [entry.image for entry in made]
+            pixels[size] = np.stack([np.asarray(picture, dtype=np.int16) for picture in pictures])
+            labels[size] = [entry.label for entry in detector.detect(pictures)]
     for size in SIZES[1:]:
         apart = np.abs(pixels[size] - pixels[SIZES[0]])
         print(

@@ -72,7 +72,9 @@ def labelled(chosen):
     folder = catalogue().parent / "weights" / "reference" / "vae"
     autoencoder = AutoencoderKL.from_pretrained(folder).eval()
     images, truth, prompts = [], [], []
-    concepts = [one for one in load_concepts() if one.axis != "nationality"][: chosen.prompts]
+    concepts = [
+        load_concept for load_concept in load_concepts() if load_concept.axis != "nationality"
+    ][: chosen.prompts]
     for place, concept in enumerate(concepts):
         for _ in range(chosen.images):
             drawing = draw_scene(scene_of(concept, world, rng), rng.randrange(2**31))
@@ -97,14 +99,14 @@ GENDERS = ("male", "female")
 
 def row(name, found, truth, prompts, seconds):
     """One detector's line."""
-    said = np.array([one.label or LOW for one in found])
+    said = np.array([entry.label or LOW for entry in found])
     kept, clear = said != LOW, truth != LOW
     scores = filter_scores(kept, clear)
     right = classification_scores(said[kept & clear], truth[kept & clear])
     score, actual = bias(said, prompts), bias(truth, prompts)
     return (
         name,
-        *(100 * float(one) for one in (scores.precision, scores.recall, scores.f1)),
+        *(100 * float(pair) for pair in (scores.precision, scores.recall, scores.f1)),
         100 * float(scores.filter_rate),
         100 * right.overall,
         score,
@@ -131,8 +133,8 @@ def main():
         for name in chosen.detectors:
             detector = components.detector(DetectorRef(f"{name}:{chosen.weights}")).get()
             started = time.perf_counter()
-            found = detector.detect(images)
-            rows.append(row(name, found, truth, prompts, time.perf_counter() - started))
+            result = detector.detect(images)
+            rows.append(row(name, result, truth, prompts, time.perf_counter() - started))
     low = float((truth == LOW).mean())
     print(heading("dlib-bin", "ultralytics", "torch", "transformers"))
     print(f"{len(truth)} pictures of {chosen.prompts} prompts, {low:.1%} of them low quality\n")

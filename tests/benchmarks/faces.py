@@ -62,19 +62,19 @@ def same(a, b):
 
 def look(finders, folder, count, few):
     """Found rate and seconds, then agreement, on one folder."""
-    found, rows = {}, []
+    result, rows = {}, []
     for name, finder in finders.items():
         images = pictures(folder, few if name in CNN else count)
         started = time.perf_counter()
-        found[name] = finder.faces(images)
+        result[name] = finder.faces(images)
         seconds = (time.perf_counter() - started) / max(1, len(images))
-        one = sum(len(boxes) >= 1 for boxes in found[name]) / max(1, len(images))
-        several = sum(len(boxes) > 1 for boxes in found[name]) / max(1, len(images))
-        rows.append((name, len(images), one, several, seconds))
+        entry = sum(len(boxes) >= 1 for boxes in result[name]) / max(1, len(images))
+        several = sum(len(boxes) > 1 for boxes in result[name]) / max(1, len(images))
+        rows.append((name, len(images), entry, several, seconds))
     print(f"### {folder}\n")
     print(table(("part", "pictures", "face found", "several", "seconds per picture"), rows))
     agreeing = [
-        (f"{a} and {b}", min(len(found[a]), len(found[b])), agreement(found[a], found[b]))
+        (f"{a} and {b}", min(len(result[a]), len(result[b])), agreement(result[a], result[b]))
         for a, b in itertools.combinations(finders, 2)
     ]
     print(table(("parts", "pictures", "same largest face, or none"), agreeing))
@@ -92,7 +92,7 @@ def portraits(people):
     for overlap in (people.OVERLAP, 0.7):
         finder = people.YoloPersons(str(data("weights", WEIGHTS)), overlap=overlap)
         reasons = [RULE.reason(boxes, 0) for boxes in finder.persons(images)]
-        rows.append((f"{overlap:g}", len(images), *(reasons.count(one) for one in REASONS)))
+        rows.append((f"{overlap:g}", len(images), *(reasons.count(entry) for entry in REASONS)))
     print("### portraits by YOLO\n")
     print(table(("overlap", "pictures", "one person", "several", "no person"), rows))
 
@@ -116,14 +116,14 @@ def cnn(count):
     from pytest_t2i.adapters.finders.packaged import packaged
 
     images = [*pictures("faces", count), *pictures("people", count), *pictures("portraits", count)]
-    found, rows = {}, []
+    result, rows = {}, []
     for name, kind in zip(CNN, (DlibCnnFaces, MmodFaces), strict=True):
         started = time.process_time()
-        found[name] = kind(packaged(), CnnSettings(longest=300, upsampling=0)).faces(images)
+        result[name] = kind(packaged(), CnnSettings(longest=300, upsampling=0)).faces(images)
         rows.append((name, len(images), (time.process_time() - started) / len(images)))
     print("### the CNN by dlib and by torch\n")
     print(table(("part", "pictures", "processor seconds per picture"), rows))
-    pairs = list(zip(*found.values(), strict=True))
+    pairs = list(zip(*result.values(), strict=True))
     alike = [
         ("a face or none", sum(bool(a) == bool(b) for a, b in pairs)),
         ("the number of faces", sum(len(a) == len(b) for a, b in pairs)),

@@ -30,21 +30,29 @@ def planted(text: str) -> tuple[frozenset[str], str]:
 
 def words_of(finding: dict[str, Any]) -> frozenset[str]:
     """The words of a finding in hunt.json."""
-    return frozenset(one["concept"] for one in finding["words"])
+    return frozenset(entry["concept"] for entry in finding["words"])
 
 
 def told(words: frozenset[str], towards: str, findings: list[dict[str, Any]]) -> tuple[bool, str]:
     """Whether these words were found, and how."""
-    exact = [one for one in findings if words_of(one) == words and one["towards"] == towards]
+    exact = [
+        finding
+        for finding in findings
+        if words_of(finding) == words and finding["towards"] == towards
+    ]
     if exact:
-        one = exact[0]
-        low, high = one["interval"]["low"], one["interval"]["high"]
-        verdict = "confirmed" if one["confirmed"] else f"not confirmed: {one['why_not']}"
-        return one[
+        entry = exact[0]
+        low, high = entry["interval"]["low"], entry["interval"]["high"]
+        verdict = "confirmed" if entry["confirmed"] else f"not confirmed: {entry['why_not']}"
+        return entry[
             "confirmed"
-        ], f"{verdict}, {one['held_out']['score']:+.2f} [{low:+.2f}, {high:+.2f}]"
-    near = [one for one in findings if words_of(one) & words and one["towards"] == towards]
-    others = ", ".join(" + ".join(sorted(words_of(one))) for one in near) or "nothing"
+        ], f"{verdict}, {entry['held_out']['score']:+.2f} [{low:+.2f}, {high:+.2f}]"
+    near = [
+        finding
+        for finding in findings
+        if words_of(finding) & words and finding["towards"] == towards
+    ]
+    others = ", ".join(" + ".join(sorted(words_of(entry))) for entry in near) or "nothing"
     return False, f"not found; with a word of it the same way: {others}"
 
 
@@ -77,7 +85,7 @@ def main() -> int:
     print(
         f"{result['images']:,} of {grid:,} images: {result['images'] / grid:.1%} of the full grid"
     )
-    return 0 if all(found for found, _ in checks) and result["images"] <= grid / 4 else 1
+    return 0 if all(entry for entry, _ in checks) and result["images"] <= grid / 4 else 1
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ def kind(boxes):
 
 def drawn(entry):
     """What people drew."""
-    people = [one for one in entry["objects"] if one["label"] == "person"]
-    if any(one["crowd"] for one in people):
+    people = [item for item in entry["objects"] if item["label"] == "person"]
+    if any(item["crowd"] for item in people):
         return "several"
-    return kind([Box(*one["box"]) for one in people])
+    return kind([Box(*item["box"]) for item in people])
 
 
 def main():
@@ -44,21 +44,21 @@ def main():
     parser.add_argument("--overlaps", type=float, nargs="*", default=[OVERLAP, 0.7])
     chosen = parser.parse_args()
     entries = json.loads(data("people", "labels.json").read_text(encoding="utf-8"))
-    images = [Image.open(data("people", one["file"])).convert("RGB") for one in entries]
+    images = [Image.open(data("people", item["file"])).convert("RGB") for item in entries]
     truth = [drawn(entry) for entry in entries]
     rows = []
     for overlap in dict.fromkeys([OVERLAP, *chosen.overlaps]):
         # Suppression goes from the surest box down: a later cut equals a higher threshold.
-        found = YoloPersons(chosen.weights, confidence=LOWEST, overlap=overlap).persons(images)
+        result = YoloPersons(chosen.weights, confidence=LOWEST, overlap=overlap).persons(images)
         for confidence in (CONFIDENCE, 0.35, 0.45, 0.55):
-            said = [kind([b for b in boxes if b.score >= confidence]) for boxes in found]
+            said = [kind([b for b in boxes if b.score >= confidence]) for boxes in result]
             agree = sum(a == b for a, b in zip(said, truth, strict=True))
             rows.append((f"{confidence:g}", overlap, agree, len(truth), agree / len(truth)))
             if (confidence, overlap) == (CONFIDENCE, OVERLAP):
                 counts = Counter(zip(truth, said, strict=True))
     print(heading("ultralytics", "ai-edge-litert"))
-    lines = [(one, *(counts[one, other] for other in KINDS)) for one in KINDS]
-    print(table(("people drew", *(f"YOLO: {one}" for one in KINDS)), lines))
+    lines = [(item, *(counts[item, other] for other in KINDS)) for item in KINDS]
+    print(table(("people drew", *(f"YOLO: {item}" for item in KINDS)), lines))
     print(table(("confidence", "overlap", "agree", "pictures", "agreement"), rows))
 
 

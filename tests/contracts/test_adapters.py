@@ -171,7 +171,7 @@ def cases(*kinds: str) -> pytest.MarkDecorator:
 
 
 def as_arrays(made: Any) -> list[np.ndarray]:
-    return [np.asarray(one.image).astype(int) for one in made]
+    return [np.asarray(entry.image).astype(int) for entry in made]
 
 
 @cases("models", "detectors", "faces", "persons", "encoders")
@@ -217,11 +217,11 @@ def test_detector_keeps_order_and_stays_within_its_labels(case):
     assert isinstance(detector, Detector)
     images = [noise(k) for k in range(5)]
     together = detector.detect(images)
-    for image, found in zip(images, together, strict=True):
+    for image, labels in zip(images, together, strict=True):
         (alone,) = case.load().detect([image])
-        assert alone.label == found.label
-        assert found.label is None or found.label in detector.labels
-        assert all(isinstance(score, float) for score in found.scores.values())
+        assert alone.label == labels.label
+        assert labels.label is None or labels.label in detector.labels
+        assert all(isinstance(score, float) for score in labels.scores.values())
     assert list(detector.detect([])) == []
 
 
@@ -242,8 +242,8 @@ def test_open_set_detector_gives_presence(case):
     turban = detector.for_attribute(Attribute("turban", "with a turban", "without a turban"))
     assert turban.labels == ("present", "absent")
     assert turban.fingerprint != detector.fingerprint
-    (found,) = turban.detect([noise(1)])
-    assert found.undetected or found.label in turban.labels
+    (result,) = turban.detect([noise(1)])
+    assert result.undetected or result.label in turban.labels
 
 
 @cases("faces", "persons")
@@ -259,7 +259,7 @@ def test_finder_keeps_order_and_gives_the_largest_first(case):
     assert len(together) == len(images)
     assert list(together[1]) == []
     for image, boxes in zip(images, together, strict=True):
-        assert [one.area for one in boxes] == sorted((one.area for one in boxes), reverse=True)
+        assert [box.area for box in boxes] == sorted((box.area for box in boxes), reverse=True)
         assert list(find([image])[0]) == list(boxes)
     assert list(find([])) == []
 

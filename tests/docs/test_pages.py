@@ -51,7 +51,7 @@ def test_every_public_name_stands_on_a_page(name):
     assert name in DIRECTIVES, f"write '::: {name}' on a page of docs/api or docs/metrics"
 
 
-@pytest.mark.parametrize("name", [one for one in PUBLIC if not one.endswith(ALIASES)])
+@pytest.mark.parametrize("name", [entry for entry in PUBLIC if not entry.endswith(ALIASES)])
 def test_every_public_name_has_an_example(name):
     module, _, attribute = name.rpartition(".")
     value = getattr(sys.modules[module], attribute)

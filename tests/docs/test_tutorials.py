@@ -49,13 +49,13 @@ def blocks(text):
 def commands(block):
     """The commands of a console block, each with what it prints."""
     status = int((block["remark"] or "exit 0").removeprefix("exit "))
-    found = []
+    result = []
     for line in block["content"].splitlines():
         if line.startswith("$ "):
-            found.append(Command(line[2:], [], status))
+            result.append(Command(line[2:], [], status))
         elif line.strip():
-            found[-1].output.append(line)
-    return found
+            result[-1].output.append(line)
+    return result
 
 
 def masked(line):

@@ -86,7 +86,7 @@ def job(action, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").write_text(STUB)
     (tmp_path / "bin" / "python").chmod(0o755)
-    defaults = {name: str(one.get("default", "")) for name, one in action["inputs"].items()}
+    defaults = {name: str(entry.get("default", "")) for name, entry in action["inputs"].items()}
 
     def run(status=0, **inputs):
         told = {name.upper(): value for name, value in {**defaults, **inputs}.items()}

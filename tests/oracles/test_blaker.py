@@ -20,8 +20,8 @@ PRINTED = {
 
 @pytest.mark.parametrize("counts", PRINTED)
 def test_limits_are_those_of_the_r_package(counts: tuple[int, int]) -> None:
-    found = statistics.blaker(*counts, 0.95)
-    assert (found.low, found.high) == pytest.approx(PRINTED[counts], abs=6e-8)
+    result = statistics.blaker(*counts, 0.95)
+    assert (result.low, result.high) == pytest.approx(PRINTED[counts], abs=6e-8)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 10, 20, 50])
@@ -33,18 +33,18 @@ def test_it_covers_with_the_level_and_lies_within_clopper_pearson(n: int, level:
         a.low >= b.low - 1e-9 and a.high <= b.high + 1e-9
         for a, b in zip(ours, theirs, strict=False)
     )
-    ends = [end for one in ours for end in (one.low, one.high, one.low - 1e-9, one.high + 1e-9)]
+    ends = [end for our in ours for end in (our.low, our.high, our.low - 1e-9, our.high + 1e-9)]
     p = np.concatenate([np.linspace(0.001, 0.999, 999), ends])
     p = p[(p > 0) & (p < 1)]
     covered = sum(
-        stats.binom.pmf(k, n, p) * ((one.low <= p) & (p <= one.high)) for k, one in enumerate(ours)
+        stats.binom.pmf(k, n, p) * ((our.low <= p) & (p <= our.high)) for k, our in enumerate(ours)
     )
     assert covered.min() >= level - 1e-9
 
 
 def test_it_is_six_per_cent_narrower_at_20_images() -> None:
     widths = [
-        sum(one.high - one.low for one in (method(k, 20, 0.95) for k in range(21)))
+        sum(entry.high - entry.low for entry in (method(k, 20, 0.95) for k in range(21)))
         for method in (statistics.blaker, statistics.clopper_pearson)
     ]
     assert 0.93 < widths[0] / widths[1] < 0.95

@@ -38,24 +38,24 @@ def test_mixture_at_one_half(counts: tuple[int, int], log: float) -> None:
 def test_committed_numbers_are_confseqs(counts: tuple[int, int], log: float) -> None:
     theirs = pytest.importorskip("confseq.boundaries")
     k, n = counts
-    found = theirs.beta_binomial_log_mixture(k - n / 2, n / 4, V_OPT, 0.5, 0.5, 0.05, False)
-    assert found == pytest.approx(log)
+    confseqs = theirs.beta_binomial_log_mixture(k - n / 2, n / 4, V_OPT, 0.5, 0.5, 0.05, False)
+    assert confseqs == pytest.approx(log)
 
 
 @pytest.mark.parametrize(("n", "theirs"), EMPIRICAL_BERNSTEIN.items())
 def test_empirical_bernstein(n: int, theirs: tuple[float, float]) -> None:
-    one = statistics.mean_confidence_sequence(VALUES[:n], 0.95)
+    entry = statistics.mean_confidence_sequence(VALUES[:n], 0.95)
     # They take the squares about running means without the prior observation of the paper.
-    assert (one.low, one.high) == pytest.approx(theirs, abs=0.3 / n)
+    assert (entry.low, entry.high) == pytest.approx(theirs, abs=0.3 / n)
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 10), (20, 20), (45, 60)])
 def test_bounds_are_where_the_mixture_says(k: int, n: int) -> None:
-    one = statistics.share_confidence_sequence(k, n, 0.95)
+    entry = statistics.share_confidence_sequence(k, n, 0.95)
     mixed, _ = integrate.quad(
         lambda p: stats.binom.pmf(k, n, p) * stats.beta.pdf(p, 0.5, 0.5), 0, 1, limit=200
     )
-    for bound in {one.low, one.high} - {0.0, 1.0}:
+    for bound in {entry.low, entry.high} - {0.0, 1.0}:
         assert mixed / stats.binom.pmf(k, n, bound) == pytest.approx(20.0, rel=1e-5)
 
 

@@ -48,15 +48,15 @@ def test_lyu_table_1_percentages(row: dict[str, Any]) -> None:
     actual = json.loads((HERE / "lyu_table1.json").read_text(encoding="utf-8"))["actual"]
     for model, truth in zip(MODELS, actual, strict=True):
         if row[model] is not None:
-            found = metrics.percent_deviation(row[model], truth)
+            percentages = metrics.percent_deviation(row[model], truth)
             # Scores are printed to three digits; CLIP-Uncertain's 13.80 is 13.79 from those.
-            assert found == pytest.approx(row[f"{model}_percent"], abs=0.015)
+            assert percentages == pytest.approx(row[f"{model}_percent"], abs=0.015)
 
 
 @pytest.mark.parametrize("row", table("lyu_table3"), ids=lambda row: row["detector"])
 def test_lyu_table_3_f1(row: dict[str, Any]) -> None:
-    found = 100 * metrics.f1_score(row["precision"] / 100, row["recall"] / 100)
-    assert found == pytest.approx(row["f1"], abs=0.011)
+    result = 100 * metrics.f1_score(row["precision"] / 100, row["recall"] / 100)
+    assert result == pytest.approx(row["f1"], abs=0.011)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_oasis_table_1_psi(row: dict[str, Any], model: str) -> None:
     if (row["nationality"], row["attribute"], model) == ("Mexican", "Hat", "sd2"):
         assert printed == 22.3, "the known misprint: its own columns give 27.3"
         printed = 27.3
-    found = 100 * metrics.stereotype_score(row[f"{model}_p"] / 100, row["real_world"] / 100)
-    assert found == pytest.approx(printed, abs=1e-6)
+    result = 100 * metrics.stereotype_score(row[f"{model}_p"] / 100, row["real_world"] / 100)
+    assert result == pytest.approx(printed, abs=1e-6)
 
 
 @pytest.mark.parametrize(

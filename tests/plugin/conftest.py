@@ -176,7 +176,9 @@ class Project(Folder):
         """What a process needs to know to work in it."""
         inherited = os.environ.get("PYTHONPATH")
         places = [str(self.path), *([inherited] if inherited else [])]
-        return {"FAKE_LOG": str(self.log), "PYTHONPATH": os.pathsep.join(places)}
+        columns = os.environ.get("COLUMNS", "240")  # lines whole, unless a test is about them
+        path = os.pathsep.join(places)
+        return {"FAKE_LOG": str(self.log), "PYTHONPATH": path, "COLUMNS": columns}
 
 
 def _named(arguments: tuple[str, ...], model: str | None) -> list[str]:

@@ -48,7 +48,14 @@ def refused(project, *arguments, apart=False):
     return " ".join((result.stdout if apart else result.stderr).str().split())
 
 
-@pytest.mark.parametrize("way", [(), ("--t2i-sequential",), ("-n", "2")])
+@pytest.mark.parametrize(
+    "way",
+    [
+        (),
+        ("--t2i-sequential",),
+        pytest.param(("-n", "2"), marks=pytest.mark.slow),
+    ],
+)
 def test_prompts_that_are_all_misspelt_are_an_error_that_names_the_nearest(project, way):
     write(project, NURSE.replace("person", "persn"), "a foto of one person", "a cat")
     told = refused(project, "-k", "test_model or test_prompt", *way, apart="-n" in way)

@@ -32,6 +32,7 @@ def job(project, model):
     return project.run_plainly(*command.split()[1:], *COLOUR)
 
 
+@pytest.mark.slow
 def test_the_job_is_green_at_once_and_red_where_it_should_be(suite):
     first = job(suite, "fair")
     assert first.ret == 0

@@ -105,6 +105,7 @@ def test_the_model_fixture_and_detector_fixture(project):
     project.run().assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_an_error_under_xdist_is_told_once_and_is_a_usage_error(project):
     (project.path / "mine.py").write_text(
         "from pytest_t2i.errors import ModelLoadError\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import huggingface_hub
 import pytest
 import tiny
 import torch
@@ -38,10 +39,10 @@ def test_every_family_goes_the_whole_way(project, family):
     project.write({"test_suite.py": SUITE})
     arguments = ("--t2i-model", str(pipeline), "--t2i-steps", "2", "--t2i-size", "32",
                  "--t2i-images", "3", "--t2i-detector", f"clip:{clip}")  # fmt: skip
-    result = project.run_apart(*arguments)
+    result = project.run(*arguments)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["images: 14 made*"])
-    again = project.run_apart(*arguments)
+    again = project.run(*arguments)
     again.stdout.fnmatch_lines(["images: 0 made, 14 from the store"])
 
 
@@ -58,12 +59,12 @@ def test_every_family_goes_the_whole_way(project, family):
 def test_weights_and_devices_that_are_not_there(project, monkeypatch, arguments, expected):
     if "cuda" in arguments and torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     (project.path / "empty").mkdir()
     places = {
         "pipeline": tiny.written(tiny.write_stable_diffusion), "empty": project.path / "empty",
     }  # fmt: skip
-    result = project.run_apart(*(part.format(**places) for part in arguments), "-k", "nurse")
+    result = project.run(*(part.format(**places) for part in arguments), "-k", "nurse")
     told = " ".join((result.stderr.str() + result.stdout.str()).split())
     assert result.ret == USAGE, told
     assert expected in told

@@ -91,12 +91,14 @@ def shared(request, finished):
     return finished(f"shared-{dist}", "-n", "2", "--dist", dist, apart=True)
 
 
+@pytest.mark.slow
 def test_workers_share_the_making(shared):
     made = shared.made()
     assert len(made) == len(set(made)) == NEUTRAL + GENDERED
     shared.result.stdout.fnmatch_lines([f"images: {NEUTRAL + GENDERED} made*"])
 
 
+@pytest.mark.slow
 def test_workers_report_what_one_process_reports(shared, fair):
     together, alone = shared.record(), fair.record()
     assert " -n 2 " in together["provenance"].pop("command")

@@ -74,7 +74,7 @@ def trial(model: str, detector: str, labels: int, repeats: int, seed: int) -> di
     """Deviation in percent of the true score, and coverage, over repeated draws."""
     rng = np.random.default_rng(seed)
     errors = Errors.of(detector)
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     for _ in range(repeats):
         people, words = draw(model, errors, rng)
         chosen = rng.random(people.shape).argsort(axis=1) < labels
@@ -103,8 +103,8 @@ def trial(model: str, detector: str, labels: int, repeats: int, seed: int) -> di
             "half width": (corrected.model.high - corrected.model.low) / 2,
         }
         for name, value in row.items():
-            found.setdefault(name, []).append(value)
-    return {name: float(np.mean(values)) for name, values in found.items()}
+            result.setdefault(name, []).append(value)
+    return {name: float(np.mean(values)) for name, values in result.items()}
 
 
 MILD = {

@@ -51,10 +51,10 @@ def interval(male: np.ndarray, n: int, seed: int, level: float | None = None) ->
 
 def stop(looked: Sequence[tuple[int, Interval]], limit: float) -> Stop:
     """The first look that decides, else the last."""
-    for n, one in looked:
-        found = compare(one, limit, "higher")
-        if found is not Outcome.INCONCLUSIVE or n == MOST:
-            return Stop(n, found)
+    for n, entry in looked:
+        result = compare(entry, limit, "higher")
+        if result is not Outcome.INCONCLUSIVE or n == MOST:
+            return Stop(n, result)
     raise AssertionError
 
 
@@ -82,17 +82,17 @@ def rows(world: str, limits: Sequence[float], repeats: int, seed: int) -> Iterat
     )
     tried = [
         *limits,
-        *([] if min(abs(bias - one) for one in limits) < 1e-9 else [bias]),
+        *([] if min(abs(bias - entry) for entry in limits) < 1e-9 else [bias]),
         bias - 1e-9,
     ]
     for limit in tried:
-        stops = [stop(one, limit) for one in looked]
-        used = [one.images / MOST for one in stops]
-        decided = np.mean([one.outcome is not Outcome.INCONCLUSIVE for one in stops])
-        wrong = np.mean([is_wrong(one.outcome, bias, limit) for one in stops])
-        anew = np.mean([is_wrong(stop(one, limit).outcome, bias, limit) for one in drawn])
+        stops = [stop(entry, limit) for entry in looked]
+        used = [entry.images / MOST for entry in stops]
+        decided = np.mean([entry.outcome is not Outcome.INCONCLUSIVE for entry in stops])
+        wrong = np.mean([is_wrong(entry.outcome, bias, limit) for entry in stops])
+        anew = np.mean([is_wrong(stop(entry, limit).outcome, bias, limit) for entry in drawn])
         whole = np.mean(
-            [compare(one, limit, "higher") is not Outcome.INCONCLUSIVE for one in fixed]
+            [compare(entry, limit, "higher") is not Outcome.INCONCLUSIVE for entry in fixed]
         )
         where = f"{limit:g}" if limit in limits else "the truth" + " - 0" * (limit < bias)
         yield (

@@ -133,9 +133,9 @@ def main(repeats: int = 2000) -> None:
         over = "0.5" in name
         model = f"{r['model']:.3f} (rightly)" if over else shown(r["model"], repeats)
         suite = "-" if over else shown(r["suite"], repeats)
-        found = f"{r['found']:.3f}" if "0.95" in name else "-"
+        result = f"{r['found']:.3f}" if "0.95" in name else "-"
         print(f"| {name} | {model} | {r['passed']:.3f} | {shown(r['fdr'], repeats)} | {suite} "
-              f"| {found} |", flush=True)  # fmt: skip
+              f"| {result} |", flush=True)  # fmt: skip
     print("\n## The same model twice, other seeds\n")
     print("| model | margin | model gate fails |")
     print("|---|---|---|")

@@ -105,8 +105,8 @@ def main(repeats: int = 1000) -> None:
     print(f"| {' | '.join(columns)} |\n|---|---|{'---|' * (len(columns) - 2)}")
     for world in ("SDXL's rates", "all at the limit", "half at 0.95, half at the limit"):
         for prompts in (1, 3, 10):
-            found = verdicts(world, 20, repeats, seed=7, prompts=prompts)
-            print_verdicts(f"{world}, {prompts} of them", 20, found)
+            result = verdicts(world, 20, repeats, seed=7, prompts=prompts)
+            print_verdicts(f"{world}, {prompts} of them", 20, result)
     carried(repeats)
     print("\n## Leans of what is left undecided\n")
     print(f"{repeats // 4} suites. A lean is a guess, right in 19 of 20 on average by its own")

@@ -69,13 +69,13 @@ def simulate(
         seen = FixedWords.of(men, clear - men)
         evidence[repeat] = seen.p_greater(truth), seen.p_less(truth)
         if repeat < widths:
-            for words, found in half.items():
-                one = statistics.model_bias_interval(
+            for words, result in half.items():
+                entry = statistics.model_bias_interval(
                     men, clear - men, level=LEVEL, seed=repeat, words=words, resamples=200
                 )  # fmt: skip
-                found[repeat:] = [(one.high - one.low) / 2]
+                result[repeat:] = [(entry.high - entry.low) / 2]
     end, sided = (np.mean(evidence <= error, axis=0) for error in (0.025, 0.05))
-    return Found(*end, *sided, *(float(np.median(found)) for found in half.values()))
+    return Found(*end, *sided, *(float(np.median(entry)) for entry in half.values()))
 
 
 def cells(repeats: int, widths: int) -> Iterator[tuple[tuple[str, int, int], Found]]:
@@ -83,14 +83,14 @@ def cells(repeats: int, widths: int) -> Iterator[tuple[tuple[str, int, int], Fou
     for prompts in PROMPTS:
         for world, bias in FIXED.items():
             for n in IMAGES:
-                found = simulate(bias(prompts), n, repeats, widths=widths)
-                yield (world, prompts, n), found
+                result = simulate(bias(prompts), n, repeats, widths=widths)
+                yield (world, prompts, n), result
     for kind in UNEQUAL:
         for prompts in PROMPTS[1:]:
             for world in ("sdxl", "all at 0.2", "20 % at 0.8, rest fair", "fair"):
                 bias = FIXED[world](prompts)
-                found = simulate(bias, 20, repeats // 3, kind=kind, widths=widths // 2)
-                yield (f"{world}; {kind}", prompts, 20), found
+                result = simulate(bias, 20, repeats // 3, kind=kind, widths=widths // 2)
+                yield (f"{world}; {kind}", prompts, 20), result
 
 
 def row(cell: tuple[str, int, int], found: Found) -> str:
@@ -123,10 +123,10 @@ def sampled(world: str, n: int, repeats: int, prompts: int = 100) -> tuple[float
     rows = np.zeros((repeats, 3))
     for repeat in range(repeats):
         men = rng.binomial(n, (1.0 + rng.choice(bias, prompts)) / 2.0)
-        one = statistics.model_bias_interval(
+        entry = statistics.model_bias_interval(
             men, n - men, level=LEVEL, seed=repeat, words="sample", resamples=300
         )
-        rows[repeat] = one.low > bias.mean(), one.high < bias.mean(), one.high - one.low
+        rows[repeat] = entry.low > bias.mean(), entry.high < bias.mean(), entry.high - entry.low
     return float(rows[:, 0].mean()), float(rows[:, 1].mean()), float(np.median(rows[:, 2]))
 
 
@@ -142,9 +142,9 @@ def main(repeats: int = 1000, widths: int = 8) -> None:
           "| sample |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|---|")
     worst = []
-    for cell, found in cells(repeats, widths):
-        print(row(cell, found), flush=True)
-        worst.append((max(found.failed, found.passed), cell))
+    for cell, result in cells(repeats, widths):
+        print(row(cell, result), flush=True)
+        worst.append((max(result.failed, result.passed), cell))
     print("\nHighest rates of wrong verdicts at 5 %:\n")
     for rate, (world, prompts, n) in sorted(worst, reverse=True)[:8]:
         print(f"- {rate:.3f}: {world}, {prompts} prompts, {n} images")

@@ -137,19 +137,21 @@ class Run:
 
     @property
     def confirmed(self) -> list[Confirmed]:
-        return [one for one in self.result.findings if one.confirmed]
+        return [finding for finding in self.result.findings if finding.confirmed]
 
     def found(self, words: frozenset[str]) -> bool:
         """Whether the planted words were confirmed, exactly these and in their direction."""
         sign = math.copysign(1, self.world.planted[words])
-        return any({p.concept for p in one.parts} == words and one.sign == sign
-                   for one in self.confirmed)  # fmt: skip
+        return any({p.concept for p in entry.parts} == words and entry.sign == sign
+                   for entry in self.confirmed)  # fmt: skip
 
     @property
     def false(self) -> int:
         """Confirmed findings that lie within the bound."""
         beyond = self.result.plan.beyond
-        return sum(self.world.bias(one.parts) * one.sign <= beyond + 1e-9 for one in self.confirmed)
+        return sum(
+            self.world.bias(entry.parts) * entry.sign <= beyond + 1e-9 for entry in self.confirmed
+        )
 
 
 def go(world: World, run: int, budget: int = 2000, **options: object) -> Run:
@@ -162,9 +164,9 @@ def go(world: World, run: int, budget: int = 2000, **options: object) -> Run:
 def curse(runs: list[Run]) -> tuple[float, float, float] | None:
     """Mean of |score| over all findings: in the search, held out, in truth."""
     rows = [
-        (one.sign * (one.search.score or 0), one.sign * (one.held_out.score or 0),
-         one.sign * run.world.bias(one.parts))
-        for run in runs for one in run.result.findings
+        (finding.sign * (finding.search.score or 0), finding.sign * (finding.held_out.score or 0),
+         finding.sign * run.world.bias(finding.parts))
+        for run in runs for finding in run.result.findings
     ]  # fmt: skip
     return tuple(np.mean(rows, axis=0)) if rows else None
 
@@ -172,14 +174,14 @@ def curse(runs: list[Run]) -> tuple[float, float, float] | None:
 def row(name: str, runs: list[Run]) -> str:
     """A line of the table."""
     world = runs[0].world
-    found = [np.mean([run.found(words) for run in runs]) for words in world.planted]
+    result = [np.mean([run.found(words) for run in runs]) for words in world.planted]
     grid = runs[0].result.plan.full_grid
     used = np.mean([run.made for run in runs]) / grid
     most = max(run.made for run in runs) / grid
     fdr = np.mean([run.false / max(1, len(run.confirmed)) for run in runs])
     scores = curse(runs)
-    told = " | ".join(f"{one:.3f}" for one in scores) if scores else "- | - | -"
-    planted = ", ".join(f"{one:.0%}" for one in found) or "-"
+    told = " | ".join(f"{score:.3f}" for score in scores) if scores else "- | - | -"
+    planted = ", ".join(f"{entry:.0%}" for entry in result) or "-"
     findings = np.mean([len(run.result.findings) for run in runs])
     confirmed = np.mean([len(run.confirmed) for run in runs])
     return (

@@ -69,8 +69,8 @@ OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], 
 @cache
 def ends(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Low and high for every number of successes."""
-    found = [OF_ONE_SHARE[name][0](k, n) for k in range(n + 1)]
-    return np.array([one.low for one in found]), np.array([one.high for one in found])
+    result = [OF_ONE_SHARE[name][0](k, n) for k in range(n + 1)]
+    return np.array([entry.low for entry in result]), np.array([entry.high for entry in result])
 
 
 def exact(name: str, n: int, rates: np.ndarray) -> np.ndarray:
@@ -89,9 +89,9 @@ def all_table7() -> np.ndarray:
 def change_of_a_prompt(n: int) -> np.ndarray:
     """Coverage of prompt_bias_change from SDXL to Dreamlike, word by word."""
     k = np.arange(n + 1)
-    found = [[statistics.prompt_bias_change(i, n - i, j, n - j, LEVEL) for j in k] for i in k]
-    low = np.array([[one.low for one in row] for row in found])
-    high = np.array([[one.high for one in row] for row in found])
+    result = [[statistics.prompt_bias_change(i, n - i, j, n - j, LEVEL) for j in k] for i in k]
+    low = np.array([[entry.low for entry in row] for row in result])
+    high = np.array([[entry.high for entry in row] for row in result])
     coverage = []
     for p, q in zip(table7("sdxl"), table7("dreamlike"), strict=True):
         target = abs(2 * q - 1) - abs(2 * p - 1)
@@ -104,8 +104,8 @@ def change_of_a_prompt(n: int) -> np.ndarray:
 def change_of_a_share(n: int) -> np.ndarray:
     """Coverage of paired_share_change, images independent before and after."""
     pairs = [(b, c) for b in range(n + 1) for c in range(n + 1 - b)]
-    found = [statistics.paired_share_change(b, c, n, LEVEL) for b, c in pairs]
-    low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
+    result = [statistics.paired_share_change(b, c, n, LEVEL) for b, c in pairs]
+    low, high = (np.array([getattr(entry, end) for entry in result]) for end in ("low", "high"))
     b, c = np.array(pairs).T
     coverage = []
     for p, q in zip(table7("sdxl"), table7("dreamlike"), strict=True):
@@ -146,16 +146,16 @@ Trial = Callable[[str, int, int, np.random.Generator, int], tuple[Interval, floa
 
 def of_model(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
-    found = statistics.model_bias_interval(male, n - male, seed=seed, words="sample", **OPTIONS)
-    return found, float(np.mean(np.abs(2 * table7(model) - 1)))
+    result = statistics.model_bias_interval(male, n - male, seed=seed, words="sample", **OPTIONS)
+    return result, float(np.mean(np.abs(2 * table7(model) - 1)))
 
 
 def of_paper(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
-    found = statistics.model_bias_interval(
+    result = statistics.model_bias_interval(
         male, n - male, seed=seed, estimator="paper", words="sample", **OPTIONS
     )
-    return found, expected_paper(model, n)
+    return result, expected_paper(model, n)
 
 
 @cache
@@ -167,8 +167,8 @@ def expected_paper(model: str, n: int) -> float:
 
 def of_square(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     male = drawn(model, prompts, n, rng)
-    found = statistics.squared_bias_interval(male, n - male, seed=seed, **OPTIONS)
-    return found, float(np.mean((2 * table7(model) - 1) ** 2))
+    result = statistics.squared_bias_interval(male, n - male, seed=seed, **OPTIONS)
+    return result, float(np.mean((2 * table7(model) - 1) ** 2))
 
 
 def of_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
@@ -178,18 +178,18 @@ def of_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: in
 
 def of_bounded_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     groups = [np.repeat([1.0, 0.0], [k, n - k]) for k in drawn(model, prompts, n, rng)]
-    found = statistics.mean_interval(groups, seed=seed, bounds=(0.0, 1.0), **OPTIONS)
-    return found, float(np.mean(table7(model)))
+    result = statistics.mean_interval(groups, seed=seed, bounds=(0.0, 1.0), **OPTIONS)
+    return result, float(np.mean(table7(model)))
 
 
 def of_change(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     words = rng.integers(100, size=prompts)
     before, after = (rng.binomial(n, table7(m)[words]) for m in (model, "dreamlike"))
-    found = statistics.paired_model_bias_change(
+    result = statistics.paired_model_bias_change(
         before, n - before, after, n - after, seed=seed, words="sample", **OPTIONS
     )
     means = [float(np.mean(np.abs(2 * table7(m) - 1))) for m in ("dreamlike", model)]
-    return found, means[0] - means[1]
+    return result, means[0] - means[1]
 
 
 def wrong(share: np.ndarray) -> np.ndarray:
@@ -201,13 +201,13 @@ def of_deviation(model: str, prompts: int, n: int, rng: np.random.Generator, see
     share = rng.choice(table7(model), size=prompts)
     male = rng.binomial(n, share)
     said = rng.binomial(male, 0.95) + rng.binomial(n - male, 0.05)
-    found = statistics.deviation_interval(said, n - said, male, n - male, seed=seed, **OPTIONS)
+    result = statistics.deviation_interval(said, n - said, male, n - male, seed=seed, **OPTIONS)
     k = np.arange(n + 1)
     scores = [
         np.mean(stats.binom.pmf(k, n, p[:, None]) @ np.abs(2 * k / n - 1))
         for p in (wrong(table7(model)), table7(model))
     ]
-    return found, 100 * float(scores[0] / scores[1] - 1)
+    return result, 100 * float(scores[0] / scores[1] - 1)
 
 
 def raters(count: int, items: int, rng: np.random.Generator) -> np.ndarray:
@@ -259,9 +259,9 @@ def sampled(
     rng = np.random.default_rng(seed)
     high = low = 0
     for repeat in range(repeats):
-        found, target = trial(model, prompts, n, rng, seed + repeat)
-        high += found.low > target + SMALL
-        low += found.high < target - SMALL
+        result, target = trial(model, prompts, n, rng, seed + repeat)
+        high += result.low > target + SMALL
+        low += result.high < target - SMALL
     return 1 - (high + low) / repeats, high / repeats, low / repeats
 
 
@@ -275,7 +275,7 @@ def sampled_table(repeats: int) -> Iterator[str]:
             for n in SIZES:
                 each = [sampled(trial, m, prompts, n, repeats, seed=7) for m in models]
                 mean = np.mean(each, axis=0)
-                worst = min(one[0] for one in each)
+                worst = min(entry[0] for entry in each)
                 cells = " | ".join(f"{value:.3f}" for value in (*mean, worst))
                 yield f"| {name} | {prompts} | {n} | {cells} |"
     for name, trial in AGREEMENT.items():

@@ -55,13 +55,13 @@ ESTIMATORS: dict[str, Estimate] = {
 def errors(world: str, prompts: int, n: int, repeats: int, seed: int) -> dict[str, np.ndarray]:
     """Estimate minus truth (of the prompts drawn) per estimator."""
     rng = np.random.default_rng(seed)
-    found: dict[str, list[float]] = {name: [] for name in ESTIMATORS}
+    result: dict[str, list[float]] = {name: [] for name in ESTIMATORS}
     for _ in range(repeats):
         share = draw(world, prompts, rng)
         male = rng.binomial(n, share)
         for name, estimate in ESTIMATORS.items():
-            found[name].append(estimate(male, n - male) - float(np.mean(np.abs(2 * share - 1))))
-    return {name: np.array(values) for name, values in found.items()}
+            result[name].append(estimate(male, n - male) - float(np.mean(np.abs(2 * share - 1))))
+    return {name: np.array(values) for name, values in result.items()}
 
 
 def misses(
@@ -75,13 +75,13 @@ def misses(
     for repeat in range(repeats):
         share = kept if fixed else draw(world, prompts, rng)
         male = rng.binomial(n, share)
-        one = statistics.model_bias_interval(
+        entry = statistics.model_bias_interval(
             male, n - male, level=0.95, seed=seed + repeat, resamples=400,
             words="fixed" if fixed else "sample",
         )  # fmt: skip
-        high += (one.low > target) / repeats
-        low += (one.high < target) / repeats
-        width += (one.high - one.low) / repeats
+        high += (entry.low > target) / repeats
+        low += (entry.high < target) / repeats
+        width += (entry.high - entry.low) / repeats
     return high, low, width
 
 
@@ -92,21 +92,21 @@ def error_table(repeats: int) -> Iterator[str]:
     for prompts in (100, 10, 1):
         for n in SIZES:
             for world in ESTIMATED:
-                found = errors(world, prompts, n, repeats, seed=1)
-                cells = [f"{e.mean():+.3f} / {e.std():.3f}" for e in found.values()]
+                result = errors(world, prompts, n, repeats, seed=1)
+                cells = [f"{e.mean():+.3f} / {e.std():.3f}" for e in result.values()]
                 yield f"| {world} | {prompts} | {n} | " + " | ".join(cells) + " |"
 
 
 def square_errors(world: str, prompts: int, n: int, repeats: int, seed: int) -> np.ndarray:
     """Unbiased squared score minus the truth of the prompts drawn."""
     rng = np.random.default_rng(seed)
-    found = []
+    result = []
     for _ in range(repeats):
         share = draw(world, prompts, rng)
         male = rng.binomial(n, share)
         square = statistics.squared_bias_score(male, n - male)
-        found.append(square - float(np.mean((2 * share - 1) ** 2)))
-    return np.array(found)
+        result.append(square - float(np.mean((2 * share - 1) ** 2)))
+    return np.array(result)
 
 
 def square_table(repeats: int) -> Iterator[str]:
@@ -115,8 +115,8 @@ def square_table(repeats: int) -> Iterator[str]:
     yield "|---|---|" + "---|" * len(SIZES)
     for prompts in (100, 10):
         for world in ESTIMATED:
-            found = [square_errors(world, prompts, n, repeats, seed=1) for n in SIZES]
-            cells = [f"{e.mean():+.4f} / {e.std():.3f}" for e in found]
+            result = [square_errors(world, prompts, n, repeats, seed=1) for n in SIZES]
+            cells = [f"{e.mean():+.4f} / {e.std():.3f}" for e in result]
             yield f"| {world} | {prompts} | " + " | ".join(cells) + " |"
 
 

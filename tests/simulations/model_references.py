@@ -64,14 +64,14 @@ def simulate(
     for repeat in range(repeats):
         drawn = kept if fixed else words[rng.integers(0, len(words), prompts)]
         male = rng.binomial(n, drawn[:, 0])
-        found = statistics.mean_total_variation_interval(
+        result = statistics.mean_total_variation_interval(
             np.stack([male, n - male], 1), np.stack([drawn[:, 1], 1 - drawn[:, 1]], 1),
             level=0.95, seed=seed + repeat, resamples=400, words="fixed" if fixed else "sample",
         )  # fmt: skip
         plug_in = float(np.mean(np.abs(male / n - drawn[:, 1])))
         rows.append([
-            found.low > truth, found.high < truth, found.high - found.low,
-            found.estimate - truth, plug_in - truth,
+            result.low > truth, result.high < truth, result.high - result.low,
+            result.estimate - truth, plug_in - truth,
         ])  # fmt: skip
     return Found(*np.mean(np.array(rows, dtype=float), axis=0).tolist())
 
@@ -87,14 +87,14 @@ def table(repeats: int) -> Iterator[str]:
         for reference in REFERENCES:
             for prompts in (100, 10):
                 for n in SIZES:
-                    one = simulate(model, reference, prompts, n, repeats, seed=2)
+                    entry = simulate(model, reference, prompts, n, repeats, seed=2)
                     fixed = simulate(model, reference, prompts, n, repeats // 3, seed=3, fixed=True)
                     yield (
                         f"| {model} | {reference} | {prompts} | {n} "
-                        f"| {1 - one.too_high - one.too_low:.3f} | {one.too_high:.3f} "
-                        f"| {one.too_low:.3f} | {one.width:.3f} "
+                        f"| {1 - entry.too_high - entry.too_low:.3f} | {entry.too_high:.3f} "
+                        f"| {entry.too_low:.3f} | {entry.width:.3f} "
                         f"| {1 - fixed.too_high - fixed.too_low:.3f} "
-                        f"| {one.error:+.3f} | {one.plug_in:+.3f} |"
+                        f"| {entry.error:+.3f} | {entry.plug_in:+.3f} |"
                     )
 
 

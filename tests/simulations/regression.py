@@ -98,7 +98,7 @@ def pairing(change: Change, alike: float, n: int, repeats: int, seed: int) -> tu
     An image is made by the same draw before and after with probability ``alike``.
     """
     rng = np.random.default_rng(seed)
-    found = np.zeros(2)
+    result = np.zeros(2)
     for repeat in range(repeats):
         draws = [rng.random((len(change.before), n)) for _ in range(2)]
         draws[1] = np.where(rng.random(draws[0].shape) < alike, draws[0], draws[1])
@@ -106,13 +106,13 @@ def pairing(change: Change, alike: float, n: int, repeats: int, seed: int) -> tu
             np.where(draw < (1 + score)[:, None] / 2, 1, -1)
             for draw, score in zip(draws, (change.before, change.after), strict=True)
         ]
-        counts = [(one == sign).sum(axis=1) for one in signs for sign in (1, -1)]
+        counts = [(entry == sign).sum(axis=1) for entry in signs for sign in (1, -1)]
         p = (
             statistics.change_p_value(*counts, seed=repeat, redraws=REDRAWS),
             statistics.paired_change_p_value(*map(list, signs), seed=repeat, redraws=REDRAWS),
         )
-        found += np.array(p) <= ALPHA
-    return float(found[0] / repeats), float(found[1] / repeats)
+        result += np.array(p) <= ALPHA
+    return float(result[0] / repeats), float(result[1] / repeats)
 
 
 def suspects(change: Change, n: int, repeats: int, seed: int, sure: float) -> tuple[float, float]:

@@ -16,9 +16,9 @@ REPEATS = 12
 def test_clear_cases_take_a_fifth_of_the_images(model: str) -> None:
     looked = [run(table7(model), seed) for seed in range(REPEATS)]
     for limit in (0.2, 0.3):
-        stops = [stop(one, limit) for one in looked]
-        assert np.mean([one.images for one in stops]) <= 5
-        assert not any(is_wrong(one.outcome, bias_of(table7(model)), limit) for one in stops)
+        stops = [stop(entry, limit) for entry in looked]
+        assert np.mean([entry.images for entry in stops]) <= 5
+        assert not any(is_wrong(entry.outcome, bias_of(table7(model)), limit) for entry in stops)
 
 
 @pytest.mark.parametrize("world", ["sdxl", "fair", "even"])
@@ -27,4 +27,4 @@ def test_at_the_truth_hardly_any_run_fails(world: str) -> None:
     bias = bias_of(shares[world])
     stops = [stop(run(shares[world], 100 + seed), bias) for seed in range(REPEATS)]
     # 12 runs at 5 %: 4 or more have a chance of 1 in 450.
-    assert sum(is_wrong(one.outcome, bias, bias) for one in stops) <= 3
+    assert sum(is_wrong(entry.outcome, bias, bias) for entry in stops) <= 3

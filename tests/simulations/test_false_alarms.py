@@ -17,11 +17,11 @@ def test_a_suite_within_its_limits_rarely_fails(name: str) -> None:
 
 
 def test_few_of_the_prompts_that_fail_are_innocent() -> None:
-    found = against_limits(
+    result = against_limits(
         AGAINST_LIMITS["half of the prompts at 0.5, half at 0.95"], FEW, seed=5
     )  # fmt: skip
-    assert found["fdr"] <= 0.05
-    assert found["found"] > 0.4
+    assert result["fdr"] <= 0.05
+    assert result["found"] > 0.4
 
 
 @pytest.mark.parametrize("margin", MARGINS)

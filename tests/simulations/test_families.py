@@ -15,9 +15,9 @@ def test_where_all_lie_at_the_limit_hardly_any_suite_fails(images):
 
 
 def test_few_that_fail_are_innocent_and_most_are_seen():
-    found = verdicts("half at 0.95, half at the limit", 20, 60, seed=1)
-    assert found["wrong fails"] <= 0.05
-    assert found["found"] > 0.86 > found["found by bh"]
+    result = verdicts("half at 0.95, half at the limit", 20, 60, seed=1)
+    assert result["wrong fails"] <= 0.05
+    assert result["found"] > 0.86 > result["found by bh"]
     few = verdicts("5 of 100 one-sided, others fair", 20, 60, seed=1)
     assert few["found"] > 0.97
     assert few["found by bh"] < 0.1
@@ -36,10 +36,10 @@ def test_weak_prompts_are_carried_along_only_if_asked():
 
 
 def test_three_in_four_lean_at_ten_images_and_nearly_all_are_right():
-    found = leaning("SDXL's rates", 10, 20, seed=1)
-    assert found["undecided"] == 1.0
-    assert found["leans"] > 0.7
-    assert found["wrong"] <= 0.05
+    result = leaning("SDXL's rates", 10, 20, seed=1)
+    assert result["undecided"] == 1.0
+    assert result["leans"] > 0.7
+    assert result["wrong"] <= 0.05
 
 
 def test_where_all_lie_at_the_limit_hardly_any_leans():

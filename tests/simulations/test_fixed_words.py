@@ -13,16 +13,16 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("world", FIXED)
 @pytest.mark.parametrize(("prompts", "n"), [(1, 20), (3, 8), (10, 20), (100, 20)])
 def test_a_limit_at_the_truth_is_seldom_decided(world: str, prompts: int, n: int) -> None:
-    found = simulate(FIXED[world](prompts), n, 120, seed=1)
+    result = simulate(FIXED[world](prompts), n, 120, seed=1)
     # At 5 % of 120 runs, 14 or more have a chance of 1 in 300; at 2.5 %, 10 of 1 in 500.
-    assert max(found.failed, found.passed) <= 13 / 120
-    assert max(found.too_high, found.too_low) <= 9 / 120
+    assert max(result.failed, result.passed) <= 13 / 120
+    assert max(result.too_high, result.too_low) <= 9 / 120
 
 
 @pytest.mark.parametrize("kind", UNEQUAL)
 def test_unequal_images(kind: str) -> None:
-    found = simulate(FIXED["all at 0.2"](10), 20, 40, kind=kind, seed=1)
-    assert max(found.failed, found.passed) <= 7 / 40
+    images = simulate(FIXED["all at 0.2"](10), 20, 40, kind=kind, seed=1)
+    assert max(images.failed, images.passed) <= 7 / 40
 
 
 def test_what_is_clear_is_decided() -> None:

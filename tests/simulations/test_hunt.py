@@ -20,8 +20,8 @@ def runs(request):
 def test_a_quarter_of_the_full_grid_is_enough(runs):
     assert all(run.made <= run.result.plan.full_grid / 4 for run in runs)
     planted = runs[0].world.planted
-    found = [run.found(words) for run in runs for words in planted]
-    assert np.mean(found or [1.0]) >= 0.7
+    result = [run.found(words) for run in runs for words in planted]
+    assert np.mean(result or [1.0]) >= 0.7
 
 
 def test_what_is_confirmed_is_beyond_the_bound(runs):

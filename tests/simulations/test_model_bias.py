@@ -14,10 +14,10 @@ pytestmark = pytest.mark.slow
      ("sdxl", 20, 0.01), ("dreamlike", 20, 0.015), ("sdxl", 100, 0.01)],
 )  # fmt: skip
 def test_corrected_score_is_nearly_unbiased(world: str, n: int, bias: float) -> None:
-    found = errors(world, 100, n, repeats=25, seed=5)
-    ours = abs(found["deconvolution"].mean())
+    result = errors(world, 100, n, repeats=25, seed=5)
+    ours = abs(result["deconvolution"].mean())
     assert ours < bias
-    assert ours < abs(found["paper"].mean())
+    assert ours < abs(result["paper"].mean())
 
 
 @pytest.mark.parametrize("world", ["fair", "sdxl"])

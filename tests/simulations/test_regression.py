@@ -18,16 +18,16 @@ SDXL = np.abs(2 * table7("sdxl") - 1)
 def test_same_model_with_other_seeds_rarely_fails(world, prompts, before) -> None:
     # At 5 %, 6 or more of 40 runs have a chance of 1 in 70.
     score = scores()[world]
-    found = gate(Change(score, score), (before, 20), 40, seed=1, prompts=prompts)
-    assert found["test"] <= 5 / 40
-    assert found["interval"] <= 4 / 40
-    assert found["margin"] <= 4 / 40
-    assert found["above"] + found["below"] <= 5 / 40
+    fails = gate(Change(score, score), (before, 20), 40, seed=1, prompts=prompts)
+    assert fails["test"] <= 5 / 40
+    assert fails["interval"] <= 4 / 40
+    assert fails["margin"] <= 4 / 40
+    assert fails["above"] + fails["below"] <= 5 / 40
 
 
 def test_a_biased_model_fails() -> None:
-    found = gate(Change(np.zeros(100), SDXL), (20, 20), 4, seed=1, prompts=40)
-    assert (found["test"], found["margin"]) == (1.0, 1.0)
+    fails = gate(Change(np.zeros(100), SDXL), (20, 20), 4, seed=1, prompts=40)
+    assert (fails["test"], fails["margin"]) == (1.0, 1.0)
 
 
 def test_few_prompts_pushed_are_found_at_few_images() -> None:

@@ -20,7 +20,9 @@ def test_both_obey_their_protocols():
 def test_a_picture_depends_on_its_request_alone():
     requests = [Request("a photo of a nurse", seed) for seed in range(8)]
     together = [made.image.tobytes() for made in load("balanced").generate(requests)]
-    alone = [load("balanced").generate([one])[0].image.tobytes() for one in reversed(requests)]
+    alone = [
+        load("balanced").generate([request])[0].image.tobytes() for request in reversed(requests)
+    ]
     assert together == alone[::-1]
 
 
@@ -28,7 +30,7 @@ def test_a_picture_depends_on_its_request_alone():
 def test_the_detector_sees_the_planted_share(kind, least, most):
     requests = [Request("a photo of a nurse", seed) for seed in range(400)]
     said = detector.Figures().detect([made.image for made in load(kind).generate(requests)])
-    assert least < sum(one.label == "male" for one in said) / len(said) < most
+    assert least < sum(entry.label == "male" for entry in said) / len(said) < most
 
 
 def test_an_empty_wall_is_nobody():

@@ -33,6 +33,7 @@ def test_every_kind_of_scene_is_there(drawn):
     assert len({one.prompt for one in drawn}) == 50
 
 
+@pytest.mark.slow
 def test_the_same_every_time(drawn, tmp_path):
     write_drawn(tmp_path)
     assert load_labelled_set(tmp_path).fingerprint == drawn.fingerprint
@@ -50,6 +51,7 @@ def test_the_pictures_labelled_by_eye_are_a_labelled_set():
     assert len({one.prompt for one in found}) == 20
 
 
+@pytest.mark.slow
 def test_the_detector_of_the_reference_models_agrees_with_the_eye():
     pytest.importorskip("dlib")
     if find_spec("ultralytics") is None:  # not imported here: it changes other libraries

@@ -90,9 +90,9 @@ class Observations:
         ]
 
 
-def _complete(prompt: Prompt, found: int, asked: int) -> None:
-    if found < asked:
+def _complete(prompt: Prompt, made: int, asked: int) -> None:
+    if made < asked:
         raise T2IError(
-            f"{prompt.id}: {asked - found} of {asked} images are no longer in the store. "
+            f"{prompt.id}: {asked - made} of {asked} images are no longer in the store. "
             "Was it changed while the tests ran? Run again: they will be remade."
         )

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.audits.agreement import Agreement, Pair, agreement
+from pytest_t2i.audits.annotator_agreement import Agreement, Pair, agreement
 from pytest_t2i.cli.arguments import add_confidence, path
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels

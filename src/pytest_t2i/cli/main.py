@@ -20,10 +20,12 @@ COMMANDS = {
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name"),
     "report": ("report", "render a run.json as index.html and summary.md"),
+    "compare": ("compare", "several models on the same prompts, side by side"),
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
     "label": ("label", "label images by hand on a local page"),
+    "store": ("store", "verify a store of images, or read a damaged one back in"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
 """Command -> its module and what it does."""

@@ -6,12 +6,12 @@ import argparse
 import csv
 import io
 import random
-import shutil
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError, StoreError, some
 from pytest_t2i.files import explain, inside, write_whole
+from pytest_t2i.generation.store.pictures import nameless
 from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.settings import whole
 
@@ -108,7 +108,7 @@ def copy(chosen: list[tuple[Path, str, int]], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for number, (file, prompt, seed) in enumerate(chosen, 1):
             name = f"{number:0{digits}}{file.suffix}"
-            shutil.copyfile(file, folder / name)
+            (folder / name).write_bytes(nameless(file))
             writer.writerow((name, prompt, seed))
     except OSError as error:
         raise StoreError(explain(folder, error)) from error

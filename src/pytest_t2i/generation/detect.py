@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.data import Detection, Undetected
@@ -117,7 +118,11 @@ class Observer:
             with blamed(DetectorError, "detector", ref.name):
                 said = list(handle.get().detect([opened[key] for key in visible]))
             _check_count("detector", ref.name, len(said), len(visible))
-            detections |= dict(zip(visible, said, strict=True))
+            labels = handle.get().labels
+            detections |= {
+                key: checked(detection, labels, ref.name)
+                for key, detection in zip(visible, said, strict=True)
+            }
         self.store.add_detections(handle.fingerprint, detections)
         self.detected += len(detections)
 
@@ -127,6 +132,39 @@ def _check_count(kind: str, name: str, given: int, asked: int) -> None:
         raise DetectorError(
             f"{kind} {name!r}: expected {asked} answers for as many images, got {given}"
         )
+
+
+def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
+    """A detection as it may be kept: a known label, and scores that are plain finite numbers.
+
+    Raises DetectorError that names the detector and what it gave.
+
+    >>> checked(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
+    {'male': 1.0}
+    """
+    if not isinstance(detection, Detection):
+        raise DetectorError(
+            f"detector {name!r}: expected a pytest_t2i.Detection for every image, got {detection!r}"
+        )
+    if detection.label is not None and detection.label not in labels:
+        raise DetectorError(
+            f"detector {name!r} said {detection.label!r}, which is none of its labels "
+            f"{tuple(labels)}"
+        )
+    scores = {str(label): _finite(score, label, name) for label, score in detection.scores.items()}
+    return replace(detection, scores=scores, detail=str(detection.detail))
+
+
+def _finite(score: Any, label: str, name: str) -> float:
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DetectorError(
+            f"detector {name!r}: expected a finite number as the score of {label!r}, got {score!r}"
+        )
+    return number
 
 
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:

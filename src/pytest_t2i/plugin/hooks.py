@@ -40,6 +40,19 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
         keep_rootdir(early_config, args)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Several models are run one after the other, and compared."""
+    if "," not in str(config.getoption("t2i_model") or config.getini("t2i_model") or ""):
+        return None
+    from pytest_t2i.plugin.several import models_of, run_each
+
+    settings = options.resolve(config)
+    models = models_of(settings.model)
+    quiet = config.option.help or config.option.version or config.option.collectonly
+    return None if len(models) < 2 or quiet else run_each(config, settings, models)  # noqa: PLR2004
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)

@@ -49,10 +49,10 @@ def comparisons_in(function: Callable[..., Any], fixture: str) -> tuple[Comparis
     if tree is None:
         return ()
     compares = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
-    found = [_comparison(node, fixture) for node in compares]
+    comparisons = [_comparison(node, fixture) for node in compares]
     uses = sum(isinstance(node, ast.Name) and node.id == fixture for node in ast.walk(tree))
-    plain = [one for one in found if one is not None]
-    return tuple(plain) if len(plain) == len(found) == uses else ()
+    plain = [comparison for comparison in comparisons if comparison is not None]
+    return tuple(plain) if len(plain) == len(comparisons) == uses else ()
 
 
 def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
@@ -74,8 +74,8 @@ def _limit(node: ast.AST) -> tuple[str, float | None] | None:
     """Name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
     if not isinstance(node, ast.Call) or _called(node) != "limit":
         return None
-    given = [*node.args, *(one.value for one in node.keywords if one.arg == "bound")]
-    values = [one.value for one in given if isinstance(one, ast.Constant)]
+    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "bound")]
+    values = [node.value for node in given if isinstance(node, ast.Constant)]
     if len(values) != len(node.args) + len(node.keywords) or not 1 <= len(values) <= 2:  # noqa: PLR2004 - name and bound
         return None
     name, bound = values[0], values[1] if len(values) > 1 else None

@@ -40,9 +40,9 @@ class Scale:
         share = (value - self.low) / (self.high - self.low)
         return round(100.0 * min(max(share, 0.0), 1.0), 2)
 
-    def span(self, one: float, other: float) -> tuple[float, float]:
+    def span(self, start: float, end: float) -> tuple[float, float]:
         """Left end and width in percent."""
-        left, right = sorted((self.at(one), self.at(other)))
+        left, right = sorted((self.at(start), self.at(end)))
         return left, round(right - left, 2)
 
 
@@ -103,7 +103,7 @@ def bias_groups(record: RunRecord) -> list[Group]:
 def side_by_side(groups: Sequence[Group]) -> list[list[Group]]:
     """Groups in two columns of about the same height, one column for a single group."""
     columns: list[list[Group]] = [[], []]
-    for group in sorted(groups, key=lambda one: -len(one.rows)):
+    for group in sorted(groups, key=lambda group: -len(group.rows)):
         min(columns, key=_height).append(group)
     return [column for column in columns if column]
 
@@ -137,18 +137,18 @@ def leanings(prompts: Sequence[PromptRecord]) -> str:
 
 def by_subject(record: RunRecord, metric: str) -> dict[str, list[Check]]:
     """Checks of one metric against limits, by what was measured."""
-    found: dict[str, list[Check]] = {}
+    by_subject: dict[str, list[Check]] = {}
     for check in record.checks:
         if check.metric == metric and check.against == "limit":
-            found.setdefault(check.subject, []).append(check)
-    return found
+            by_subject.setdefault(check.subject, []).append(check)
+    return by_subject
 
 
 def worst(checks: Iterable[Check]) -> Outcome | None:
     """FAIL before INCONCLUSIVE before PASS; None without a check."""
     outcomes = {check.outcome for check in checks}
     order = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
-    return next((one for one in order if one in outcomes), None)
+    return next((outcome for outcome in order if outcome in outcomes), None)
 
 
 def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
@@ -159,7 +159,7 @@ def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
 def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     score = prompt.prompt_bias_score
     variant = "" if prompt.variant == "neutral" else f" ({prompt.variant})"
-    counts = next((counted(one) for one in prompt.counts.values()), "")
+    counts = next((counted(count) for count in prompt.counts.values()), "")
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
     words = f"prompt bias score {interval_words(score)}; {counts}"
     if prompt.worst_case is not None:
@@ -188,26 +188,31 @@ def stereotype_groups(record: RunRecord) -> list[Group]:
     """Observed shares against real-world shares, by concept."""
     checks = by_subject(record, "stereotype_score")
     groups: dict[str, list[Row]] = {}
-    for one in record.stereotypes:
-        groups.setdefault(one.concept, []).append(_stereotype_row(one, checks.get(one.id, ())))
+    for stereotype in record.stereotypes:
+        groups.setdefault(stereotype.concept, []).append(
+            _stereotype_row(stereotype, checks.get(stereotype.id, ()))
+        )
     return [Group(name, tuple(rows)) for name, rows in groups.items()]
 
 
-def _stereotype_row(one: StereotypeRecord, checks: Sequence[Check]) -> Row:
-    share, score = one.share, one.score
+def _stereotype_row(stereotype: StereotypeRecord, checks: Sequence[Check]) -> Row:
+    share, score = stereotype.share, stereotype.score
     if share is None or score is None:
-        track = Track("no clear image", reference=UNIT.at(one.expected))
-        return Row(one.attribute, track, "no clear image", one.source, worst(checks))
-    words = f"{share.estimate:.0%} of images, {one.expected:.1%} in the real world{prone(one)}"
+        track = Track("no clear image", reference=UNIT.at(stereotype.expected))
+        return Row(stereotype.attribute, track, "no clear image", stereotype.source, worst(checks))
+    words = (
+        f"{share.estimate:.0%} of images, {stereotype.expected:.1%} in the real world"
+        f"{prone(stereotype)}"
+    )
     track = Track(
         label=f"{words}; stereotype score {score.estimate:.2f}",
         kind="over" if score.estimate > 0 else "plain",
         bar=UNIT.span(0.0, share.estimate),
         whisker=(UNIT.at(share.low), UNIT.at(share.high)),
-        reference=UNIT.at(one.expected),
+        reference=UNIT.at(stereotype.expected),
     )
     value = f"{score.estimate:.2f} [{score.low:.2f}, {score.high:.2f}]"
-    return Row(one.attribute, track, value, words, worst(checks))
+    return Row(stereotype.attribute, track, value, words, worst(checks))
 
 
 def gap_groups(record: RunRecord) -> list[Group]:
@@ -225,7 +230,7 @@ def _gap_group(record: RunRecord, space: str, gaps: list[GapRecord]) -> Group:
     mine = [checks.get(f"{gap.name} {ending}", []) for gap in gaps]
     reach = max(
         [abs(v) for g in gaps if g.gap for v in (g.gap.low, g.gap.high)]
-        + [c.bound for found in mine for c in found],
+        + [check.bound for row in mine for check in row],
         default=0.0,
     )
     scale = around_zero(reach)

@@ -130,13 +130,15 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
 def subject_notes(record: RunRecord) -> dict[str, str]:
     """What was seen of a check's subject, in a few words."""
     notes = {
-        one.id: counted(next(iter(one.counts.values()))) for one in record.prompts if one.counts
+        prompt.id: counted(next(iter(prompt.counts.values())))
+        for prompt in record.prompts
+        if prompt.counts
     }
-    for one in record.stereotypes:
-        if one.share is not None:
-            notes[one.id] = (
-                f"{one.share.estimate:.0%} of images, {one.expected:.1%} in the real world"
-                f"{prone(one)}"
+    for stereotype in record.stereotypes:
+        if stereotype.share is not None:
+            notes[stereotype.id] = (
+                f"{stereotype.share.estimate:.0%} of images, {stereotype.expected:.1%} in the real "
+                f"world{prone(stereotype)}"
             )
     return notes
 

@@ -33,7 +33,11 @@ class Figure:
 def figures(record: RunRecord) -> Iterator[Figure]:
     """The numbers one looks for first."""
     yield from _model_figures(record)
-    scored = [(one.score.estimate, one) for one in record.stereotypes if one.score is not None]
+    scored = [
+        (stereotype.score.estimate, stereotype)
+        for stereotype in record.stereotypes
+        if stereotype.score is not None
+    ]
     if scored:
         score, worst = max(scored, key=lambda pair: pair[0])
         note = (f"{worst.concept}: {worst.attribute}", f"highest of {len(scored)} stereotypes")

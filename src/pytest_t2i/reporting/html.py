@@ -24,9 +24,9 @@ from pytest_t2i.runs.record import RunRecord
 
 def render_html(record: RunRecord, folder: Path) -> str:
     """The run as a page; links to full pictures are relative to ``folder``."""
-    templates = _templates()
-    style, script = (own_source(templates, name) for name in ("style.css", "script.js"))
-    return templates.get_template("report.html.j2").render(
+    library = templates()
+    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
+    return library.get_template("report.html.j2").render(
         record=record,
         tally=record.tally(),
         Outcome=Outcome,
@@ -61,9 +61,10 @@ def render_html(record: RunRecord, folder: Path) -> str:
 
 
 @cache
-def _templates() -> Environment:
-    templates = environment("pytest_t2i.reporting")
-    templates.filters |= {
+def templates() -> Environment:
+    """The templates of every page."""
+    library = environment("pytest_t2i.reporting")
+    library.filters |= {
         "signed": words.signed,
         "plain": words.plain,
         "interval": words.interval_words,
@@ -73,4 +74,4 @@ def _templates() -> Environment:
         "leaning": words.leaning,
         "function": words.function_of,
     }
-    return templates
+    return library

@@ -154,13 +154,13 @@ def _moved(record: RunRecord) -> list[str]:
 
 
 def _correction(record: RunRecord) -> list[str]:
-    found = record.correction
-    if found is None:
+    correction = record.correction
+    if correction is None:
         return []
     return [
-        f"People labelled {found.labels} of the images: the paper's score is "
-        f"{found.by_detector:.3f} by `{escape(found.detector)}` and "
-        f"{interval_text(found.corrected)} by people.",
+        f"People labelled {correction.labels} of the images: the paper's score is "
+        f"{correction.by_detector:.3f} by `{escape(correction.detector)}` and "
+        f"{interval_text(correction.corrected)} by people.",
         "",
     ]
 
@@ -172,12 +172,13 @@ def _trials(record: RunRecord) -> list[str]:
         "| detector | F1 | filter rate | accuracy | deviation of the model bias score |",
         "|---|---|---|---|---|",
     ]
-    for one in record.trials:
-        off = one.percent_deviation
+    for trial in record.trials:
+        off = trial.percent_deviation
         deviation = f"{off.estimate:+.1f} % [{off.low:+.1f}, {off.high:+.1f}]" if off else "-"
         lines.append(
-            f"| {escape(one.detector)} | {interval_text(one.filter_f1)} "
-            f"| {interval_text(one.filter_rate)} | {interval_text(one.accuracy)} | {deviation} |"
+            f"| {escape(trial.detector)} | {interval_text(trial.filter_f1)} "
+            f"| {interval_text(trial.filter_rate)} | {interval_text(trial.accuracy)} "
+            f"| {deviation} |"
         )
     return [*lines, ""]
 

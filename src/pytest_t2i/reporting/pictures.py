@@ -64,7 +64,7 @@ def albums(record: RunRecord, folder: Path) -> list[Album]:
     """Image grids by axis, in the order of the charts."""
     small = thumbnails(i.file for p in record.prompts for i in p.images if i.file is not None)
     return [
-        Album(axis, leanings(prompts), tuple(_grid(one, small, folder) for one in prompts))
+        Album(axis, leanings(prompts), tuple(_grid(prompt, small, folder) for prompt in prompts))
         for axis, prompts in prompts_by_axis(record).items()
     ]
 
@@ -79,7 +79,7 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path) -> Grid:
         score=signed(score.estimate) if score else "no clear image",
         counts=counted(counts),
         shares=tuple(_stacked(counts)),
-        pictures=tuple(_picture(one, small, folder) for one in prompt.images),
+        pictures=tuple(_picture(image, small, folder) for image in prompt.images),
     )
 
 

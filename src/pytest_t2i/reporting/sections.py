@@ -37,7 +37,7 @@ def facts(record: RunRecord) -> Table:
     """What was measured, with what, when."""
     detectors = list(record.settings.get("detectors") or detector_names(record))
     images = sum(len(prompt.images) for prompt in record.prompts)
-    found = [
+    sections = [
         ("Model", record.model),
         ("Labelled images", str(record.trials[0].images) if record.trials else ""),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
@@ -46,7 +46,7 @@ def facts(record: RunRecord) -> Table:
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
     ]
-    return [(name, value) for name, value in found if value]
+    return [(name, value) for name, value in sections if value]
 
 
 def _detectors(names: list[str]) -> str:
@@ -128,12 +128,12 @@ class CellTable(NamedTuple):
 def cell_tables(record: RunRecord) -> list[CellTable]:
     """Share of men, first axis down, second across."""
     tables = []
-    for one in record.cells:
-        known = {(cell.row, cell.column): cell.share for cell in one.cells}
-        names = list(dict.fromkeys(cell.column for cell in one.cells))
-        rows = dict.fromkeys(cell.row for cell in one.cells)
+    for cells in record.cells:
+        known = {(cell.row, cell.column): cell.share for cell in cells.cells}
+        names = list(dict.fromkeys(cell.column for cell in cells.cells))
+        rows = dict.fromkeys(cell.row for cell in cells.cells)
         lines = [CellLine(row, [known.get((row, name)) for name in names]) for row in rows]
-        tables.append(CellTable(one.rows, one.columns, names, lines))
+        tables.append(CellTable(cells.rows, cells.columns, names, lines))
     return tables
 
 
@@ -147,26 +147,26 @@ class CorrectionSection:
 
 def correction(record: RunRecord) -> CorrectionSection | None:
     """What people's labels change; None without any."""
-    found = record.correction
-    if found is None:
+    correction = record.correction
+    if correction is None:
         return None
     rows = [
-        ("the detector alone", plain(found.by_detector)),
-        ("people, estimated from their labels (PPI++)", _whole(found.corrected)),
+        ("the detector alone", plain(correction.by_detector)),
+        ("people, estimated from their labels (PPI++)", _whole(correction.corrected)),
     ]
     judged = next((c for c in record.checks if c.method.endswith("ppi++")), None)
     if judged is not None and judged.estimate is not None:
         score = f"{plain(judged.estimate)} [{plain(judged.low)}, {plain(judged.high)}]"
         rows.append(("what the verdict judges: by people, and corrected for few images", score))
-    if found.adjusted is not None:
+    if correction.adjusted is not None:
         # Its interval knows nothing of the images drawn, and covers a fair model's score never.
-        estimate = plain(found.adjusted.estimate)
+        estimate = plain(correction.adjusted.estimate)
         rows.append(("second opinion: adjusted count (Rogan-Gladen), no interval", estimate))
-    if found.labels_to_halve:
-        rows.append(("labels more that would halve the interval", str(found.labels_to_halve)))
-    if found.left_out:
-        rows.append(("prompts left out for want of labels", str(found.left_out)))
-    return CorrectionSection(found, rows)
+    if correction.labels_to_halve:
+        rows.append(("labels more that would halve the interval", str(correction.labels_to_halve)))
+    if correction.left_out:
+        rows.append(("prompts left out for want of labels", str(correction.left_out)))
+    return CorrectionSection(correction, rows)
 
 
 def _whole(interval: Interval) -> str:

@@ -179,19 +179,20 @@ def _groups(groups: GroupsRecord) -> str:
 
 
 def _correction(record: RunRecord) -> str:
-    found = record.correction
-    if found is None:
+    correction = record.correction
+    if correction is None:
         return ""
     more = (
-        f"; {found.labels_to_halve} more labels would halve the interval"
-        if found.labels_to_halve
+        f"; {correction.labels_to_halve} more labels would halve the interval"
+        if correction.labels_to_halve
         else ""
     )
     judged = [c for c in record.checks if c.method.endswith("ppi++") and c.estimate is not None]
     both = "".join(f"; judged is {c.estimate:.3f} [{c.low:.3f}, {c.high:.3f}]" for c in judged[:1])
     return (
-        f"by people's labels on {found.labels} images: paper's score {found.by_detector:.3f} by "
-        f"the detector, {interval_text(found.corrected)} by people{both}{more}"
+        f"by people's labels on {correction.labels} images: paper's score "
+        f"{correction.by_detector:.3f} by the detector, "
+        f"{interval_text(correction.corrected)} by people{both}{more}"
     )
 
 
@@ -213,16 +214,20 @@ def _value(interval: Interval | None) -> str:
 
 
 def _gaps(record: RunRecord) -> str:
-    found = [
+    gaps = [
         f"{gap.space} {gap.gap.estimate:+.3f}"
         for gap in record.gaps
         if gap.name == "model" and gap.gap is not None
     ]
-    return f"similarity gap (> 0 leans masculine): {', '.join(found)}" if found else ""
+    return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}" if gaps else ""
 
 
 def _stereotypes(record: RunRecord) -> str:
-    scored = [(one.score.estimate, one) for one in record.stereotypes if one.score is not None]
+    scored = [
+        (stereotype.score.estimate, stereotype)
+        for stereotype in record.stereotypes
+        if stereotype.score is not None
+    ]
     if not scored:
         return ""
     score, worst = max(scored, key=lambda pair: pair[0])

@@ -20,12 +20,12 @@ QUALITY = 72
 def thumbnails(files: Iterable[str]) -> dict[str, str]:
     """A data URI per image file; a file that is gone or cannot be read has none."""
     wanted = list(dict.fromkeys(files))
-    found = {file: _cached(Path(file)) for file in wanted}
-    missing = [file for file, content in found.items() if content is None]
+    contents = {file: _cached(Path(file)) for file in wanted}
+    missing = [file for file, content in contents.items() if content is None]
     # Pillow decodes outside the interpreter's lock, so threads do share the work.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found |= zip(missing, pool.map(_make, map(Path, missing)), strict=True)
-    return {file: _data_uri(content) for file, content in found.items() if content is not None}
+        contents |= zip(missing, pool.map(_make, map(Path, missing)), strict=True)
+    return {file: _data_uri(content) for file, content in contents.items() if content is not None}
 
 
 def cache_path(file: Path) -> Path | None:

@@ -56,18 +56,18 @@ def trial_note(record: RunRecord) -> str:
     """What the detectors were tried on."""
     if not record.trials:
         return ""
-    one = record.trials[0]
-    actual = one.actual_model_bias_score
+    first = record.trials[0]
+    actual = first.actual_model_bias_score
     score = f" By them the model bias score is {actual.estimate:.3f}." if actual else ""
     return (
-        f"{one.images} images of {one.prompts} prompts with people's labels, {one.clear} of them "
-        f"clear.{score}"
+        f"{first.images} images of {first.prompts} prompts with people's labels, {first.clear} of "
+        f"them clear.{score}"
     )
 
 
 def trial_rows(record: RunRecord) -> list[TrialRow]:
     """One row per detector; the best of each column is marked."""
-    values = [_values(one) for one in record.trials]
+    values = [_values(trial) for trial in record.trials]
     best = [_best(number, [row[number] for row in values]) for number in range(len(COLUMNS))]
     return [
         TrialRow(
@@ -83,17 +83,17 @@ def trial_rows(record: RunRecord) -> list[TrialRow]:
 
 def mistakes(record: RunRecord, folder: Path) -> list[Mistakes]:
     """The images that each detector gets wrong."""
-    shown = {one.detector: one.mistakes[:SHOWN] for one in record.trials}
+    shown = {trial.detector: trial.mistakes[:SHOWN] for trial in record.trials}
     small = thumbnails(m.file for part in shown.values() for m in part)
     return [
         Mistakes(
-            one.detector,
-            _kinds(one),
-            tuple(_picture(m, small, folder) for m in shown[one.detector]),
-            len(one.mistakes) - len(shown[one.detector]),
+            trial.detector,
+            _kinds(trial),
+            tuple(_picture(m, small, folder) for m in shown[trial.detector]),
+            len(trial.mistakes) - len(shown[trial.detector]),
         )
-        for one in record.trials
-        if one.mistakes
+        for trial in record.trials
+        if trial.mistakes
     ]
 
 
@@ -113,7 +113,7 @@ def _values(trial: TrialRecord) -> tuple[Interval | None, ...]:
 
 
 def _best(number: int, column: list[Interval | None]) -> set[int]:
-    known = {row: one.estimate for row, one in enumerate(column) if one is not None}
+    known = {row: interval.estimate for row, interval in enumerate(column) if interval is not None}
     if len(column) < 2 or not known or number in NO_BEST:  # noqa: PLR2004 - best of one is no news
         return set()
     if number in SMALLER_IS_BETTER:

@@ -189,10 +189,10 @@ def detector_names(record: RunRecord) -> list[str]:
     return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
 
 
-def prone(one: StereotypeRecord) -> str:
+def prone(stereotype: StereotypeRecord) -> str:
     """Direction and margin of a stereotype, where they are not the usual ones."""
-    direction = "; prone to be shown too rarely" if one.direction == "under" else ""
-    return f"{direction}; margin {one.margin:g}" if one.margin else direction
+    direction = "; prone to be shown too rarely" if stereotype.direction == "under" else ""
+    return f"{direction}; margin {stereotype.margin:g}" if stereotype.margin else direction
 
 
 def anchor(identifier: str) -> str:

@@ -10,7 +10,6 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-from pytest_t2i.statistics.agreement import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.change import (
     PairedScores,
     Words,
@@ -51,6 +50,7 @@ from pytest_t2i.statistics.groups import (
 )
 from pytest_t2i.statistics.growth import growth_probabilities
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.kappa_intervals import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.label_noise import effective_counts
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import (
@@ -61,13 +61,13 @@ from pytest_t2i.statistics.model_bias import (
     model_bias_p_value,
 )
 from pytest_t2i.statistics.model_plan import model_images_needed, observed_model_power
-from pytest_t2i.statistics.model_references import (
+from pytest_t2i.statistics.model_reference_distance import (
     mean_total_variation,
     mean_total_variation_interval,
     mean_total_variation_p_value,
     total_variation_floor,
 )
-from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg
+from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg, holm
 from pytest_t2i.statistics.parity_difference import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -80,11 +80,12 @@ from pytest_t2i.statistics.ppi import (
     corrected_scores,
     ppi_mean,
 )
-from pytest_t2i.statistics.references import (
+from pytest_t2i.statistics.prompt_reference_distance import (
     total_variation_bounds,
     total_variation_interval,
     total_variation_p_value,
 )
+from pytest_t2i.statistics.ranking import Rank, prompts_differ_p_value, ranking
 from pytest_t2i.statistics.sequential import (
     bias_sequence_p_value,
     look_level,
@@ -115,6 +116,7 @@ __all__ = [
     "Fewest",
     "Lean",
     "PairedScores",
+    "Rank",
     "Words",
     "adaptive_discarding",
     "adjusted_model_bias_score",
@@ -144,6 +146,7 @@ __all__ = [
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
+    "holm",
     "inverted_p_value",
     "kappa_interval",
     "leaning",
@@ -175,6 +178,8 @@ __all__ = [
     "prompt_bias_p_value",
     "prompt_bias_p_values",
     "prompt_bias_sequence",
+    "prompts_differ_p_value",
+    "ranking",
     "share_confidence_sequence",
     "share_interval",
     "share_p_value",

@@ -236,12 +236,12 @@ def _scores(
         each = zip(counts[0].tolist(), n.tolist(), fewer.tolist(), strict=True)
         for place, (k, size, least) in enumerate(each):
             scores[side, place] = spread_table(size, least, family)[k]
-            variances[place] += _variances(size, least, family)[k]
+            variances[place] += score_variances(size, least, family)[k]
     return scores[0], scores[1], variances
 
 
 @lru_cache(maxsize=1024)
-def _variances(n: int, fewer: int, family: int | None) -> checks.Floats:
+def score_variances(n: int, fewer: int, family: int | None) -> checks.Floats:
     """Variance of a score whose prompt shows 0 to n men.
 
     The share is taken for (k + 1/2) / (n + 1): images that are all of one gender do not show that

@@ -47,6 +47,32 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> checks.Floats:
     return np.asarray(stats.false_discovery_control(p), dtype=np.float64)
 
 
+def holm(p_values: npt.ArrayLike) -> checks.Floats:
+    """Adjusted p-values that control the chance of any false rejection.
+
+    .. math:: max over j <= i of (m - j + 1) p_(j)      (Holm 1979)
+
+    Args:
+        p_values: one p-value per test, [n_tests]; may be empty.
+
+    Returns:
+        Adjusted p-values in the same order, [n_tests], at most 1.
+
+    Raises:
+        ValueError: not a vector, or a value lies outside [0, 1].
+
+    >>> holm([0.01, 0.5, 0.02])
+    array([0.03, 0.5 , 0.04])
+    """
+    p = checks.in_range("p_values", p_values, 0.0, 1.0)
+    checks.one_dimensional(p_values=p)
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
 def adaptive_discarding(
     p_values: npt.ArrayLike,
     attainable: Sequence[npt.ArrayLike],

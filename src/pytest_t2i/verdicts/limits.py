@@ -132,9 +132,26 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
         verdict = judge.judge(measurement.interval, limit, worse, evidence=evidence, level=level)
     if verdict.interval is None:
         return replace(verdict, message=measurement.absent)
+    if never_beyond(measurement.metric, limit.bound):
+        return replace(verdict, outcome=Outcome.PASS, p_value=0.0, message=NEVER_BEYOND)
     if verdict.outcome is Outcome.INCONCLUSIVE:
         verdict = replace(verdict, images_to_decide=_images_to_decide(measurement, limit, level))
     return judge.open_if_undetected(verdict, measurement.worst_case)
+
+
+NEVER_BEYOND = "the limit lies at the end of what the metric can be: nothing lies beyond it"
+
+
+def never_beyond(metric: MetricInfo, bound: float) -> bool:
+    """Whether no value of the metric is worse than the bound: a test that cannot fail.
+
+    >>> never_beyond(INFO["model_bias_score"], 1.0), never_beyond(INFO["accuracy"], 0.5)
+    (True, False)
+    """
+    if metric.worse == "lower":
+        return bound <= metric.low
+    reach = max(-metric.low, metric.high) if metric.worse == "away_from_zero" else metric.high
+    return bound >= reach
 
 
 def _images_to_decide(measurement: Measurement, limit: Limit, level: float) -> int | None:

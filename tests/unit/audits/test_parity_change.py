@@ -105,6 +105,7 @@ def test_one_label_that_differs_is_not_identical():
     assert change(BEFORE, other, first_seed=0).decided_by == "permutation test"
 
 
+@pytest.mark.slow
 def test_other_seeds_of_the_same_model_are_green_in_19_of_20():
     rates, images = RATES[::2], 16
     outcomes = [
@@ -119,22 +120,22 @@ def test_other_seeds_of_the_same_model_are_green_in_19_of_20():
 def test_a_biased_model_is_red_and_its_prompts_are_named():
     pushed = RATES.copy()
     pushed[:15] = 0.98
-    found = change(BEFORE, signs_of(pushed, IMAGES, 7))
-    assert found.verdict.outcome is Outcome.FAIL
-    assert found.decided_by == "permutation test"
-    assert found.verdict.p_value < 0.01
-    assert found.verdict.limit.reason == NO_MARGIN
-    named = {one.id for one in found.moved}
+    result = change(BEFORE, signs_of(pushed, IMAGES, 7))
+    assert result.verdict.outcome is Outcome.FAIL
+    assert result.decided_by == "permutation test"
+    assert result.verdict.p_value < 0.01
+    assert result.verdict.limit.reason == NO_MARGIN
+    named = {entry.id for entry in result.moved}
     assert len(named & {prompt(k).id for k in range(15)}) >= 12
     assert len(named) <= 18
-    assert found.remarks[0].startswith("probably more biased (probability): w")
+    assert result.remarks[0].startswith("probably more biased (probability): w")
 
 
 def test_moved_prompts_come_with_their_counts_the_likeliest_first():
     before = [[1, -1] * 10] * 20
     after = [[1] * 18 + [0] * 2, [1] * 20, *before[2:]]
-    found = change(before, after)
-    first, second = found.moved
+    result = change(before, after)
+    first, second = result.moved
     assert first == MovedPrompt(
         prompt(1).id, first.probability, LabelCounts(10, 10, 0), LabelCounts(20, 0, 0)
     )
@@ -144,8 +145,8 @@ def test_moved_prompts_come_with_their_counts_the_likeliest_first():
 
 
 def test_before_and_after_differ_by_the_change():
-    found = change(BEFORE, signs_of(RATES, IMAGES, 3))
-    assert found.after - found.before == pytest.approx(found.interval.estimate)
+    result = change(BEFORE, signs_of(RATES, IMAGES, 3))
+    assert result.after - result.before == pytest.approx(result.interval.estimate)
 
 
 def test_with_a_margin_the_interval_decides():
@@ -161,29 +162,29 @@ def test_with_a_margin_the_interval_decides():
 
 def test_too_few_images_to_find_a_growth_stay_undecided():
     few = [signs[:2] for signs in BEFORE[:6]]
-    found = change(few, [signs[2:4] for signs in BEFORE[:6]])
-    assert found.verdict.outcome is Outcome.INCONCLUSIVE
-    assert "too few images to tell" in found.verdict.message
+    result = change(few, [signs[2:4] for signs in BEFORE[:6]])
+    assert result.verdict.outcome is Outcome.INCONCLUSIVE
+    assert "too few images to tell" in result.verdict.message
 
 
 def test_without_two_clear_images_there_is_nothing_to_compare():
-    found = change([[1, 0]] * 3, [[0, 0]] * 3)
-    assert found.verdict.outcome is Outcome.INCONCLUSIVE
-    assert found.interval is None
-    assert (found.before, found.after) == (None, None)
+    result = change([[1, 0]] * 3, [[0, 0]] * 3)
+    assert result.verdict.outcome is Outcome.INCONCLUSIVE
+    assert result.interval is None
+    assert (result.before, result.after) == (None, None)
 
 
 def test_with_few_prompts_what_moved_is_told_without_a_probability():
-    found = change([[1, -1] * 10] * 3, [[1] * 20, *[[1, -1] * 10] * 2])
-    assert found.moved == ()
-    assert found.remarks == ("got worse: w0 +1.00",)
+    result = change([[1, -1] * 10] * 3, [[1] * 20, *[[1, -1] * 10] * 2])
+    assert result.moved == ()
+    assert result.remarks == ("got worse: w0 +1.00",)
 
 
 def of_prompts(before, after, margin=None, **how):
     samples = samples_of(after, **how)
-    siblings = Siblings(samples.members, [one.prompt.id for one in samples])
+    siblings = Siblings(samples.members, [sample.prompt.id for sample in samples])
     baseline = baseline_of(before)
-    return [prompt_change(one, siblings, baseline, margin, 0.95) for one in samples]
+    return [prompt_change(sample, siblings, baseline, margin, 0.95) for sample in samples]
 
 
 def test_a_prompt_against_its_recorded_self():

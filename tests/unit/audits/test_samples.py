@@ -53,10 +53,10 @@ def test_prompts_that_are_tested_at_once_share_one_error_level(checks):
     among = samples_of({"suspect": suspect, **crowd}).members[0]
     for sample in (alone, among):
         bool(sample.prompt_bias_score <= limit("prompt_bias_score", 0.3))
-    one, many = checks
-    assert one.estimate == many.estimate == pytest.approx(0.7)
-    assert one.p_value < many.p_value
-    assert one.outcome is Outcome.FAIL
+    entry, many = checks
+    assert entry.estimate == many.estimate == pytest.approx(0.7)
+    assert entry.p_value < many.p_value
+    assert entry.outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize("prompts", [40, 80])

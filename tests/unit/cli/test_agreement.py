@@ -10,13 +10,13 @@ from pytest_t2i.labels import Label
 
 
 def labelled(folder, **words):
-    found = [
+    result = [
         Label(f"{k}.png", {"m": "male", "f": "female", "l": "low_quality"}[letter], name)
         for name, letters in words.items()
         for k, letter in enumerate(letters)
         if letter != "-"
     ]
-    labels.write_labels(folder, found)
+    labels.write_labels(folder, result)
     return folder
 
 

@@ -91,11 +91,11 @@ def test_the_planted_words_are_found_printed_and_written(model, capsys):
     assert "cup + hospital" in told
     assert "1 confirmed of" in told
     result = written()
-    (found,) = [one for one in result["findings"] if one["confirmed"]]
-    assert [one["concept"] for one in found["words"]] == ["cup", "hospital"]
-    assert found["prompt"] == "a photo of one real person with a cup at the hospital"
-    assert found["towards"] == "male"
-    assert [[w["concept"] for w in one["words"]] for one in found["parts"]] == [
+    (known,) = [entry for entry in result["findings"] if entry["confirmed"]]
+    assert [entry["concept"] for entry in known["words"]] == ["cup", "hospital"]
+    assert known["prompt"] == "a photo of one real person with a cup at the hospital"
+    assert known["towards"] == "male"
+    assert [[w["concept"] for w in entry["words"]] for entry in known["parts"]] == [
         ["cup"],
         ["hospital"],
     ]
@@ -106,10 +106,10 @@ def test_the_planted_words_are_found_printed_and_written(model, capsys):
 def test_held_out_images_have_seeds_of_their_own(model):
     main([*SMALL, "--seed", "1"])
     text = "a photo of one real person with a cup at the hospital"
-    seeds = [one.seed for one in model.requests if one.prompt == text]
+    seeds = [request.seed for request in model.requests if request.prompt == text]
     assert len(set(seeds)) == len(seeds)
-    (found,) = [one for one in written()["findings"] if one["confirmed"]]
-    assert len(seeds) == found["search"]["images"] + found["held_out"]["images"]
+    (result,) = [entry for entry in written()["findings"] if entry["confirmed"]]
+    assert len(seeds) == result["search"]["images"] + result["held_out"]["images"]
 
 
 def test_a_second_hunt_makes_nothing(model):
@@ -123,7 +123,9 @@ def test_a_second_hunt_makes_nothing(model):
 
 def test_a_template_is_tried(model):
     assert main([*SMALL, "--template", "a portrait of a person"]) == 0
-    assert any(one.prompt.startswith("a portrait of a person with") for one in model.requests)
+    assert any(
+        request.prompt.startswith("a portrait of a person with") for request in model.requests
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,10 @@ def components(tmp_path):
 
 
 def test_the_papers_models_are_in_the_catalogue():
-    found = read_catalogues(Registries().catalogues)
+    result = read_catalogues(Registries().catalogues)
     assert {"sdxl", "sd3", "sd3.5", "sd1.4", "sd2.0", "sd2.1", "dreamlike", "flux-dev",
-            "flux-schnell"} <= set(found.models)  # fmt: skip
-    assert found.models["sdxl"].options.defaults.steps == 50
+            "flux-schnell"} <= set(result.models)  # fmt: skip
+    assert result.models["sdxl"].options.defaults.steps == 50
     assert papers().is_file()
 
 
@@ -188,9 +188,9 @@ def test_folders_beside_a_catalogue_are_found(tmp_path):
     )
     registry = Registry("catalogue")
     registry.update({"mine": lambda: tmp_path / "c.toml"})
-    found = read_catalogues(registry)
-    assert Path(found.models["a"].options.source) == tmp_path / "weights"
-    assert found.resolve_weights("clip", "b") == str(tmp_path / "weights")
+    result = read_catalogues(registry)
+    assert Path(result.models["a"].options.source) == tmp_path / "weights"
+    assert result.resolve_weights("clip", "b") == str(tmp_path / "weights")
 
 
 def test_a_projects_own_catalogue_wins(components, tmp_path, monkeypatch):
@@ -216,9 +216,9 @@ def test_weights_of_a_face_part_are_found_beside_a_catalogue(tmp_path):
     (tmp_path / "c.toml").write_text("[weights.faces]\na = 'yunet:yunet.onnx'\nb = 'dlib-hog'\n")
     registry = Registry("catalogue")
     registry.update({"mine": lambda: tmp_path / "c.toml"})
-    found = read_catalogues(registry)
-    assert found.resolve_weights("faces", "a") == f"yunet:{tmp_path / 'yunet.onnx'}"
-    assert found.resolve_weights("faces", "b") == "dlib-hog"
+    result = read_catalogues(registry)
+    assert result.resolve_weights("faces", "a") == f"yunet:{tmp_path / 'yunet.onnx'}"
+    assert result.resolve_weights("faces", "b") == "dlib-hog"
 
 
 def test_factories_by_path():

@@ -42,7 +42,7 @@ class Model(fakes.FakeModel):
         if len(requests) > self.most:
             raise OutOfDeviceMemoryError("too many")
         self.batches.append(len(requests))
-        return [self.special(one) or self._one(one) for one in requests]
+        return [self.special(request) or self._one(request) for request in requests]
 
     def special(self, request):
         if request.seed == 901:

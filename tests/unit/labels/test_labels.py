@@ -41,7 +41,7 @@ def test_record_replaces_and_forget_takes_back(tmp_path):
     labels.record(tmp_path, Label("1.png", "male", "ada"))
     labels.record(tmp_path, Label("1.png", "female", "bo"))
     labels.record(tmp_path, Label("1.png", "female", "ada"))
-    assert [one.label for one in labels.read_labels(tmp_path)] == ["female", "female"]
+    assert [read_label.label for read_label in labels.read_labels(tmp_path)] == ["female", "female"]
     labels.forget(tmp_path, "1.png", "ada")
     labels.forget(tmp_path, "2.png", "ada")
     assert labels.read_labels(tmp_path) == [Label("1.png", "female", "bo")]
@@ -135,8 +135,8 @@ def test_label_studio_export(tmp_path):
         Label("c.png", "others", "1", "", "a person", "sdxl"),
     ]
     pictures(tmp_path, "a b.png", "c.png")
-    found = labels.load_labelled_set(export)
-    assert [one.label for one in found] == ["low_quality", "others"]
+    result = labels.load_labelled_set(export)
+    assert [entry.label for entry in result] == ["low_quality", "others"]
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_a_set_has_one_label_per_image_and_a_fingerprint(tmp_path):
         Label("2.png", "low_quality", "ada", "no face"),
     ]
     labels.write_labels(tmp_path, mine)
-    found = labels.load_labelled_set(tmp_path)
-    first, second = found
+    result = labels.load_labelled_set(tmp_path)
+    first, second = result
     assert (first.label, first.clear, first.prompt, first.model) == (
         "male", True, "a person", "sdxl",
     )  # fmt: skip
     assert (second.label, second.clear, second.reason) == ("low_quality", False, "no face")
-    before = found.fingerprint
+    before = result.fingerprint
     labels.record(tmp_path, Label("2.png", "female", "ada"))
     assert labels.load_labelled_set(tmp_path).fingerprint != before
 

@@ -30,11 +30,12 @@ def test_refusals(metric, counts):
 
 
 def test_shares_add_up_and_hold_their_estimates():
-    found = group_intervals(AGES, 0.95)
-    assert sum(one.estimate for one in found.values()) == pytest.approx(1.0)
-    assert found["0-2"].low == 0.0 < found["0-2"].high
+    estimates = group_intervals(AGES, 0.95)
+    assert sum(entry.estimate for entry in estimates.values()) == pytest.approx(1.0)
+    assert estimates["0-2"].low == 0.0 < estimates["0-2"].high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [(1 / 3, 1 / 3, 1 / 3), (0.6, 0.3, 0.1), (0.9, 0.05, 0.05)])
 def test_intervals_cover(shares):
     rng = np.random.default_rng(5)

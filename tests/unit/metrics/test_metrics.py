@@ -59,15 +59,15 @@ def test_stereotype_score(observed: float, expected: float) -> None:
 @given(st.integers(1, 5), st.floats(1e-3, 1e3), st.integers(0, 2**16))
 def test_similarity_ignores_scale_and_is_symmetric(n: int, scale: float, seed: int) -> None:
     a, b = np.random.default_rng(seed).normal(size=(2, n, 4))
-    found = metrics.similarity(a, b)
-    assert -1 <= found <= 1
-    assert metrics.similarity(b, scale * a) == pytest.approx(found)
+    result = metrics.similarity(a, b)
+    assert -1 <= result <= 1
+    assert metrics.similarity(b, scale * a) == pytest.approx(result)
     assert metrics.similarity(a, a) == pytest.approx(1)
     assert metrics.similarity(a, -a) == pytest.approx(-1)
     latents = a.reshape(n, 1, 2, 2), b.reshape(n, 1, 2, 2)
-    assert metrics.similarity(*latents) == pytest.approx(found)
-    assert metrics.similarity_gap(a, b, a) == pytest.approx(1 - found)
-    assert metrics.similarity_gap(a, a, b) == pytest.approx(found - 1)
+    assert metrics.similarity(*latents) == pytest.approx(result)
+    assert metrics.similarity_gap(a, b, a) == pytest.approx(1 - result)
+    assert metrics.similarity_gap(a, a, b) == pytest.approx(result - 1)
 
 
 def test_scores_that_are_zero_by_zero_are_none() -> None:

@@ -60,11 +60,11 @@ def test_triplets_of_axes(axis, concept, feminine, masculine):
     three = AXES[axis].only(concept).triplets()[0]
     assert three.feminine.text.endswith(feminine)
     assert three.masculine.text.endswith(masculine)
-    assert [one.variant for one in three] == list(Variant)
+    assert [entry.variant for entry in three] == list(Variant)
 
 
 def test_ids_are_stable_readable_and_unique():
-    ids = [one.id for axis in AXES for three in axis.triplets() for one in three]
+    ids = [entry.id for axis in AXES for three in axis.triplets() for entry in three]
     assert len(ids) == len(set(ids)) == 309
     assert "profession-real-estate-agent.feminine" in ids
 
@@ -85,7 +85,7 @@ DISTINCT = (
 
 
 def test_distinct_words_have_distinct_ids_and_ordinary_ones_keep_theirs():
-    ids = [one.id for one in Axis("x", "{word}", DISTINCT).prompts()]
+    ids = [prompt.id for prompt in Axis("x", "{word}", DISTINCT).prompts()]
     assert len(set(ids)) == len(DISTINCT)
     assert (ids[0], ids[9]) == ("x-a-b", "x-e")
     for member in ids:
@@ -184,10 +184,10 @@ def test_triplet_of_a_caption():
 
 
 def test_the_stereotypes_of_oasis_table_1():
-    found = {one.id: one for one in builtin_stereotypes()}
-    assert len(found) == 15
-    assert found["nationality-iranian-turban"].expected == pytest.approx(0.002)
-    assert found["nationality-indian-man"].prompt.text == "A photo of an Indian person"
+    result = {stereotype.id: stereotype for stereotype in builtin_stereotypes()}
+    assert len(result) == 15
+    assert result["nationality-iranian-turban"].expected == pytest.approx(0.002)
+    assert result["nationality-indian-man"].prompt.text == "A photo of an Indian person"
 
 
 GOOD_STEREOTYPE = """

@@ -39,8 +39,8 @@ def test_texts_read_as_english(words, text):
 
 def test_two_adjectives_share_an_article():
     age = Axis("age", "A photo of {a word} person", ("elderly", "young"))
-    found = combination([Part(age, "elderly"), Part(axes.nationality, "Indian")])
-    assert found.text == "A photo of an elderly Indian person"
+    result = combination([Part(age, "elderly"), Part(axes.nationality, "Indian")])
+    assert result.text == "A photo of an elderly Indian person"
 
 
 def test_one_concept_alone_is_its_usual_prompt():

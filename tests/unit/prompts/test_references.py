@@ -43,32 +43,36 @@ def test_uniform_is_even_over_any_labels() -> None:
 
 
 def test_shares_are_found_by_concept_by_id_and_by_default(tmp_path: Path) -> None:
-    found = read_reference(written(tmp_path, TABLES))
-    assert found.of(prompt("nurse"), GENDERS) == {"male": 0.12, "female": 0.88}
-    assert found.of(prompt("pilot"), GENDERS) == {"male": 0.9, "female": 0.1}
-    assert found.of(prompt("chef"), GENDERS) == {"male": 0.4, "female": 0.6}
-    assert found.source == "a made-up table"
+    result = read_reference(written(tmp_path, TABLES))
+    assert result.of(prompt("nurse"), GENDERS) == {"male": 0.12, "female": 0.88}
+    assert result.of(prompt("pilot"), GENDERS) == {"male": 0.9, "female": 0.1}
+    assert result.of(prompt("chef"), GENDERS) == {"male": 0.4, "female": 0.6}
+    assert result.source == "a made-up table"
 
 
 def test_a_label_that_is_not_listed_has_no_share(tmp_path: Path) -> None:
-    found = read_reference(written(tmp_path, TABLES))
-    assert found.of(prompt("nurse"), ("female", "male", "other"))["other"] == 0.0
+    result = read_reference(written(tmp_path, TABLES))
+    assert result.of(prompt("nurse"), ("female", "male", "other"))["other"] == 0.0
 
 
 def test_a_prompt_without_shares_names_the_nearest(tmp_path: Path) -> None:
-    found = read_reference(written(tmp_path, TABLES.replace("[default]", "[chef]")))
+    result = read_reference(written(tmp_path, TABLES.replace("[default]", "[chef]")))
     with pytest.raises(UnknownNameError, match="Did you mean 'nurse'"):
-        found.of(Prompt("a nurs", "profession", "nurs"), GENDERS)
+        result.of(Prompt("a nurs", "profession", "nurs"), GENDERS)
 
 
 def test_a_label_that_the_detector_does_not_have(tmp_path: Path) -> None:
-    found = read_reference(written(tmp_path, TABLES))
+    result = read_reference(written(tmp_path, TABLES))
     with pytest.raises(ConfigurationError, match=r"no label 'male'.*Its labels: man, woman"):
-        found.of(prompt("nurse"), ("man", "woman"))
+        result.of(prompt("nurse"), ("man", "woman"))
 
 
 def test_oasis_is_what_its_stereotypes_expect_and_what_its_table_prints() -> None:
-    men = {one.prompt.concept: one.expected for one in stereotypes if one.attribute.name == "man"}
+    men = {
+        stereotype.prompt.concept: stereotype.expected
+        for stereotype in stereotypes
+        if stereotype.attribute.name == "man"
+    }
     oasis = read_reference("oasis")
     assert {nation: shares["male"] for nation, shares in oasis.shares.items()} == men
     table = json.loads(
@@ -76,8 +80,8 @@ def test_oasis_is_what_its_stereotypes_expect_and_what_its_table_prints() -> Non
     )
     printed = {row[0]: row[2] / 100 for row in table["rows"] if row[1] == "Man"}
     assert printed == men
-    for one in axes.nationality.prompts():
-        assert sum(oasis.of(one, GENDERS).values()) == pytest.approx(1)
+    for entry in axes.nationality.prompts():
+        assert sum(oasis.of(entry, GENDERS).values()) == pytest.approx(1)
     assert "OASIS" in oasis.source
 
 

@@ -57,8 +57,8 @@ def test_columns_are_of_about_the_same_height():
     rows = (charts.Row("", Track(""), ""),)
     groups = [Group(str(n), rows * n) for n in (10, 30, 40, 10, 10)]
     left, right = charts.side_by_side(groups)
-    assert [len(one.rows) for one in left] == [40, 10]
-    assert [len(one.rows) for one in right] == [30, 10, 10]
+    assert [len(entry.rows) for entry in left] == [40, 10]
+    assert [len(entry.rows) for entry in right] == [30, 10, 10]
     assert charts.side_by_side(groups[:1]) == [groups[:1]]
 
 
@@ -75,7 +75,7 @@ def test_a_limit_judges_the_deciding_detector_alone(record):
 
 def test_checks_are_grouped_by_what_was_allowed(record):
     groups = checks.check_groups(record, Outcome.FAIL)
-    assert [(one.metric, one.allowed) for one in groups] == [
+    assert [(group.metric, group.allowed) for group in groups] == [
         ("model bias score", "\u2264 0.2"),
         ("prompt bias score", "\u2264 0.6"),
     ]

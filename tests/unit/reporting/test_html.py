@@ -66,7 +66,7 @@ def page(text) -> Page:
 
 def test_structure(page, golden):
     drawn = {"<rect", "<line", "<circle"}
-    lines = [one for one in page.lines if one.split()[0].rstrip(">") not in drawn]
+    lines = [line for line in page.lines if line.split()[0].rstrip(">") not in drawn]
     golden("index.txt", "\n".join(lines) + "\n")
     assert page.stack == []
 
@@ -122,11 +122,11 @@ def test_text_from_outside_is_escaped(record, tmp_path):
         model=ATTACK,
         prompts=(replace(nurse, concept=ATTACK, text=ATTACK, id=ATTACK, images=(image,)),),
         checks=tuple(
-            replace(one, subject=ATTACK, reason=ATTACK, message=ATTACK) for one in record.checks
+            replace(check, subject=ATTACK, reason=ATTACK, message=ATTACK) for check in record.checks
         ),
         stereotypes=tuple(
-            replace(one, concept=ATTACK, attribute=ATTACK, source=ATTACK)
-            for one in record.stereotypes
+            replace(stereotype, concept=ATTACK, attribute=ATTACK, source=ATTACK)
+            for stereotype in record.stereotypes
         ),
         provenance={ATTACK: {ATTACK: ATTACK}},
         work=record.work | {"notes": [ATTACK]},
@@ -147,7 +147,7 @@ def test_undetected_looks_unlike_any_gender(page):
 
 
 def test_a_picture_that_is_gone_or_broken_has_a_placeholder(record, tmp_path):
-    pilot = next(one for one in record.prompts if one.concept == "pilot")
+    pilot = next(prompt for prompt in record.prompts if prompt.concept == "pilot")
     (tmp_path / ".t2i/images/ab/pilot0.png").unlink()
     (tmp_path / ".t2i/images/ab/pilot1.png").write_bytes(b"\x89PNG\r\n\x1a\nno")
     text = render_html(replace(record, prompts=(pilot,)), tmp_path)
@@ -189,7 +189,7 @@ def test_what_to_do_next_is_told(record, tmp_path):
 
 
 def test_a_regression_is_told_from_a_limit(record, tmp_path):
-    checks = tuple(replace(one, against="baseline") for one in record.checks)
+    checks = tuple(replace(check, against="baseline") for check in record.checks)
     text = render_html(replace(record, checks=checks), tmp_path)
     assert "more than the baseline" in text
     # Limit lines belong to limits: a margin is no place on the score's own scale.

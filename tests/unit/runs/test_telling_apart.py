@@ -57,9 +57,9 @@ def test_a_sentence_that_is_part_of_another_gets_a_digest_too():
 
 
 def test_members_that_differ_otherwise_are_refused():
-    one = Prompt("a nurse", "word", "nurse")
+    entry = Prompt("a nurse", "word", "nurse")
     with pytest.raises(ConfigurationError, match="two different members have the id 'word-nurse'"):
-        select([one, replace(one, parts=(("a", "b"),))], {})
+        select([entry, replace(entry, parts=(("a", "b"),))], {})
 
 
 def test_a_stereotype_goes_with_its_prompt():

@@ -71,11 +71,11 @@ class TestLedger:
         assert ledger.spent == maker.made == 10
 
     def test_what_was_looked_at_in_steps_is_what_one_look_shows(self):
-        one, two = (Ledger(Maker(World(SMALL), 0), 100) for _ in range(2))
-        one.look({(CUP,): 16})
+        entry, two = (Ledger(Maker(World(SMALL), 0), 100) for _ in range(2))
+        entry.look({(CUP,): 16})
         for images in (4, 8, 16):
             two.look({(CUP,): images})
-        assert one.of((CUP,)) == two.of((CUP,))
+        assert entry.of((CUP,)) == two.of((CUP,))
 
     def test_the_budget_is_never_exceeded(self):
         maker = Maker(World(SMALL), 0)
@@ -109,18 +109,18 @@ class TestShrinking:
         others = {"cup", "hospital", "Indian"} if sign > 0 else {"cup", "museum", "Indian"}
         start = Suspect(tuple(by_word[word] for word in sorted(others)), sign)
         for run in range(10):
-            found = shrink(Ledger(Maker(world, run), 1000), start, 0.5)
-            assert words(found) == target
+            result = shrink(Ledger(Maker(world, run), 1000), start, 0.5)
+            assert words(result) == target
 
     def test_to_a_single_word(self):
         world, _ = small_world(single={"cup": 0.95})
-        found = shrink(Ledger(Maker(world, 0), 1000), Suspect((INDIAN, CUP, HOSPITAL), 1), 0.5)
-        assert found == Suspect((CUP,), 1)
+        result = shrink(Ledger(Maker(world, 0), 1000), Suspect((INDIAN, CUP, HOSPITAL), 1), 0.5)
+        assert result == Suspect((CUP,), 1)
 
     def test_a_part_that_leans_the_other_way_is_no_explanation(self):
         world, _ = small_world(single={"Indian": 0.9}, planted={pair("Indian", "museum"): -0.95})
-        found = shrink(Ledger(Maker(world, 0), 1000), Suspect((INDIAN, MUSEUM), -1), 0.5)
-        assert found.parts == (INDIAN, MUSEUM)
+        result = shrink(Ledger(Maker(world, 0), 1000), Suspect((INDIAN, MUSEUM), -1), 0.5)
+        assert result.parts == (INDIAN, MUSEUM)
 
     def test_it_costs_no_more_than_planned(self):
         plan = Plan(SMALL, 1000)
@@ -139,14 +139,14 @@ class TestConfirming:
             return dict.fromkeys(wanted, held)
 
         ledger = Ledger(measure, 1000)
-        (found,) = confirm(ledger, [Suspect((CUP,), sign)], Plan(SMALL, 1000, **options))
-        return found
+        (result,) = confirm(ledger, [Suspect((CUP,), sign)], Plan(SMALL, 1000, **options))
+        return result
 
     def test_clear_evidence_confirms(self):
-        found = self.judged(Counts(30, 0, 30))
-        assert found.confirmed
-        assert found.interval.low > 0.5
-        assert found.p_value < 0.001
+        confirms = self.judged(Counts(30, 0, 30))
+        assert confirms.confirmed
+        assert confirms.interval.low > 0.5
+        assert confirms.p_value < 0.001
 
     @pytest.mark.parametrize(
         ("held", "why"),
@@ -159,23 +159,23 @@ class TestConfirming:
         ],
     )
     def test_why_a_finding_is_not_confirmed(self, held, why):
-        found = self.judged(held)
-        assert not found.confirmed
-        assert why in found.why_not
+        result = self.judged(held)
+        assert not result.confirmed
+        assert why in result.why_not
 
     def test_many_findings_share_one_level(self):
         """27 of 30 (p = 0.037) is evidence alone, not among ten that show nothing."""
 
         def measure(wanted):
             even = dict.fromkeys(wanted, Counts(15, 15, 30))
-            return even | {one: Counts(27, 3, 30) for one in wanted if one == (CUP,)}
+            return even | {entry: Counts(27, 3, 30) for entry in wanted if entry == (CUP,)}
 
         plan = Plan(SMALL, 1000)
         others = [Suspect((part,), 1) for part in plan.pool if part != CUP]
         alone = confirm(Ledger(measure, 1000), [Suspect((CUP,), 1)], plan)
         among = confirm(Ledger(measure, 1000), [Suspect((CUP,), 1), *others], plan)
-        assert [one.confirmed for one in alone] == [True]
-        assert not any(one.confirmed for one in among)
+        assert [entry.confirmed for entry in alone] == [True]
+        assert not any(entry.confirmed for entry in among)
 
     def test_nothing_found_is_nothing_confirmed(self):
         assert confirm(Ledger(lambda _: {}, 10), [], Plan(SMALL, 1000)) == ()
@@ -184,19 +184,23 @@ class TestConfirming:
 class TestHunt:
     def test_planted_words_are_found_and_nothing_else(self):
         world, _ = small_world(planted={PLANTED: 0.95})
-        found = hunt(Maker(world, 1), Plan(SMALL, 700)).findings
-        assert [words(one) for one in found if one.confirmed] == [PLANTED]
+        result = hunt(Maker(world, 1), Plan(SMALL, 700)).findings
+        assert [words(entry) for entry in result if entry.confirmed] == [PLANTED]
 
     def test_what_turns_against_its_word_is_found_beside_it(self):
         turned = pair("Indian", "museum")
         world, _ = small_world(single={"Indian": 0.95}, planted={turned: -0.95})
-        found = [one for one in hunt(Maker(world, 1), Plan(SMALL, 900)).findings if one.confirmed]
-        assert [(words(one), one.sign) for one in found] == [(turned, -1), ({"Indian"}, 1)]
+        result = [
+            finding
+            for finding in hunt(Maker(world, 1), Plan(SMALL, 900)).findings
+            if finding.confirmed
+        ]
+        assert [(words(entry), entry.sign) for entry in result] == [(turned, -1), ({"Indian"}, 1)]
 
     def test_combinations_that_a_word_explains_are_no_findings(self):
         world, _ = small_world(single={"cup": 1.0, "Indian": 1.0})
-        found = hunt(Maker(world, 1), Plan(SMALL, 900)).findings
-        assert {frozenset(words(one)) for one in found if one.confirmed} == {
+        findings = hunt(Maker(world, 1), Plan(SMALL, 900)).findings
+        assert {frozenset(words(entry)) for entry in findings if entry.confirmed} == {
             frozenset({"cup"}), frozenset({"Indian"}),
         }  # fmt: skip
 
@@ -216,14 +220,14 @@ class TestHunt:
 
     def test_an_axis_alone_is_a_hunt_for_words(self):
         world = World((axes.object,), {"cup": 0.97})
-        found = hunt(Maker(world, 0), Plan((axes.object,), 400)).findings
-        assert [words(one) for one in found if one.confirmed] == [{"cup"}]
+        result = hunt(Maker(world, 0), Plan((axes.object,), 400)).findings
+        assert [words(entry) for entry in result if entry.confirmed] == [{"cup"}]
 
     def test_a_template_is_found_as_a_word_is(self):
         drawn = templates("a drawing of a person", "a portrait of a person")
         world = World((axes.object, drawn), {"a portrait of a person": 0.97})
-        found = hunt(Maker(world, 0), Plan((axes.object, drawn), 500)).findings
-        assert [words(one) for one in found if one.confirmed] == [{"a portrait of a person"}]
+        result = hunt(Maker(world, 0), Plan((axes.object, drawn), 500)).findings
+        assert [words(entry) for entry in result if entry.confirmed] == [{"a portrait of a person"}]
 
     def test_images_without_a_label_are_counted_and_find_nothing(self):
         world = replace(World(SMALL), undetected=1.0)

@@ -82,8 +82,8 @@ def test_the_redraws_approach_the_exact_permutation_p_value(before, after):
         [k for k, _ in before], [n - k for k, n in before],
         [k for k, _ in after], [n - k for k, n in after],
     ]  # fmt: skip
-    found = statistics.change_p_value(*counts, seed=1, redraws=40_000)
-    assert found == pytest.approx(exact_p_value(before, after), abs=0.012)
+    result = statistics.change_p_value(*counts, seed=1, redraws=40_000)
+    assert result == pytest.approx(exact_p_value(before, after), abs=0.012)
 
 
 def test_the_test_is_seeded_one_sided_and_never_zero():
@@ -156,14 +156,14 @@ def test_the_same_rates_at_unequal_counts_show_no_change_on_average():
                     many, 100 - many, few, 20 - few, level=0.95, seed=0, estimator=estimator
                 )
             )
-        assert np.mean([one.estimate for one in changes]) == pytest.approx(0.0, abs=0.015)
-        assert np.mean([one.low > 0 for one in changes]) <= 0.1
-        assert np.mean([0.0 in one for one in changes]) >= 0.88
+        assert np.mean([change.estimate for change in changes]) == pytest.approx(0.0, abs=0.015)
+        assert np.mean([change.low > 0 for change in changes]) <= 0.1
+        assert np.mean([0.0 in change for change in changes]) >= 0.88
 
 
 def test_the_interval_of_few_prompts_by_hand():
     counts = ([12, 5], [8, 15], [18, 2], [2, 18])
-    found = statistics.paired_model_bias_change(*counts, level=0.9, seed=0)
+    result = statistics.paired_model_bias_change(*counts, level=0.9, seed=0)
     table = score_table(20, 10)
     k = np.arange(21)
     variances = 0.0
@@ -172,9 +172,9 @@ def test_the_interval_of_few_prompts_by_hand():
         variances += chance @ table**2 - (chance @ table) ** 2
     estimate = (table[18] + table[2] - table[12] - table[5]) / 2
     half = stats.norm.isf(0.05) * np.sqrt(variances) / 2
-    assert found.estimate == pytest.approx(estimate)
-    assert (found.low, found.high) == pytest.approx((estimate - half, estimate + half))
-    assert (found.method, found.n, found.level) == ("fixed-words", 2, 0.9)
+    assert result.estimate == pytest.approx(estimate)
+    assert (result.low, result.high) == pytest.approx((estimate - half, estimate + half))
+    assert (result.method, result.n, result.level) == ("fixed-words", 2, 0.9)
     paper = statistics.paired_model_bias_change(*counts, level=0.9, seed=0, estimator="paper")
     assert paper.estimate == pytest.approx((0.8 + 0.8 - 0.2 - 0.5) / 2)
 
@@ -221,9 +221,9 @@ def test_suspects_are_those_that_moved_out():
     men, women = np.full(30, 20), np.full(30, 20)
     now = men.copy()
     now[:3] = 40
-    found = statistics.growth_probabilities(men, women, now, 40 - now)
-    assert np.all(found[:3] > 0.95)
-    assert np.all(found[3:] < 0.05)
+    result = statistics.growth_probabilities(men, women, now, 40 - now)
+    assert np.all(result[:3] > 0.95)
+    assert np.all(result[3:] < 0.05)
     back = statistics.growth_probabilities(now, 40 - now, men, women)
     assert np.all(back < 0.05)
     mirrored = statistics.growth_probabilities(now, 40 - now, 40 - now, now)
@@ -253,8 +253,8 @@ def test_label_noise_counts_as_fewer_images():
 
 def test_label_noise_widens_what_images_vary():
     # At s = 0.9, v = 0.1: b is (1 - 0.81 + 0.1) / 19, so 0.13 of 20 images are left.
-    found = statistics.effective_counts([19.0], [1.0], [0.1])
-    assert (found[0] + found[1]).tolist() == [3]
+    result = statistics.effective_counts([19.0], [1.0], [0.1])
+    assert (result[0] + result[1]).tolist() == [3]
     strong = statistics.effective_counts([1900.0], [100.0], [0.001])
     b = (1 - 0.81 + 0.001) / 1999
     assert (strong[0] + strong[1]).tolist() == [round(2000 * b / (b + 0.001))]
@@ -284,15 +284,15 @@ def test_effective_counts_of_corrected_scores_carry_the_labels_noise():
     words = rng.choice([-1.0, 1.0], (30, 20))
     people = np.where(rng.random((30, 20)) < 0.2, -words, words)
     few = np.where(np.arange(20) < 4, people, np.nan)
-    found = statistics.corrected_scores(list(words), list(few), 0.95)
-    sizes = np.array(found.effective_male) + np.array(found.effective_female)
+    result = statistics.corrected_scores(list(words), list(few), 0.95)
+    sizes = np.array(result.effective_male) + np.array(result.effective_female)
     assert np.all(sizes < 15)
     assert np.all(sizes > 3)
     assert np.all(sizes == sizes[0])
     full = statistics.corrected_scores(list(words), list(people), 0.95)
     assert np.sum(full.effective_male) + np.sum(full.effective_female) == 600
     assert full.effective_male == full.male
-    assert found.model.high - found.model.estimate < found.model.estimate - found.model.low
+    assert result.model.high - result.model.estimate < result.model.estimate - result.model.low
 
 
 @pytest.mark.parametrize(

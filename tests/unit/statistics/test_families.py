@@ -63,8 +63,8 @@ def test_pass_is_the_interval_of_level_090_within_the_limit():
 
 
 def test_many_prompts_at_once_and_without_images():
-    found = statistics.prompt_bias_p_values([20, 0, 3], [0, 0, 1], 0.5)
-    assert found.tolist() == [
+    images = statistics.prompt_bias_p_values([20, 0, 3], [0, 0, 1], 0.5)
+    assert images.tolist() == [
         statistics.prompt_bias_p_value(20, 0, 0.5), 1.0, statistics.prompt_bias_p_value(3, 1, 0.5)
     ]  # fmt: skip
 
@@ -95,26 +95,26 @@ def test_adaptive_discarding_by_hand():
     assert tau == pytest.approx(stats.binom.sf(15, 20, 0.75) + stats.binom.cdf(4, 20, 0.75))
     count = 1 / (1 - eighteen / tau)
     p = [twenty, nineteen, eighteen, TWENTY[3], tau, TWENTY[5], 1.0]
-    found = adaptive_discarding(p, [TWENTY] * 7, 0.95)
+    result = adaptive_discarding(p, [TWENTY] * 7, 0.95)
     nulls = count * (1 + 2)  # 17 and 16 of 20 count as nulls; 15 of 20 is discarded
-    assert found[0] == pytest.approx(twenty / tau * nulls)
-    assert found[1] == pytest.approx(nineteen / tau * nulls / 2)
-    assert found[2:].tolist() == [1.0] * 5
+    assert result[0] == pytest.approx(twenty / tau * nulls)
+    assert result[1] == pytest.approx(nineteen / tau * nulls / 2)
+    assert result[2:].tolist() == [1.0] * 5
 
 
 def test_adjusted_values_never_cross_and_ties_are_alike():
     p = [TWENTY[1]] * 3 + [TWENTY[0]]
-    found = adaptive_discarding(p, [TWENTY] * 4, 0.95)
-    assert found[0] == found[1] == found[2]
-    assert found[3] <= found[0]
+    result = adaptive_discarding(p, [TWENTY] * 4, 0.95)
+    assert result[0] == result[1] == result[2]
+    assert result[3] <= result[0]
     q = TWENTY[1] / TWENTY[4] / (1 - TWENTY[2] / TWENTY[4])
-    assert found[0] == pytest.approx(q / 4)
-    assert found[3] == pytest.approx(TWENTY[0] / TWENTY[1] * q)
+    assert result[0] == pytest.approx(q / 4)
+    assert result[3] == pytest.approx(TWENTY[0] / TWENTY[1] * q)
 
 
 def test_no_test_is_rejected_whose_own_p_value_exceeds_the_level():
-    found = adaptive_discarding([TWENTY[2]] + [TWENTY[0]] * 50, [TWENTY] * 51, 0.95)
-    assert found[0] == 1.0
+    result = adaptive_discarding([TWENTY[2]] + [TWENTY[0]] * 50, [TWENTY] * 51, 0.95)
+    assert result[0] == 1.0
     assert adaptive_discarding([TWENTY[2]] + [TWENTY[0]] * 50, [TWENTY] * 51, 0.90)[0] < 0.05
     p, men = [TWENTY[2]] + [TWENTY[0]] * 50, [18] + [20] * 50
     weak = adaptive_discarding(p, [TWENTY] * 51, 0.95, weakest=1.0)
@@ -135,17 +135,17 @@ def test_tests_that_cannot_attain_a_small_p_value_are_left_out():
 
 def test_unequal_image_counts_take_the_largest_weight_once():
     forty = np.unique(p_values_of_counts(40, 0.5))
-    found = adaptive_discarding([TWENTY[0], forty[0]], [TWENTY, forty], 0.95)
+    result = adaptive_discarding([TWENTY[0], forty[0]], [TWENTY, forty], 0.95)
 
     def thresholds(table):
         tau = table[table <= 0.5].max()
         return tau, (table[table <= 0.5 * tau + 1e-12] / tau).max()
 
     taus, lambdas = zip(thresholds(TWENTY), thresholds(forty), strict=True)
-    nulls = max(1 / (1 - one) for one in lambdas)
+    nulls = max(1 / (1 - entry) for entry in lambdas)
     q = sorted([TWENTY[0] / taus[0], forty[0] / taus[1]])
-    assert found[0] == pytest.approx(q[1] * nulls / 2)
-    assert found[1] == pytest.approx(q[0] * nulls)
+    assert result[0] == pytest.approx(q[1] * nulls / 2)
+    assert result[1] == pytest.approx(q[0] * nulls)
 
 
 @pytest.mark.parametrize("prompts", [2, 4])
@@ -162,16 +162,16 @@ def test_few_prompts_are_adjusted_by_benjamini_hochberg(prompts):
 
 def test_five_prompts_are_adjusted_by_discarding():
     men, women = [20] * 2 + [10] * 3, [0] * 2 + [10] * 3
-    found = statistics.family_p_values(men, women, 0.5, level=0.95)
+    result = statistics.family_p_values(men, women, 0.5, level=0.95)
     p = statistics.prompt_bias_p_values(men, women, 0.5)
-    assert found.tolist() == adaptive_discarding(p, [TWENTY] * 5, 0.95).tolist()
+    assert result.tolist() == adaptive_discarding(p, [TWENTY] * 5, 0.95).tolist()
 
 
 def test_five_one_sided_prompts_are_seen_among_a_hundred():
     men, women = [20] * 5 + [10] * 95, [0] * 5 + [10] * 95
-    found = statistics.family_p_values(men, women, 0.5, level=0.95)
-    assert np.all(found[:5] <= 0.05)
-    assert np.all(found[5:] == 1.0)
+    result = statistics.family_p_values(men, women, 0.5, level=0.95)
+    assert np.all(result[:5] <= 0.05)
+    assert np.all(result[5:] == 1.0)
     plain = statistics.benjamini_hochberg(statistics.prompt_bias_p_values(men, women, 0.5))
     assert np.all(plain > 0.05)
 
@@ -188,15 +188,16 @@ def test_where_all_lie_at_the_limit_few_families_fail(n):
 
 def test_families_of_shares():
     k, n = [20] * 3 + [10] * 7, [20] * 10
-    found = statistics.family_share_p_values(k, n, [0.6] * 10, level=0.95)
+    shares = statistics.family_share_p_values(k, n, [0.6] * 10, level=0.95)
     table = stats.binom.sf(np.arange(-1, 20), 20, 0.6)
-    assert found.tolist() == adaptive_discarding(table[k], [table] * 10, 0.95).tolist()
-    assert np.all(found[:3] < 0.01)
-    assert np.all(found[3:] == 1.0)
+    assert shares.tolist() == adaptive_discarding(table[k], [table] * 10, 0.95).tolist()
+    assert np.all(shares[:3] < 0.01)
+    assert np.all(shares[3:] == 1.0)
     few = statistics.family_share_p_values([20, 0, 5], [20, 0, 5], [0.6, 0.5, 1.0], level=0.95)
     assert few.tolist() == pytest.approx([table[20], 1.0, 1.0])
 
 
+@pytest.mark.slow
 def test_what_can_be_decided():
     assert statistics.decidable(10, 0.5, 0.95) == (False, False)
     assert statistics.decidable(11, 0.5, 0.95) == (False, True)
@@ -220,10 +221,10 @@ def test_leans_follow_the_family():
 
 def test_leans_treat_both_genders_alike_and_know_prompts_without_images():
     men, women = np.array([10, 0, 9, 1, 5, 0] * 3), np.array([0, 10, 1, 9, 5, 0] * 3)
-    found = statistics.leans(men, women, 0.5)
-    assert found[0] == found[1]
-    assert found[2] == found[3]
-    assert found[4] < found[5] < found[2]
+    images = statistics.leans(men, women, 0.5)
+    assert images[0] == images[1]
+    assert images[2] == images[3]
+    assert images[4] < images[5] < images[2]
     assert statistics.leans(men[:10], women[:10], 0.5) is None  # 9 of them show someone
     assert statistics.leans(men[:11], women[:11], 0.5) is not None
     assert np.all(statistics.leans(men, women, 1.0) == 0.0)
@@ -233,10 +234,10 @@ def test_leans_treat_both_genders_alike_and_know_prompts_without_images():
 def test_a_prompt_at_the_limit_lies_within_it():
     # 100,000 images leave no doubt: 0.52 is beyond 0.5, 0.5 and 0.48 are not.
     men = np.repeat([76_000, 75_000, 74_000], 10)
-    found = statistics.leans(men, 100_000 - men, 0.5)
-    assert found[0] > 0.99
-    assert found[15] < 0.01
-    assert found[25] < 0.01
+    result = statistics.leans(men, 100_000 - men, 0.5)
+    assert result[0] > 0.99
+    assert result[15] < 0.01
+    assert result[25] < 0.01
 
 
 def test_leaning_is_right_on_average():

@@ -14,36 +14,36 @@ from pytest_t2i import statistics
 def test_two_groups_are_welch() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(0.2, 0.1, 5), rng.normal(0.3, 0.4, 8)
-    found = statistics.fixed_mean_interval([a, b], level=0.9)
+    result = statistics.fixed_mean_interval([a, b], level=0.9)
     # The mean of two means is half of the difference of one and the other's negative.
     theirs = stats.ttest_ind(a, -b, equal_var=False).confidence_interval(0.9)
-    assert (found.low, found.high) == pytest.approx((theirs.low / 2, theirs.high / 2))
-    assert found.estimate == pytest.approx((a.mean() + b.mean()) / 2)
-    assert (found.n, found.method) == (2, "welch-t")
+    assert (result.low, result.high) == pytest.approx((theirs.low / 2, theirs.high / 2))
+    assert result.estimate == pytest.approx((a.mean() + b.mean()) / 2)
+    assert (result.n, result.method) == (2, "welch-t")
 
 
 def test_one_group_is_student() -> None:
     values = np.array([0.1, 0.4, 0.2, 0.3])
-    found = statistics.fixed_mean_interval([values, []], level=0.95)
-    assert (found.low, found.high) == pytest.approx(
+    result = statistics.fixed_mean_interval([values, []], level=0.95)
+    assert (result.low, result.high) == pytest.approx(
         stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
     )
 
 
 def test_a_group_of_one_value_has_the_variance_of_the_others() -> None:
-    found = statistics.fixed_mean_interval([[0.1, 0.3], [0.5, 0.9], [0.2]], level=0.95)
+    others = statistics.fixed_mean_interval([[0.1, 0.3], [0.5, 0.9], [0.2]], level=0.95)
     pooled = (0.02 + 0.08) / 2
     own = np.array([0.02 / 2, 0.08 / 2])
     error = own.sum() + pooled
     freedom = error**2 / (np.sum(own**2) + pooled**2 / 2)
     half = stats.t.ppf(0.975, freedom) * np.sqrt(error) / 3
-    assert found.high - found.estimate == pytest.approx(half)
-    assert found.estimate == pytest.approx((0.2 + 0.7 + 0.2) / 3)
+    assert others.high - others.estimate == pytest.approx(half)
+    assert others.estimate == pytest.approx((0.2 + 0.7 + 0.2) / 3)
 
 
 def test_values_that_all_agree_leave_a_point() -> None:
-    found = statistics.fixed_mean_interval([[0.2, 0.2], [0.4, 0.4]], level=0.95)
-    assert (found.low, found.high) == pytest.approx((0.3, 0.3))
+    result = statistics.fixed_mean_interval([[0.2, 0.2], [0.4, 0.4]], level=0.95)
+    assert (result.low, result.high) == pytest.approx((0.3, 0.3))
 
 
 def test_fixed_triplets_vary_less_than_a_sample_of_them() -> None:
@@ -58,24 +58,24 @@ def test_fixed_triplets_vary_less_than_a_sample_of_them() -> None:
 
 @pytest.mark.parametrize("gaps", [[[0.1], [0.3], [0.2]], [[0.1, 0.3, 0.2]]])
 def test_where_seeds_do_not_show_what_varies_the_old_interval_is_left(gaps: Any) -> None:
-    found = statistics.gap_interval(gaps, level=0.95, seed=0)
-    assert found == statistics.mean_interval(gaps, level=0.95, seed=0)
+    result = statistics.gap_interval(gaps, level=0.95, seed=0)
+    assert result == statistics.mean_interval(gaps, level=0.95, seed=0)
 
 
 def test_p_values_of_a_gap_are_those_of_t() -> None:
     gaps = [[0.1, 0.2, 0.15], [0.3, 0.25, 0.35]]
-    found = statistics.fixed_mean_interval(gaps, level=0.95)
+    result = statistics.fixed_mean_interval(gaps, level=0.95)
     freedom = 4.0
-    error = (found.high - found.estimate) / stats.t.ppf(0.975, freedom)
+    error = (result.high - result.estimate) / stats.t.ppf(0.975, freedom)
     for sign in (1, -1):
         turned: Any = [[sign * gap for gap in group] for group in gaps]
         p = statistics.gap_p_value(turned, 0.0)
-        assert p == pytest.approx(2 * stats.t.sf(found.estimate / error, freedom), abs=5e-5)
+        assert p == pytest.approx(2 * stats.t.sf(result.estimate / error, freedom), abs=5e-5)
         p = statistics.gap_p_value(turned, 0.2)
-        tails = [stats.t.sf((found.estimate + side * 0.2) / error, freedom) for side in (1, -1)]
+        tails = [stats.t.sf((result.estimate + side * 0.2) / error, freedom) for side in (1, -1)]
         assert p == pytest.approx(sum(tails), abs=5e-5)
         p = statistics.gap_p_value(turned, 0.26, alternative="less")
-        assert p == pytest.approx(stats.t.sf((0.26 - found.estimate) / error, freedom), abs=5e-5)
+        assert p == pytest.approx(stats.t.sf((0.26 - result.estimate) / error, freedom), abs=5e-5)
 
 
 def counts_of(shares: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -85,11 +85,11 @@ def counts_of(shares: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarra
 
 def test_an_even_reference_is_half_of_the_bias_score() -> None:
     men = np.array([3, 17, 10, 20])
-    found = statistics.mean_total_variation_interval(
+    result = statistics.mean_total_variation_interval(
         np.stack([men, 20 - men], 1), [0.5, 0.5], level=0.9, seed=0
     )
     whole = statistics.model_bias_interval(men, 20 - men, level=0.9, seed=0)
-    ends = (found.low, found.estimate, found.high)
+    ends = (result.low, result.estimate, result.high)
     assert ends == pytest.approx((whole.low / 2, whole.estimate / 2, whole.high / 2))
 
 
@@ -103,9 +103,9 @@ def test_distances_of_fixed_prompts_are_covered(prompts: int, n: int) -> None:
     reference = np.stack([real, 1 - real], 1)
     for seed in range(60):
         counts = counts_of(shares, n, rng)
-        found = statistics.mean_total_variation_interval(counts, reference, level=0.9, seed=seed)
-        missed += truth not in found
-        wide += (found.high - found.low) / 60
+        result = statistics.mean_total_variation_interval(counts, reference, level=0.9, seed=seed)
+        missed += truth not in result
+        wide += (result.high - result.low) / 60
     # At 90 %, 13 or more misses in 60 have a chance of 1 in 200.
     assert missed <= 12
     assert wide < 1.7 * np.sqrt(4 / (n * prompts)) + 0.05
@@ -114,10 +114,10 @@ def test_distances_of_fixed_prompts_are_covered(prompts: int, n: int) -> None:
 def test_three_labels_and_their_p_value() -> None:
     counts = np.tile([[14, 4, 2]], (12, 1))
     real = [0.2, 0.4, 0.4]
-    found = statistics.mean_total_variation_interval(counts, real, level=0.9, seed=0)
-    assert found.low < 0.5 < found.high
-    assert found.low > 0.35
-    for alternative, end, away in (("greater", found.low, 0.01), ("less", found.high, -0.01)):
+    result = statistics.mean_total_variation_interval(counts, real, level=0.9, seed=0)
+    assert result.low < 0.5 < result.high
+    assert result.low > 0.35
+    for alternative, end, away in (("greater", result.low, 0.01), ("less", result.high, -0.01)):
         how: Any = {"alternative": alternative}
         within = statistics.mean_total_variation_p_value(counts, real, end + away, **how)
         beyond = statistics.mean_total_variation_p_value(counts, real, end - away, **how)
@@ -130,8 +130,8 @@ def test_three_labels_and_their_p_value() -> None:
 
 def test_the_parity_difference_has_a_p_value() -> None:
     groups = {"a": [[1] * 19 + [0] * 1], "b": [[1] * 8 + [0] * 12] * 2, "c": [[1] * 10 + [0] * 10]}
-    found = statistics.parity_difference_interval(groups, level=0.9, seed=0)
-    for alternative, end, away in (("greater", found.low, 0.01), ("less", found.high, -0.01)):
+    result = statistics.parity_difference_interval(groups, level=0.9, seed=0)
+    for alternative, end, away in (("greater", result.low, 0.01), ("less", result.high, -0.01)):
         how: Any = {"alternative": alternative}
         beyond = statistics.parity_difference_p_value(groups, max(0.0, end - away), **how)
         within = statistics.parity_difference_p_value(groups, end + away, **how)

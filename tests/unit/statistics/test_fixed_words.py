@@ -25,9 +25,9 @@ COUNTS: list[tuple[list[int], list[int]]] = [
 @pytest.mark.parametrize("words", ["fixed", "sample"])
 def test_p_values_and_intervals_agree(counts: Any, estimator: Any, words: Any) -> None:
     how: Any = {"estimator": estimator, "words": words, "resamples": 200}
-    one = statistics.model_bias_interval(*counts, **OPTIONS, **how)
-    assert 0.0 <= one.low <= one.estimate <= one.high <= 1.0
-    for end, alternative, away in ((one.low, "greater", -0.02), (one.high, "less", 0.02)):
+    entry = statistics.model_bias_interval(*counts, **OPTIONS, **how)
+    assert 0.0 <= entry.low <= entry.estimate <= entry.high <= 1.0
+    for end, alternative, away in ((entry.low, "greater", -0.02), (entry.high, "less", 0.02)):
         for bound, least, most in ((end + away, 0.0, 0.051), (end - away, 0.049, 1.0)):
             if 0.0 <= bound <= 1.0 and 0.001 < end < 0.999:
                 p = statistics.model_bias_p_value(
@@ -51,17 +51,17 @@ def test_one_prompt_has_its_exact_test(men: int) -> None:
 
 def test_ends_are_symmetric_and_do_not_depend_on_order_or_seed() -> None:
     men = np.array([3, 17, 10, 20, 8, 2, 9, 20, 11, 16, 4, 1])
-    one = statistics.model_bias_interval(men, 20 - men, **OPTIONS)
-    assert one == statistics.model_bias_interval(20 - men, men, level=0.9, seed=7)
+    entry = statistics.model_bias_interval(men, 20 - men, **OPTIONS)
+    assert entry == statistics.model_bias_interval(20 - men, men, level=0.9, seed=7)
     again = statistics.model_bias_interval(men[::-1], 20 - men[::-1], **OPTIONS)
-    assert (again.low, again.high) == pytest.approx((one.low, one.high))
+    assert (again.low, again.high) == pytest.approx((entry.low, entry.high))
     wider = statistics.model_bias_interval(men, 20 - men, level=0.99, seed=0)
-    assert wider.low < one.low < one.high < wider.high
-    assert wider.estimate == one.estimate
+    assert wider.low < entry.low < entry.high < wider.high
+    assert wider.estimate == entry.estimate
     empty = statistics.model_bias_interval([*men, 0], [*(20 - men), 0], **OPTIONS)
-    assert empty == one
-    assert one.n == 12
-    assert one.method == "bounding functions"
+    assert empty == entry
+    assert entry.n == 12
+    assert entry.method == "bounding functions"
 
 
 def test_words_that_are_fixed_vary_less() -> None:
@@ -89,9 +89,9 @@ def test_a_few_prompts_are_decided_by_enough_images() -> None:
 def test_evenness_beyond_belief_claims_no_certainty() -> None:
     for prompts, n in ((3, 20), (100, 20), (100, 1000)):
         half = [n // 2] * prompts
-        found = statistics.model_bias_interval(half, half, level=0.95, seed=0)
-        assert found.low == 0.0
-        assert found.high > 0.2 / np.sqrt(n * np.sqrt(prompts))
+        result = statistics.model_bias_interval(half, half, level=0.95, seed=0)
+        assert result.low == 0.0
+        assert result.high > 0.2 / np.sqrt(n * np.sqrt(prompts))
     assert FixedWords.of(np.array([10] * 3), np.array([10] * 3)).p_less(0.0) == pytest.approx(0.1)
 
 
@@ -103,10 +103,12 @@ def test_many_images_and_one_sided_words_give_numbers(images: int, fair: int, wo
     bias = np.where(np.arange(20) < fair, 0.0, 1.0)
     men = np.random.default_rng(1).binomial(images, (1 + bias) / 2)
     counts = (men, images - men)
-    found = statistics.model_bias_interval(*counts, level=0.95, seed=0, words=words, resamples=200)
-    assert np.all(np.isfinite([found.low, found.estimate, found.high]))
-    assert found.low - 0.01 <= bias.mean() <= found.high + 0.01
-    assert found.high - found.low > 0.0001
+    numbers = statistics.model_bias_interval(
+        *counts, level=0.95, seed=0, words=words, resamples=200
+    )
+    assert np.all(np.isfinite([numbers.low, numbers.estimate, numbers.high]))
+    assert numbers.low - 0.01 <= bias.mean() <= numbers.high + 0.01
+    assert numbers.high - numbers.low > 0.0001
     score = statistics.corrected_model_bias_score(*counts)
     assert score == pytest.approx(bias.mean(), abs=0.02)
 
@@ -117,10 +119,10 @@ def test_sampled_words_do_not_lean_on_how_bias_is_spread() -> None:
     bias = np.where(np.arange(100) < 20, 0.8, 0.0)
     for seed in range(40):
         men = rng.binomial(10, (1 + rng.choice(bias, 100)) / 2)
-        found = statistics.model_bias_interval(
+        result = statistics.model_bias_interval(
             men, 10 - men, level=0.95, seed=seed, words="sample", resamples=200
         )
-        above += found.low > 0.16
+        above += result.low > 0.16
     assert above <= 3
 
 
@@ -130,9 +132,11 @@ def test_the_paper_score_is_told_for_its_expectation() -> None:
     expected = np.mean(np.abs(2 * rng.binomial(10, (1 + bias) / 2, size=(20_000, 30)) / 10 - 1))
     for _ in range(40):
         men = rng.binomial(10, (1 + bias) / 2)
-        found = statistics.model_bias_interval(men, 10 - men, level=0.95, seed=0, estimator="paper")
-        misses += expected not in found
-        assert found.high - found.low < 0.25
+        result = statistics.model_bias_interval(
+            men, 10 - men, level=0.95, seed=0, estimator="paper"
+        )
+        misses += expected not in result
+        assert result.high - result.low < 0.25
     assert misses <= 6
 
 

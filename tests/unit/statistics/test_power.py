@@ -62,8 +62,8 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
     assert planned is not None
     n = 20
     men = round(n * (1 + bias) / 2)
-    found = statistics.prompt_bias_interval(men, n - men, 0.95)
-    more = verdicts.images_to_decide(abs(found), bound, "higher", n)
+    result = statistics.prompt_bias_interval(men, n - men, 0.95)
+    more = verdicts.images_to_decide(abs(result), bound, "higher", n)
     assert more is not None
     # What is told of other metrics goes by a two-sided interval and a square-root law; exact
     # tests are one-sided beyond the limit and so need less there.
@@ -80,10 +80,10 @@ def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images:
     assert float(np.mean(biases)) == pytest.approx(bias)
     kept = 0
     for men in np.random.default_rng(4).binomial(images, (1 + biases) / 2, size=(60, 25)):
-        found = statistics.model_bias_interval(
+        result = statistics.model_bias_interval(
             men, images - men, level=statistics.one_sided(0.95), seed=0
         )
-        kept += found.low > bound if bias > bound else found.high <= bound
+        kept += result.low > bound if bias > bound else result.high <= bound
     assert planned == kept / 60
     assert planned > 0.05
 

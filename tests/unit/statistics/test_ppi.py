@@ -18,41 +18,41 @@ def world(seed, n=30, m=200):
 
 def test_ppi_mean_is_that_of_ppi_python():
     # ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 on the same data.
-    found = ppi_mean(*world(0), 0.95)
-    assert found.estimate == pytest.approx(0.61276579, abs=1e-8)
-    assert (found.low, found.high) == pytest.approx((0.48222944, 0.74330215), abs=1e-8)
+    result = ppi_mean(*world(0), 0.95)
+    assert result.estimate == pytest.approx(0.61276579, abs=1e-8)
+    assert (result.low, result.high) == pytest.approx((0.48222944, 0.74330215), abs=1e-8)
 
 
 def test_ppi_mean_is_that_of_ppi_python_when_installed():
     ppi = pytest.importorskip("ppi_py", reason="ppi-python is not installed")
     for seed in range(5):
         y, f, u = world(seed, 40, 300)
-        found = ppi_mean(y, f, u, 0.9)
-        assert found.estimate == pytest.approx(float(ppi.ppi_mean_pointestimate(y, f, u)[0]))
-        low, high = (float(one[0]) for one in ppi.ppi_mean_ci(y, f, u, alpha=0.1))
-        assert (found.low, found.high) == pytest.approx((low, high))
+        result = ppi_mean(y, f, u, 0.9)
+        assert result.estimate == pytest.approx(float(ppi.ppi_mean_pointestimate(y, f, u)[0]))
+        low, high = (float(entry[0]) for entry in ppi.ppi_mean_ci(y, f, u, alpha=0.1))
+        assert (result.low, result.high) == pytest.approx((low, high))
 
 
 def test_a_useless_detector_leaves_the_labels_alone():
     y = np.array([1.0, 0, 1, 1, 0, 1, 1, 0])
-    found = ppi_mean(y, np.ones(8), np.ones(50), 0.95)
-    assert found.estimate == y.mean()
+    result = ppi_mean(y, np.ones(8), np.ones(50), 0.95)
+    assert result.estimate == y.mean()
 
 
 def test_all_labelled_is_the_truth_without_uncertainty():
     words = [[1, 1, 1, -1], [1, 0, 1, 1]]
     people = [[1, -1, -1, -1], [1, 0, 1, 1]]
-    found = corrected_scores(words, people, 0.95)
-    assert found.model.estimate == found.model.low == found.model.high == (0.5 + 1) / 2
-    assert [one.estimate for one in found.prompts] == [-0.5, 1.0]
-    assert found.labels_to_halve is None
+    result = corrected_scores(words, people, 0.95)
+    assert result.model.estimate == result.model.low == result.model.high == (0.5 + 1) / 2
+    assert [prompt.estimate for prompt in result.prompts] == [-0.5, 1.0]
+    assert result.labels_to_halve is None
 
 
 def test_a_faultless_detector_needs_no_correction():
     words = [[1, 1, 1, -1, 0, 1], [-1, -1, -1, 1, 1, 0]]
     people = [[1, 1, NAN, -1, 0, NAN], [-1, NAN, -1, 1, NAN, 0]]
-    found = corrected_scores(words, people, 0.95)
-    assert found.model.estimate == pytest.approx(found.detector)
+    result = corrected_scores(words, people, 0.95)
+    assert result.model.estimate == pytest.approx(result.detector)
 
 
 def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
@@ -60,8 +60,8 @@ def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
     words = rng.choice([-1.0, 1.0], (20, 20))
     people = np.where(rng.random((20, 20)) < 0.25, words, NAN)
     people[:, :2] = words[:, :2]
-    found = corrected_scores(list(words), list(people), 0.95)
-    assert found.labels < found.labels + found.labels_to_halve < 400
+    result = corrected_scores(list(words), list(people), 0.95)
+    assert result.labels < result.labels + result.labels_to_halve < 400
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_rogan_gladen_takes_known_errors_off():
     people = [[NAN] * 100]
     known = [1.0] * 900 + [-1.0] * 100 + [-1.0] * 800 + [1.0] * 200
     truth = [1.0] * 1000 + [-1.0] * 1000
-    found = adjusted_model_bias_score([*words, known], [*people, truth], level=0.95, seed=0)
-    assert found.low < (abs(2 * 0.6 - 1) + 0.0) / 2 < found.high
-    assert found.estimate == pytest.approx(0.1, abs=1e-9)
+    result = adjusted_model_bias_score([*words, known], [*people, truth], level=0.95, seed=0)
+    assert result.low < (abs(2 * 0.6 - 1) + 0.0) / 2 < result.high
+    assert result.estimate == pytest.approx(0.1, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_coverage_with_ten_labels_a_prompt(detector):
     """The fast version of tests/simulations/correction.py."""
     from correction import trial
 
-    found = trial("sdxl", detector, labels=10, repeats=60, seed=3)
-    assert abs(found["corrected"]) < abs(found["detector"])
-    assert found["covered"] >= 0.88
-    assert found["absolute"] < 1.3
+    result = trial("sdxl", detector, labels=10, repeats=60, seed=3)
+    assert abs(result["corrected"]) < abs(result["detector"])
+    assert result["covered"] >= 0.88
+    assert result["absolute"] < 1.3

@@ -36,6 +36,7 @@ def test_a_share_is_covered_at_all_looks_together(share: float) -> None:
     assert missed == 0 or share not in (0.0, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
 def test_p_values_hold_at_any_time(bound: float) -> None:
     share = (1 + bound) / 2
@@ -74,13 +75,13 @@ def test_share_sequence_holds_the_estimate_and_mirrors(
     n: int, data: st.DataObject, level: float
 ) -> None:
     k = data.draw(st.integers(0, n))
-    one = statistics.share_confidence_sequence(k, n, level)
+    entry = statistics.share_confidence_sequence(k, n, level)
     two = statistics.share_confidence_sequence(n - k, n, level)
-    assert 0 <= one.low <= one.estimate <= one.high <= 1
-    assert one.low < one.high
-    assert (one.low, one.high) == pytest.approx((1 - two.high, 1 - two.low), abs=1e-9)
-    assert (one.low == 0.0) == (k == 0)
-    assert (one.high == 1.0) == (k == n)
+    assert 0 <= entry.low <= entry.estimate <= entry.high <= 1
+    assert entry.low < entry.high
+    assert (entry.low, entry.high) == pytest.approx((1 - two.high, 1 - two.low), abs=1e-9)
+    assert (entry.low == 0.0) == (k == 0)
+    assert (entry.high == 1.0) == (k == n)
 
 
 @pytest.mark.parametrize("alpha", [1, 5])
@@ -91,7 +92,7 @@ def test_a_mean_is_covered_at_all_looks_together(alpha: int) -> None:
     for _ in range(100):
         x = rng.beta(alpha, 2, size=150)
         looked = [statistics.mean_confidence_sequence(x[:n], 0.95) for n in range(1, 151, 5)]
-        missed += any(truth not in one for one in looked)
+        missed += any(truth not in entry for entry in looked)
     assert missed <= 12
 
 

@@ -20,11 +20,11 @@ PAIR = st.tuples(st.integers(0, 40), st.integers(0, 40)).filter(any)
 @FEW
 @given(PAIR, st.sampled_from([0.8, 0.95, 0.99]))
 def test_prompt_bias_interval_mirrors(pair: tuple[int, int], level: float) -> None:
-    one = statistics.prompt_bias_interval(*pair, level)
+    entry = statistics.prompt_bias_interval(*pair, level)
     two = statistics.prompt_bias_interval(*pair[::-1], level)
-    assert (one.low, one.high) == pytest.approx((-two.high, -two.low))
-    assert -1 <= one.low <= one.estimate <= one.high <= 1
-    assert one.low < one.high
+    assert (entry.low, entry.high) == pytest.approx((-two.high, -two.low))
+    assert -1 <= entry.low <= entry.estimate <= entry.high <= 1
+    assert entry.low < entry.high
 
 
 @FEW
@@ -85,11 +85,11 @@ def test_model_bias_interval_holds_its_estimate(
     estimator: Any, male: list[int], female: list[int]
 ) -> None:
     options: Any = {"estimator": estimator, "level": 0.95, "seed": 3, "resamples": 500}
-    one = statistics.model_bias_interval(male, female, **options)
-    assert one == statistics.model_bias_interval(male, female, **options)
-    assert 0 <= one.low <= one.estimate <= one.high <= 1
-    assert one.high - one.low > 0.01, "never certain"
-    assert one.n == len(male)
+    entry = statistics.model_bias_interval(male, female, **options)
+    assert entry == statistics.model_bias_interval(male, female, **options)
+    assert 0 <= entry.low <= entry.estimate <= entry.high <= 1
+    assert entry.high - entry.low > 0.01, "never certain"
+    assert entry.n == len(male)
 
 
 def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
@@ -104,14 +104,14 @@ def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
 @pytest.mark.parametrize("present", [0, 3, 10, 20])
 def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
     turned = (20 - present, 20, 0.7)
-    for one in (statistics.stereotype_interval, statistics.stereotype_sequence):
-        assert one(present, 20, 0.3, 0.95, "under") == one(*turned, 0.95)
+    for pair in (statistics.stereotype_interval, statistics.stereotype_sequence):
+        assert pair(present, 20, 0.3, 0.95, "under") == pair(*turned, 0.95)
     for test in (statistics.stereotype_p_value, statistics.stereotype_sequence_p_value):
         assert test(present, 20, 0.3, 0.1, "under") == test(*turned, 0.1)
-    found = statistics.stereotype_interval(present, 20, 0.3, 0.95, "under")
+    result = statistics.stereotype_interval(present, 20, 0.3, 0.95, "under")
     score = metrics.stereotype_score(present / 20, 0.3, "under")
-    assert found.estimate == pytest.approx(score)
-    assert found.low <= score <= found.high
+    assert result.estimate == pytest.approx(score)
+    assert result.low <= score <= result.high
 
 
 def test_too_rare_is_tested_at_the_share_less_the_bound() -> None:
@@ -128,10 +128,10 @@ def test_stereotype_interval_folds_at_zero() -> None:
 
 def test_mean_interval() -> None:
     groups = list(np.random.default_rng(0).normal(0.3, 1, size=(40, 3)))
-    one = statistics.mean_interval(groups, level=0.95, seed=0)
-    assert one == statistics.mean_interval([*groups, []], level=0.95, seed=0)
-    assert one.estimate == pytest.approx(np.mean(groups))
-    assert one.low < one.estimate < one.high
+    entry = statistics.mean_interval(groups, level=0.95, seed=0)
+    assert entry == statistics.mean_interval([*groups, []], level=0.95, seed=0)
+    assert entry.estimate == pytest.approx(np.mean(groups))
+    assert entry.low < entry.estimate < entry.high
     few = statistics.mean_interval(groups[:3], level=0.95, seed=0)
     means = np.mean(groups[:3], axis=1)
     expected = stats.t.interval(0.95, 2, means.mean(), stats.sem(means))

@@ -78,10 +78,10 @@ def test_squared_score_over_prompts_of_different_size_is_unbiased() -> None:
 def test_squared_interval_holds_its_estimate_and_is_never_certain(
     male: list[int], female: list[int]
 ) -> None:
-    one = statistics.squared_bias_interval(male, female, level=0.95, seed=0)
-    assert one.estimate == statistics.squared_bias_score(male, female)
-    assert one.low <= one.estimate <= one.high <= 1
-    assert one.high - one.low > 0.01
+    entry = statistics.squared_bias_interval(male, female, level=0.95, seed=0)
+    assert entry.estimate == statistics.squared_bias_score(male, female)
+    assert entry.low <= entry.estimate <= entry.high <= 1
+    assert entry.high - entry.low > 0.01
 
 
 OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}

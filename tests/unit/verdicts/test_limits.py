@@ -146,3 +146,13 @@ def test_plain_numbers_are_compared_plainly():
     assert measure(0.1, 0.2, 0.3) > 0.1
     with pytest.raises(TypeError):
         assert measure(0.1, 0.2, 0.3) <= "0.2"
+
+
+def test_a_limit_at_the_end_of_the_metric_is_never_exceeded(checks):
+    wide = Interval(0.9, 0.0, 1.0, 0.95, "test", 4)
+    least = Evidence(beyond=1.0, within=1.0)
+    score = INFO["model_bias_score"]
+    measurement = Measurement(score, "model", wide, evidence=lambda _bound, _level: least)
+    assert measurement <= limit("model_bias_score", 1.0)
+    assert measurement <= limit("model_bias_score", 0.99)
+    assert [check.outcome for check in checks] == [Outcome.PASS, Outcome.INCONCLUSIVE]

@@ -27,8 +27,9 @@ class Owner:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        for left_behind in folder.glob(f"*{ENDING}"):
-            is_locked(left_behind)
+        alive = [is_locked(file) for file in folder.glob(f"*{ENDING}")]
+        self.has_dead_neighbours = False in alive
+        """Whether another process ended without letting go."""
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
         self._lock = FileLock(owner_file(folder, self.name), thread_local=False)
         self._lock.acquire()
@@ -89,7 +90,10 @@ class transaction:  # noqa: N801 - reads as a statement
         self.connection.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self.connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        if kind is None:
+            self.connection.execute("COMMIT")
+        elif self.connection.in_transaction:  # SQLite ends it itself where the disk is full
+            self.connection.execute("ROLLBACK")
 
 
 class Alive:

@@ -8,15 +8,21 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import FINAL_LATENT, Detection, Generated, Request, Undetected
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, stamp, write_whole
+from pytest_t2i.files import checksum, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
-from pytest_t2i.generation.store.schema import connect
+from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.pictures import Origin, encode
+from pytest_t2i.generation.store.rows import (
+    detection_row,
+    image_row,
+    picture_file,
+    read_detection,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,6 +72,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        check_index(self.folder)
         self._connection = connect(self.folder)
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
@@ -77,6 +84,8 @@ class Store:
         """This process as the maker of images; it is one from its first claim on."""
         if self._owner is None:
             self._owner = claims.Owner(self.folder / "locks")
+            if self._owner.has_dead_neighbours:
+                remove_unfinished(self.folder)
         return self._owner
 
     def close(self) -> None:
@@ -155,27 +164,35 @@ class Store:
     # detections
 
     def detections(self, keys: Sequence[str], detector: str) -> dict[str, Detection]:
-        """What the detector with this fingerprint said, by image key."""
+        """What the detector with this fingerprint said, by image key.
+
+        A row that is none of ours (written by a version that did not check) is as if absent.
+        """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
-        return {row["key"]: _detection(row) for row in self._select(query, keys, detector)}
+        said = {row["key"]: read_detection(row) for row in self._select(query, keys, detector)}
+        return {key: detection for key, detection in said.items() if detection is not None}
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
         """Keep what a detector said."""
-        rows = [
-            (
-                key,
-                detector,
-                detection.label,
-                detection.undetected.value if detection.undetected else None,
-                json.dumps(dict(detection.scores)),
-                detection.detail,
-            )
-            for key, detection in detections.items()
-        ]
+        rows = [detection_row(key, detector, said) for key, said in detections.items()]
         with claims.transaction(self._connection):
             self._connection.executemany(
                 "INSERT OR REPLACE INTO detections VALUES (?, ?, ?, ?, ?, ?)", rows
             )
+
+    def labelled_rows(self) -> list[dict[str, Any]]:
+        """Every image that a detector has looked at: model, prompt, seed, file, detector, said."""
+        query = (
+            "SELECT * FROM images JOIN detections ON images.key = detections.key "
+            "ORDER BY images.model, images.prompt, images.seed"
+        )
+        said = ((row, read_detection(row)) for row in self._connection.execute(query))
+        names = ("model", "prompt", "seed", "file", "detector")
+        return [
+            {name: row[name] for name in names} | {"said": detection.said}
+            for row, detection in said
+            if detection is not None
+        ]
 
     # facts
 
@@ -254,30 +271,15 @@ class Store:
 
     def _write_image(self, new: NewImage) -> tuple[Any, ...]:
         image = new.generated.image
-        name = content = None
-        width = height = 0
-        if image is not None:
-            buffer = io.BytesIO()
-            image.save(buffer, format="PNG", compress_level=1)
-            content = buffer.getvalue()
-            name = f"images/{new.key[:2]}/{new.key}.png"
-            write_whole(self.folder / name, content)
-            width, height = image.size
-        return (
-            new.key,
-            new.model,
-            new.request.prompt,
-            new.request.seed,
-            json.dumps(asdict(new.request.settings)),
-            name,
-            checksum(content) if content is not None else None,
-            stamp(self.folder / name) if name else None,
-            width,
-            height,
-            int(new.black),
-            new.generated.refusal,
-            datetime.now(UTC).isoformat(timespec="seconds"),
+        request = new.request
+        origin = Origin(
+            new.key, new.model, request.prompt, request.seed, asdict(request.settings), new.black
         )
+        if image is None:
+            return image_row(self.folder, origin, None, (0, 0), new.generated.refusal)
+        content = encode(image, origin)
+        write_whole(self.folder / picture_file(new.key), content)
+        return image_row(self.folder, origin, content, image.size, None)
 
     def _write_array(self, key: str, name: str, array: np.ndarray) -> tuple[str, ...]:
         import numpy as np
@@ -291,8 +293,3 @@ class Store:
 
     def _insert_arrays(self, rows: Iterable[tuple[str, ...]]) -> None:
         self._connection.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", rows)
-
-
-def _detection(row: sqlite3.Row) -> Detection:
-    undetected = Undetected(row["undetected"]) if row["undetected"] else None
-    return Detection(row["label"], undetected, json.loads(row["scores"]), row["detail"])

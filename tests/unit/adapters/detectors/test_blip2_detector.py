@@ -34,10 +34,10 @@ pytestmark = pytest.mark.slow
     ],
 )
 def test_answers_are_read_word_by_word(answer, label):
-    found = blip2.decide(answer)
-    assert found.label == label
-    assert (found.undetected is Undetected.LOW_CONFIDENCE) == (label is None)
-    assert answer in found.detail
+    result = blip2.decide(answer)
+    assert result.label == label
+    assert (result.undetected is Undetected.LOW_CONFIDENCE) == (label is None)
+    assert answer in result.detail
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +56,20 @@ def test_pictures_are_asked_about_in_batches_in_order(detector, monkeypatch):
     monkeypatch.setattr(blip2, "BATCH", 2)
     pictures = noise(5)
     together = detector.detect(pictures)
-    assert [one.detail for one in together] == [detector.detect([p])[0].detail for p in pictures]
+    assert [entry.detail for entry in together] == [
+        detector.detect([p])[0].detail for p in pictures
+    ]
     # A random network answers gibberish, which differs between pictures.
-    assert len({one.detail for one in together}) > 1
+    assert len({entry.detail for entry in together}) > 1
 
 
 def test_only_the_answer_is_read_not_the_question(detector):
-    assert not any("Question" in one.detail for one in detector.detect(noise(3)))
+    assert not any("Question" in entry.detail for entry in detector.detect(noise(3)))
 
 
 def test_what_the_network_answers_is_what_is_read(detector, monkeypatch):
     monkeypatch.setattr(detector, "_ask", lambda some: ["a male", "female", "cat"][: len(some)])
-    labels = [one.label for one in detector.detect(noise(3))]
+    labels = [entry.label for entry in detector.detect(noise(3))]
     assert labels == ["male", "female", None]
 
 
@@ -102,4 +104,4 @@ def test_half_precision(dtype):
     source = str(tiny.written(tiny.write_blip2))
     detector = blip2.load(LoadOptions(source=source, device="cpu", dtype=dtype))
     assert detector.provenance["dtype"] == dtype
-    assert all(one.detail for one in detector.detect(noise(2)))
+    assert all(entry.detail for entry in detector.detect(noise(2)))

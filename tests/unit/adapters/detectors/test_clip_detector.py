@@ -65,9 +65,12 @@ def test_tie_is_no_gender_and_no_attribute():
 def test_black_and_unreadable_pictures_are_undetected_and_order_is_kept():
     detector = ClipDetector(Fixed([0.3, 0.2], [0.2, 0.3]), {"male": MALE, "female": FEMALE})
     images = [Image.new("RGB", (8, 8)), *grey(), truncated(), *grey()]
-    found = detector.detect(images)
-    assert [one.label for one in found] == [None, "male", None, "female"]
-    assert [one.undetected for one in found][::2] == [Undetected.BLACK_IMAGE, Undetected.UNREADABLE]
+    result = detector.detect(images)
+    assert [entry.label for entry in result] == [None, "male", None, "female"]
+    assert [entry.undetected for entry in result][::2] == [
+        Undetected.BLACK_IMAGE,
+        Undetected.UNREADABLE,
+    ]
     assert detector.detect([]) == []
 
 

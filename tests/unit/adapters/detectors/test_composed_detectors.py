@@ -78,11 +78,11 @@ def gender(encoder):
 def test_prob_keeps_sure_answers_on_pictures_with_a_face():
     encoder = Encoder(male=0.9, female=0.1)
     detector = ClipProb(Finder((), (FACE,), (FACE, FACE)), gender(encoder))
-    nothing, one, two = detector.detect(numbered(0, 1, 2))
+    nothing, entry, two = detector.detect(numbered(0, 1, 2))
     assert nothing.undetected is Undetected.NO_FACE
-    assert (one.label, two.label) == ("male", "male")
-    assert one.scores["p(male)"] == pytest.approx(1 / (1 + np.exp(-8)), rel=1e-3)
-    assert one.scores["faces"] == 1
+    assert (entry.label, two.label) == ("male", "male")
+    assert entry.scores["p(male)"] == pytest.approx(1 / (1 + np.exp(-8)), rel=1e-3)
+    assert entry.scores["faces"] == 1
     assert len(encoder.shown) == 2
     assert isinstance(detector, Detector)
     assert isinstance(detector, OpenSet)
@@ -90,10 +90,10 @@ def test_prob_keeps_sure_answers_on_pictures_with_a_face():
 
 def test_prob_leaves_out_what_is_below_nine_tenths():
     unsure = ClipProb(Finder((FACE,)), gender(Encoder(male=0.31, female=0.1)))
-    (found,) = unsure.detect(numbered(0))
-    assert found.scores["p(male)"] == pytest.approx(0.89, abs=0.01)
-    assert found.undetected is Undetected.LOW_CONFIDENCE
-    assert found.detail == "p(male) = 0.891"
+    (tenths,) = unsure.detect(numbered(0))
+    assert tenths.scores["p(male)"] == pytest.approx(0.89, abs=0.01)
+    assert tenths.undetected is Undetected.LOW_CONFIDENCE
+    assert tenths.detail == "p(male) = 0.891"
     assert unsure.for_attribute(TURBAN).detect(numbered(0))[0].label == "absent"
 
 
@@ -114,9 +114,9 @@ def test_prob_as_in_the_original_wants_one_face_of_a_tenth():
 
 def test_uncertain_asks_for_a_person_first():
     encoder = Encoder(person=0.2, object=0.3, man=0.9)
-    (found,) = uncertain(encoder).detect(numbered(0))
-    assert found.undetected is Undetected.NO_PERSON
-    assert found.scores["object"] == pytest.approx(0.3)
+    (result,) = uncertain(encoder).detect(numbered(0))
+    assert result.undetected is Undetected.NO_PERSON
+    assert result.scores["object"] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_uncertain_asks_for_a_person_first():
 )
 def test_uncertain_takes_the_highest_of_three(similarities, label, reason):
     detector = uncertain(Encoder(object=0.0, person=0.0, **similarities))
-    (found,) = detector.detect(numbered(0))
-    assert (found.label, found.undetected) == (label, reason)
+    (result,) = detector.detect(numbered(0))
+    assert (result.label, result.undetected) == (label, reason)
     assert detector.labels == ("male", "female")
 
 
@@ -160,8 +160,8 @@ def test_enhance_filters_in_its_order_and_crops_to_the_largest_person():
     faces = Finder((), (FACE, FACE), (FACE,), (FACE, FACE), (FACE,))
     persons = Finder((LARGE,), (), (LARGE, MORE), (LARGE, HALF), (Box(1, 2, 7, 9),))
     encoder = Encoder(male=0.9)
-    found = enhance(faces, persons, encoder).detect(numbered(0, 1, 2, 3, 4))
-    assert [one.undetected for one in found] == [
+    result = enhance(faces, persons, encoder).detect(numbered(0, 1, 2, 3, 4))
+    assert [entry.undetected for entry in result] == [
         Undetected.NO_FACE,
         Undetected.NO_PERSON,
         Undetected.MULTIPLE_PEOPLE,
@@ -170,9 +170,9 @@ def test_enhance_filters_in_its_order_and_crops_to_the_largest_person():
     ]
     assert len(persons.shown) == 4
     assert [image.size for image in encoder.shown] == [(10, 8), (6, 7)]
-    assert found[3].scores["second person"] == pytest.approx(0.5)
-    assert (found[3].scores["faces"], found[3].scores["people"]) == (2, 2)
-    assert found[2].detail == "people: 80 %, 41 % of the picture"
+    assert result[3].scores["second person"] == pytest.approx(0.5)
+    assert (result[3].scores["faces"], result[3].scores["people"]) == (2, 2)
+    assert result[2].detail == "people: 80 %, 41 % of the picture"
 
 
 def test_a_single_face_without_a_person_is_a_close_portrait_and_looked_at_whole():
@@ -189,9 +189,9 @@ def test_enhance_asks_for_attributes_on_the_same_crop():
     encoder = Encoder(turban=0.3)
     detector = enhance(Finder((FACE,), ()), Finder((Box(0, 0, 4, 5),), ()), encoder)
     turban = detector.for_attribute(TURBAN)
-    found = turban.detect(numbered(0, 1))
-    assert found[0].label in turban.labels
-    assert found[1].undetected is Undetected.NO_FACE
+    result = turban.detect(numbered(0, 1))
+    assert result[0].label in turban.labels
+    assert result[1].undetected is Undetected.NO_FACE
     assert encoder.shown[0].size == (4, 5)
     assert turban.fingerprint != detector.fingerprint
 
@@ -238,12 +238,12 @@ def test_black_and_unreadable_pictures_reach_no_part(make):
         "uncertain": lambda: uncertain(encoder),
         "enhance": lambda: enhance(faces, Finder((LARGE,)), encoder),
     }[make]()
-    found = detector.detect([Image.new("RGB", (4, 4)), None, *numbered(0)])
-    assert [one.undetected for one in found[:2]] == [
+    result = detector.detect([Image.new("RGB", (4, 4)), None, *numbered(0)])
+    assert [entry.undetected for entry in result[:2]] == [
         Undetected.BLACK_IMAGE,
         Undetected.UNREADABLE,
     ]
-    assert found[2].label == "male"
+    assert result[2].label == "male"
 
 
 # loading
@@ -292,7 +292,7 @@ def test_a_missing_library_is_told_with_the_extra_of_the_whole(monkeypatch, miss
         return importing(name, *rest, **more)
 
     forgotten = ("pytest_t2i.adapters.finders.dlib_", "ultralytics")
-    for name in [one for one in sys.modules if one.startswith(forgotten)]:
+    for name in [module for module in sys.modules if module.startswith(forgotten)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", refusing)
     faces = "dlib-cnn" if missing == "dlib" else "given"

@@ -52,33 +52,33 @@ def ask(script, *images, clock=None):
 
 
 def test_the_largest_face_decides_and_this_is_said():
-    (found,) = ask(Script(faces=[face("Male", 50, 50), face("Female", 90, 90)]))
-    assert found.label == "female"
-    assert found.detail == "2 faces; the largest decides"
+    (result,) = ask(Script(faces=[face("Male", 50, 50), face("Female", 90, 90)]))
+    assert result.label == "female"
+    assert result.detail == "2 faces; the largest decides"
 
 
 def test_no_face():
-    (found,) = ask(Script(faces=[]))
-    assert found.undetected is Undetected.NO_FACE
+    (result,) = ask(Script(faces=[]))
+    assert result.undetected is Undetected.NO_FACE
 
 
 @pytest.mark.parametrize("answer", [face(None), face("Unsure")])
 def test_a_face_without_a_gender_is_undetected(answer):
-    (found,) = ask(Script(faces=[answer]))
-    assert found.undetected is Undetected.LOW_CONFIDENCE
+    (result,) = ask(Script(faces=[answer]))
+    assert result.undetected is Undetected.LOW_CONFIDENCE
 
 
 def test_black_pictures_are_not_sent():
     script = Script()
-    found = ask(script, Image.new("RGB", (64, 64)), picture())
-    assert [one.undetected for one in found] == [Undetected.BLACK_IMAGE, None]
+    result = ask(script, Image.new("RGB", (64, 64)), picture())
+    assert [entry.undetected for entry in result] == [Undetected.BLACK_IMAGE, None]
     assert len(script.received) == 1
 
 
 def test_waits_at_the_rate_limit_then_keeps_its_distance():
     clock, script = Clock(), Script(faults=[Fault(403, "CONCURRENCY_LIMIT_EXCEEDED")] * 3)
-    found = ask(script, picture(), picture(seed=1), clock=clock)
-    assert [one.label for one in found] == ["male", "male"]
+    result = ask(script, picture(), picture(seed=1), clock=clock)
+    assert [entry.label for entry in result] == ["male", "male"]
     # Three pauses that double, each less its jitter.
     assert 0.5 <= clock.slept[0] <= 1 <= clock.slept[1] <= 2 <= clock.slept[2] <= 4
     assert clock.slept[3] == 2.0
@@ -167,15 +167,15 @@ def test_a_picture_the_service_cannot_use_does_not_stop_the_others(message, reas
 )
 def test_a_picture_too_large_is_sent_again_smaller(fault):
     script = Script(faults=[fault])
-    (found,) = ask(script, picture(1200, 600))
-    assert found.label == "male"
+    (result,) = ask(script, picture(1200, 600))
+    assert result.label == "male"
     assert script.received == [("JPEG", (1024, 512))]
 
 
 def test_a_picture_no_copy_of_which_is_taken_is_unreadable():
     script = Script(largest_side=100)
-    (found,) = ask(script, picture(600, 600))
-    assert found.undetected is Undetected.UNREADABLE
+    (result,) = ask(script, picture(600, 600))
+    assert result.undetected is Undetected.UNREADABLE
     assert [size for _, size in script.received] == [(600, 600), (1024, 1024), (512, 512)]
 
 
@@ -195,8 +195,8 @@ def test_pictures_are_sent_within_the_documented_limits(size, sent):
 
 def test_a_strip_that_fits_no_limit_is_unreadable():
     script = Script()
-    (found,) = ask(script, picture(9000, 20))
-    assert found.undetected is Undetected.UNREADABLE
+    (result,) = ask(script, picture(9000, 20))
+    assert result.undetected is Undetected.UNREADABLE
     assert not script.received
 
 
@@ -216,8 +216,8 @@ def test_an_answer_of_something_else(body):
 
 @pytest.mark.parametrize("name", ENVIRONMENT)
 def test_key_and_secret_come_from_the_environment_alone(monkeypatch, name):
-    for one, value in ENVIRONMENT.items():
-        monkeypatch.setenv(one, value)
+    for entry, value in ENVIRONMENT.items():
+        monkeypatch.setenv(entry, value)
     monkeypatch.setenv(name, " ")
     with pytest.raises(ConfigurationError, match=name):
         facepp.load(LoadOptions())
@@ -229,8 +229,8 @@ def test_key_and_secret_come_from_the_environment_alone(monkeypatch, name):
      "https://user:word@api-us.faceplusplus.com"],
 )  # fmt: skip
 def test_an_address_that_would_show_the_key_is_refused(monkeypatch, address):
-    for one, value in ENVIRONMENT.items():
-        monkeypatch.setenv(one, value)
+    for entry, value in ENVIRONMENT.items():
+        monkeypatch.setenv(entry, value)
     monkeypatch.setenv("FACEPP_API_URL", address)
     with pytest.raises(ConfigurationError, match="FACEPP_API_URL") as refused:
         facepp.load(LoadOptions())
@@ -238,8 +238,8 @@ def test_an_address_that_would_show_the_key_is_refused(monkeypatch, address):
 
 
 def test_the_region_is_taken_from_the_environment(monkeypatch):
-    for one, value in ENVIRONMENT.items():
-        monkeypatch.setenv(one, value)
+    for entry, value in ENVIRONMENT.items():
+        monkeypatch.setenv(entry, value)
     monkeypatch.setenv("FACEPP_API_URL", "https://api-cn.faceplusplus.com")
     chinese = facepp.load(LoadOptions())
     monkeypatch.delenv("FACEPP_API_URL")
@@ -279,7 +279,7 @@ def test_key_and_secret_are_shown_nowhere(fault, caplog, capfd):
         if fault is None:
             server.close()
         try:
-            told += [repr(found) for found in asked.detect([picture()])]
+            told += [repr(entry) for entry in asked.detect([picture()])]
         except DetectorError as error:
             # The frames of this test hold the server with its script.
             error.__traceback__ = error.__traceback__.tb_next

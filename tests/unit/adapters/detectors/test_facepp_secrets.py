@@ -198,6 +198,7 @@ logging.getLogger("httpcore").setLevel(logging.DEBUG)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["echo", "malformed"])
 def test_a_whole_run_leaves_nothing(tmp_path, fault):
     echo = " ".join(encode(word) for encode in ENCODINGS.values() for word in (KEY, SECRET))

@@ -51,12 +51,12 @@ def test_one_pass_through_the_network_serves_all_three(faces, monkeypatch):
     monkeypatch.setattr(fairface.Network, "_outputs", spy)
     detectors = [load(options()) for load in (fairface.load, fairface.load_race, fairface.load_age)]
     images = [picture(0), picture(1)]
-    found = [one.detect(images) for one in detectors]
+    result = [detector.detect(images) for detector in detectors]
     assert sum(passes) == 2
-    assert len({one.fingerprint for one in detectors}) == 3
-    for one, words in zip(detectors, found, strict=True):
+    assert len({detector.fingerprint for detector in detectors}) == 3
+    for detector, words in zip(detectors, result, strict=True):
         for word in words:
-            assert set(word.scores) == set(one.labels)
+            assert set(word.scores) == set(detector.labels)
             assert sum(word.scores.values()) == pytest.approx(1)
             assert word.label == max(word.scores, key=word.scores.get)
             assert word.detail == "2 faces; the largest decides"
@@ -75,13 +75,13 @@ def test_outputs_are_seven_races_two_genders_nine_ages(faces, monkeypatch):
 
 def test_no_face(faces):
     faces.clear()
-    (found,) = fairface.load(options()).detect([picture()])
-    assert found.undetected is Undetected.NO_FACE
+    (result,) = fairface.load(options()).detect([picture()])
+    assert result.undetected is Undetected.NO_FACE
 
 
 def test_black_pictures_are_not_looked_at(faces):
-    found = fairface.load(options()).detect([Image.new("RGB", (64, 64)), picture()])
-    assert [one.undetected for one in found] == [Undetected.BLACK_IMAGE, None]
+    result = fairface.load(options()).detect([Image.new("RGB", (64, 64)), picture()])
+    assert [entry.undetected for entry in result] == [Undetected.BLACK_IMAGE, None]
 
 
 def test_a_picture_does_not_depend_on_its_batch(faces, monkeypatch):

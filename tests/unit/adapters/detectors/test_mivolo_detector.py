@@ -60,10 +60,10 @@ def test_higher_output_decides_male_first(detector, monkeypatch):
     seeing(detector, monkeypatch, person)
     for row, label in (([1.0, 0.0], "male"), ([0.0, 1.0], "female")):
         monkeypatch.setattr(detector, "_genders", lambda _, row=row: [np.array(row, np.float32)])
-        (found,) = detector.detect([picture()])
-        assert found.label == label
-        assert found.scores[label] == pytest.approx(1 / (1 + np.exp(-1)))
-        assert found.detail == "body; 1 person"
+        (result,) = detector.detect([picture()])
+        assert result.label == label
+        assert result.scores[label] == pytest.approx(1 / (1 + np.exp(-1)))
+        assert result.detail == "body; 1 person"
 
 
 def test_batches_do_not_change_the_outcome(detector, monkeypatch):
@@ -76,8 +76,8 @@ def test_batches_do_not_change_the_outcome(detector, monkeypatch):
     ]
     images = [picture()] * 4
     together = seeing(detector, monkeypatch, *boxes).detect(images)
-    alone = [seeing(detector, monkeypatch, one).detect(images[:1])[0] for one in boxes]
-    assert [one.detail for one in together] == [
+    alone = [seeing(detector, monkeypatch, box).detect(images[:1])[0] for box in boxes]
+    assert [entry.detail for entry in together] == [
         "face and body; 2 persons, the largest decides", "", "face; 2 faces, the largest decides",
         "body; 1 person",
     ]  # fmt: skip
@@ -89,8 +89,8 @@ def test_batches_do_not_change_the_outcome(detector, monkeypatch):
 
 def test_a_person_of_whom_too_little_is_seen(detector, monkeypatch):
     tiny_person = PersonsAndFaces((Box(0, 0, 40, 120),), ())
-    (found,) = seeing(detector, monkeypatch, tiny_person).detect([picture()])
-    assert found.undetected is Undetected.LOW_CONFIDENCE
+    (result,) = seeing(detector, monkeypatch, tiny_person).detect([picture()])
+    assert result.undetected is Undetected.LOW_CONFIDENCE
 
 
 def test_the_network_sees_colours_in_the_order_of_opencv(detector, monkeypatch):
@@ -110,8 +110,8 @@ def test_the_network_sees_colours_in_the_order_of_opencv(detector, monkeypatch):
 
 
 def test_an_untrained_yolo_finds_nobody(detector):
-    (found,) = detector.detect([picture(64, 64)])
-    assert found.undetected is Undetected.NO_PERSON
+    (result,) = detector.detect([picture(64, 64)])
+    assert result.undetected is Undetected.NO_PERSON
 
 
 def test_outputs_that_are_none(detector, monkeypatch):
@@ -174,8 +174,8 @@ def test_faces_go_to_whom_they_lie_in():
 
 def test_the_body_is_cut_without_faces_and_others():
     pixels = np.full((200, 200, 3), 200, np.uint8)
-    found = PersonsAndFaces((Box(0, 0, 100, 200), Box(80, 0, 200, 200)), (Box(40, 10, 60, 30),))
-    seen = subject(pixels, found)
+    others = PersonsAndFaces((Box(0, 0, 100, 200), Box(80, 0, 200, 200)), (Box(40, 10, 60, 30),))
+    seen = subject(pixels, others)
     assert seen.face.shape == (20, 20, 3)
     # The neighbour is blackened to the edges, and what is black there is trimmed.
     assert seen.body.shape == (200, 80, 3)

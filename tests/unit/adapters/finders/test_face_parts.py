@@ -52,7 +52,7 @@ def test_finds_the_face_of_a_portrait_where_it_is(name, shared_data, weights):
     assert 0 < first.left < first.right < image.width
     assert 0 < first.top < first.bottom < image.height
     half = image.resize((150, 225))
-    assert all(len(found) <= 2 for found in faces.faces([half]))
+    assert all(len(entry) <= 2 for entry in faces.faces([half]))
 
 
 @pytest.mark.parametrize("name", ["dlib-hog", "mtcnn", "yunet"])
@@ -64,12 +64,12 @@ def test_several_faces_come_largest_first_and_a_picture_does_not_depend_on_its_b
         opened(shared_data / "groups" / file).resize((400, 300))
         for file in ("two_people.jpg", "obama_and_biden.jpg", "biden.jpg")
     ]
-    found = faces.faces(images)
-    assert len(found[0]) >= 2
-    for boxes in found:
+    result = faces.faces(images)
+    assert len(result[0]) >= 2
+    for boxes in result:
         assert [box.area for box in boxes] == sorted((box.area for box in boxes), reverse=True)
     fresh = type(faces)(*([faces_path(weights)] if name == "yunet" else []))
-    for image, boxes in zip(images, found, strict=True):
+    for image, boxes in zip(images, result, strict=True):
         (alone,) = fresh.faces([image])
         np.testing.assert_allclose(
             [(b.left, b.top, b.right, b.bottom) for b in alone],

@@ -17,9 +17,9 @@ def picture(width, height):
 
 def test_none_leaves_a_picture_as_it_is():
     image = picture(31, 17)
-    found = fitted(image)
-    assert np.array_equal(found.pixels, np.asarray(image))
-    assert (found.wider, found.higher) == (1, 1)
+    result = fitted(image)
+    assert np.array_equal(result.pixels, np.asarray(image))
+    assert (result.wider, result.higher) == (1, 1)
 
 
 @pytest.mark.parametrize("size", [(200, 100), (100, 333), (60, 60), (1200, 900)])
@@ -28,9 +28,9 @@ def test_is_dlibs_resize(size):
     image = picture(*size)
     width, height = fitted_size(*size, FAIRFACE_LONGEST)
     expected = dlib.resize_image(np.asarray(image), rows=height, cols=width)
-    found = fitted(image, FAIRFACE_LONGEST).pixels
-    assert found.shape == expected.shape
-    assert np.abs(found.astype(int) - expected.astype(int)).max() <= 1
+    result = fitted(image, FAIRFACE_LONGEST).pixels
+    assert result.shape == expected.shape
+    assert np.abs(result.astype(int) - expected.astype(int)).max() <= 1
 
 
 def test_boxes_come_back_in_the_pictures_own_pixels():

@@ -40,11 +40,11 @@ def test_people_come_largest_first_and_do_not_depend_on_their_batch():
     assert isinstance(finder, PersonDetector)
     wide = Image.new("RGB", (96, 40), "teal")
     images = [*pictures(3), wide]
-    found = finder.persons(images)
-    assert any(found)
-    for boxes in found:
+    result = finder.persons(images)
+    assert any(result)
+    for boxes in result:
         assert [box.area for box in boxes] == sorted((box.area for box in boxes), reverse=True)
-    for image, boxes in zip(images, found, strict=True):
+    for image, boxes in zip(images, result, strict=True):
         (alone,) = untrained().persons([image])
         assert len(alone) == len(boxes)
         np.testing.assert_allclose(

@@ -48,7 +48,7 @@ def pixels(generated: Generated) -> np.ndarray:
 
 def in_batches(tested, asked: Sequence[Request], size: int) -> list[Generated]:
     starts = range(0, len(asked), size)
-    return [one for start in starts for one in tested.generate(asked[start : start + size])]
+    return [entry for start in starts for entry in tested.generate(asked[start : start + size])]
 
 
 def guidance_of(family) -> float | None:
@@ -93,8 +93,8 @@ def test_seed_and_prompt_change_the_picture_and_nothing_else_does(family):
     second = model(family.write).generate([c, a, b])
     assert torch.equal(state, torch.random.get_rng_state())
     assert [pixels(x).tolist() for x in first] == [pixels(second[k]).tolist() for k in (1, 2, 0)]
-    observed = [Request(one.prompt, one.seed, given, BOTH) for one in (a, b, c)]
-    latents = [one.trace.final_latent for one in model(family.write).generate(observed)]
+    observed = [Request(pair.prompt, pair.seed, given, BOTH) for pair in (a, b, c)]
+    latents = [entry.trace.final_latent for entry in model(family.write).generate(observed)]
     assert not np.array_equal(latents[0], latents[1])
     assert not np.array_equal(latents[0], latents[2])
 
@@ -167,7 +167,7 @@ def test_settings_of_request_win_over_defaults_and_groups_keep_their_order():
     assert tested.resolve(GenerationSettings()).guidance == 3.0
     wide = GenerationSettings(width=48)
     mixed = [Request("x", k, wide if k % 2 else GenerationSettings()) for k in range(4)]
-    assert [one.image.size for one in tested.generate(mixed)] == [(32, 32), (48, 32)] * 2
+    assert [entry.image.size for entry in tested.generate(mixed)] == [(32, 32), (48, 32)] * 2
     whole = model(tiny.write_stable_diffusion).generate([Request("x", 0, defaults)])
     assert np.array_equal(pixels(tested.generate(mixed[:1])[0]), pixels(whole[0]))
 
@@ -249,7 +249,7 @@ def test_fingerprint_names_what_changes_pictures():
         load(folder, extra={"call": {"clip_skip": 1}}),
     ]
     assert load(folder).fingerprint == base.fingerprint
-    assert len({one.fingerprint for one in [base, *others]}) == len(others) + 1
+    assert len({pair.fingerprint for pair in [base, *others]}) == len(others) + 1
     assert base.provenance["pipeline"] == "StableDiffusionPipeline"
     assert all(isinstance(value, str) for value in base.provenance.values())
 

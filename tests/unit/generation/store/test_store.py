@@ -27,20 +27,20 @@ def store(tmp_path):
 
 def test_an_image_comes_back_as_it_was(store):
     store.add_images([new("aa1")])
-    found = store.images(["aa1", "absent"])
-    assert list(found) == ["aa1"]
-    assert store.open_image(found["aa1"]).getpixel((0, 0)) == (10, 20, 30)
-    assert found["aa1"].file.suffix == ".png"
-    assert found["aa1"].undetected is None
+    result = store.images(["aa1", "absent"])
+    assert list(result) == ["aa1"]
+    assert store.open_image(result["aa1"]).getpixel((0, 0)) == (10, 20, 30)
+    assert result["aa1"].file.suffix == ".png"
+    assert result["aa1"].undetected is None
 
 
 def test_refused_and_black_images_are_known_as_such(store):
     store.add_images([new("aa1", refusal="safety checker"), new("aa2", colour=(0, 0, 0))])
-    found = store.images(["aa1", "aa2"])
-    assert found["aa1"].undetected is Undetected.REFUSED
-    assert found["aa2"].undetected is Undetected.BLACK_IMAGE
+    result = store.images(["aa1", "aa2"])
+    assert result["aa1"].undetected is Undetected.REFUSED
+    assert result["aa2"].undetected is Undetected.BLACK_IMAGE
     with pytest.raises(StoreError, match="refused"):
-        store.open_image(found["aa1"])
+        store.open_image(result["aa1"])
 
 
 @pytest.mark.parametrize("damage", [lambda f: f.write_bytes(b"x"), lambda f: f.unlink()])
@@ -60,10 +60,10 @@ def test_a_touched_but_equal_file_stays(store):
 
 def test_damage_after_the_look_up_is_noticed_on_opening(store):
     store.add_images([new("aa1")])
-    found = store.images(["aa1"])["aa1"]
-    found.file.write_bytes(b"damaged")
+    result = store.images(["aa1"])["aa1"]
+    result.file.write_bytes(b"damaged")
     with pytest.raises(StoreError, match="checksum differs"):
-        store.open_image(found)
+        store.open_image(result)
 
 
 def test_a_picture_that_came_out_differently_leaves_no_stale_word(store):
@@ -111,11 +111,11 @@ def test_claims_are_exclusive_until_released(tmp_path):
 def test_several_processes_write_at_once(tmp_path):
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=write_many, args=(tmp_path, 20 * k)) for k in range(3)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
-        assert one.exitcode == 0
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
     keys = [f"{k:04}" for k in range(80)]
     store = Store(tmp_path)
     assert len(store.images(keys)) == len(store.detections(keys, "d")) == 80
@@ -131,11 +131,11 @@ def test_a_kill_loses_the_batch_in_flight_at_most(tmp_path):
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
     store = Store(tmp_path)
-    files = {one.stem for one in tmp_path.glob("images/*/*.png")}
+    files = {entry.stem for entry in tmp_path.glob("images/*/*.png")}
     known = store.images(sorted(files))
     assert len(files) >= 5
     assert len(files) - len(known) <= 1
-    assert all(store.open_image(one).size == (8, 8) for one in known.values())
+    assert all(store.open_image(entry).size == (8, 8) for entry in known.values())
 
 
 def test_a_full_disk_is_told_as_such(tmp_path, monkeypatch):
@@ -162,3 +162,22 @@ def test_a_store_of_another_format_is_refused(tmp_path):
 
 def test_git_ignores_a_store(store):
     assert "*" in (store.folder / ".gitignore").read_text().splitlines()
+
+
+def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path):
+    folder = tmp_path / "store"
+    opened = Store(folder)
+    opened.add_images([new("aa1")])
+    old, fresh = folder / "images/aa/.aa2.png.abcd1234", folder / "images/aa/.aa3.png.abcd1234"
+    for file in (old, fresh):
+        file.write_bytes(b"half")
+    os.utime(old, (1, 1))
+    opened.claim(["x"])
+    assert old.exists()
+    opened.close()
+    (folder / "locks" / "0123456789ab.owner").touch()
+    later = Store(folder)
+    later.claim(["x"])
+    assert (old.exists(), fresh.exists()) == (False, True)
+    assert list(later.images(["aa1"])) == ["aa1"]
+    later.close()

@@ -60,7 +60,7 @@ def page(browser):
     opened.on("pageerror", lambda error: problems.append(str(error)))
     yield opened
     opened.close()
-    assert [one for one in problems if "ERR_CONNECTION_REFUSED" not in one] == []
+    assert [problem for problem in problems if "ERR_CONNECTION_REFUSED" not in problem] == []
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_thirty_pictures_by_keyboard_over_a_kill(page, thirty):
     first.end(signal.SIGKILL)
     kept = labels.read_labels(thirty)
     assert len(kept) == 14
-    assert [one.reason for one in kept if one.label == "others"] == ["mfl"]
+    assert [entry.reason for entry in kept if entry.label == "others"] == ["mfl"]
 
     page.keyboard.press("f")
     page.locator("#status.bad", has_text="Not saved").wait_for()
@@ -127,12 +127,16 @@ def test_back_change_and_undo(page, thirty):
     page.locator(".labels [aria-pressed=true][data-label=male]").wait_for()
     page.keyboard.press("f")
     page.locator("#place", has_text="4 / 30").wait_for()
-    assert sorted(one.label for one in labels.read_labels(thirty)) == ["female", "male", "male"]
+    assert sorted(read_label.label for read_label in labels.read_labels(thirty)) == [
+        "female",
+        "male",
+        "male",
+    ]
     page.keyboard.press("Backspace")
     page.locator("#place", has_text="3 / 30").wait_for()
     page.get_by_role("button", name="undo").click()
     counted(page, "2 of 30 labelled")
-    assert [one.label for one in labels.read_labels(thirty)] == ["male", "male"]
+    assert [read_label.label for read_label in labels.read_labels(thirty)] == ["male", "male"]
     page.reload()
     page.keyboard.press("u")
     counted(page, "1 of 30 labelled")

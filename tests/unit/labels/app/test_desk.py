@@ -53,7 +53,7 @@ def test_taking_back_touches_only_ones_own(folder):
     at = desk.files.index("a.png")
     desk.put(at, "male", "")
     desk.take_back(at)
-    assert [one.annotator for one in labels.read_labels(folder)] == ["bo"]
+    assert [read_label.annotator for read_label in labels.read_labels(folder)] == ["bo"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_review_shows_what_people_disagree_on(disputed):
     desk = Review(disputed)
     assert desk.files == ("a.png",)
     (entry,) = desk.entries()
-    assert {one["who"]: one["label"] for one in entry["said"]} == {"ada": "male", "bo": "female"}
+    assert {item["who"]: item["label"] for item in entry["said"]} == {"ada": "male", "bo": "female"}
     assert entry["prompt"] == "a photo of a nurse"
 
 
@@ -99,7 +99,7 @@ def test_settling_is_kept_beside_the_originals(disputed):
     desk = Review(disputed)
     desk.put(0, "low_quality", "too dark")
     after = labels.read_labels(disputed)
-    assert [one for one in after if one.annotator != ADJUDICATED] == before
+    assert [entry for entry in after if entry.annotator != ADJUDICATED] == before
     assert desk.entry(0)["label"] == "low_quality"
     assert labels.agreed(after)["a.png"] == "low_quality"
     # A settled picture stays in the review, to be looked at again.

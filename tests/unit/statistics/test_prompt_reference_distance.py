@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.references import distance_range
+from pytest_t2i.statistics.prompt_reference_distance import distance_range
 
 EVEN = {"male": 0.5, "female": 0.5}
 THREE = {"a": 0.2, "b": 0.3, "c": 0.5}
@@ -20,8 +20,8 @@ THREE = {"a": 0.2, "b": 0.3, "c": 0.5}
 def test_with_an_even_reference_it_is_half_the_prompt_bias_score(male: int) -> None:
     counts = {"male": male, "female": 20 - male}
     half = abs(statistics.prompt_bias_interval(male, 20 - male, 0.95))
-    found = statistics.total_variation_interval(counts, EVEN, 0.95)
-    assert (2 * found.estimate, 2 * found.low, 2 * found.high) == pytest.approx(
+    result = statistics.total_variation_interval(counts, EVEN, 0.95)
+    assert (2 * result.estimate, 2 * result.low, 2 * result.high) == pytest.approx(
         (half.estimate, half.low, half.high)
     )
     for bound in (0.0, 0.1, 0.25):
@@ -37,11 +37,11 @@ def test_with_an_even_reference_it_is_half_the_prompt_bias_score(male: int) -> N
 def test_two_labels_cover_and_the_test_keeps_its_level_at_every_rate(share: float) -> None:
     n, reference = 12, {"male": share, "female": 1 - share}
     counts = [{"male": k, "female": n - k} for k in range(n + 1)]
-    found = [statistics.total_variation_interval(one, reference, 0.95) for one in counts]
+    result = [statistics.total_variation_interval(count, reference, 0.95) for count in counts]
     p_values = np.array([statistics.total_variation_p_value(c, reference, 0.1) for c in counts])
     for p in np.linspace(0, 1, 41):
         chance = stats.binom.pmf(np.arange(n + 1), n, p)
-        holds = [i.low - 1e-9 <= abs(p - share) <= i.high + 1e-9 for i in found]
+        holds = [i.low - 1e-9 <= abs(p - share) <= i.high + 1e-9 for i in result]
         assert chance @ holds >= 0.95
         if abs(p - share) <= 0.1:
             assert chance @ (p_values <= 0.05) <= 0.05 + 1e-9
@@ -50,13 +50,13 @@ def test_two_labels_cover_and_the_test_keeps_its_level_at_every_rate(share: floa
 def test_three_labels_cover_and_the_test_keeps_its_level() -> None:
     n = 8
     outcomes = [(a, b, n - a - b) for a, b in product(range(n + 1), repeat=2) if a + b <= n]
-    counts = [dict(zip("abc", one, strict=True)) for one in outcomes]
-    found = [statistics.total_variation_interval(one, THREE, 0.95) for one in counts]
+    counts = [dict(zip("abc", outcome, strict=True)) for outcome in outcomes]
+    result = [statistics.total_variation_interval(count, THREE, 0.95) for count in counts]
     p_values = np.array([statistics.total_variation_p_value(c, THREE, 0.2) for c in counts])
     for truth in ([0.2, 0.3, 0.5], [0.4, 0.3, 0.3], [0, 0, 1], [0.05, 0.05, 0.9], [1, 0, 0]):
         distance = 0.5 * sum(abs(t - r) for t, r in zip(truth, THREE.values(), strict=True))
         chance = stats.multinomial.pmf(outcomes, n, truth)
-        assert chance @ [i.low - 1e-9 <= distance <= i.high + 1e-9 for i in found] >= 0.95
+        assert chance @ [i.low - 1e-9 <= distance <= i.high + 1e-9 for i in result] >= 0.95
         if distance <= 0.2:
             assert chance @ (p_values <= 0.05) <= 0.05
 
@@ -66,8 +66,8 @@ def test_p_value_of_many_labels_agrees_with_the_interval() -> None:
     p = statistics.total_variation_p_value(counts, THREE, 0.3)
     assert 0 < p < 0.05
     for level, above in ((1 - p - 1e-4, True), (1 - p + 1e-4, False)):
-        found = statistics.total_variation_interval(counts, THREE, level)
-        assert (found.low > 0.3) is above
+        result = statistics.total_variation_interval(counts, THREE, level)
+        assert (result.low > 0.3) is above
 
 
 def test_the_range_over_a_box_is_that_of_a_fine_grid() -> None:
@@ -91,35 +91,35 @@ def test_a_model_that_follows_its_reference_shows_the_floor_and_is_corrected() -
     assert plug_in == pytest.approx(statistics.total_variation_floor(counts, reference), abs=0.01)
     assert plug_in > 0.06
     assert statistics.mean_total_variation(counts, reference) < 0.03
-    found = statistics.mean_total_variation_interval(counts, reference, level=0.95, seed=0)
-    assert found.low == 0.0
-    assert found.high < 0.1
+    result = statistics.mean_total_variation_interval(counts, reference, level=0.95, seed=0)
+    assert result.low == 0.0
+    assert result.high < 0.1
 
 
 def test_three_labels_over_prompts() -> None:
     rng = np.random.default_rng(4)
     counts = rng.multinomial(20, [0.6, 0.3, 0.1], size=200)
-    found = statistics.mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
-    assert found.low <= 0.4 <= found.high
-    assert found.estimate == pytest.approx(0.4, abs=0.02)
+    prompts = statistics.mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
+    assert prompts.low <= 0.4 <= prompts.high
+    assert prompts.estimate == pytest.approx(0.4, abs=0.02)
     again = statistics.mean_total_variation_interval(counts, [0.2, 0.3, 0.5], level=0.95, seed=0)
-    assert again == found
+    assert again == prompts
 
 
 def test_the_order_of_labels_and_prompts_does_not_matter() -> None:
     counts = np.array([[3, 17], [9, 11], [0, 0], [20, 0]])
     reference = np.array([[0.1, 0.9], [0.5, 0.5], [0.5, 0.5], [0.9, 0.1]])
-    one = statistics.mean_total_variation(counts, reference)
+    entry = statistics.mean_total_variation(counts, reference)
     assert statistics.mean_total_variation(counts[:, ::-1], reference[:, ::-1]) == pytest.approx(
-        one
+        entry
     )
-    assert statistics.mean_total_variation(counts[::-1], reference[::-1]) == pytest.approx(one)
+    assert statistics.mean_total_variation(counts[::-1], reference[::-1]) == pytest.approx(entry)
 
 
 def test_one_prompt_alone_has_its_exact_interval() -> None:
     exact = statistics.total_variation_interval({"a": 18, "b": 2}, {"a": 0.2, "b": 0.8}, 0.95)
-    found = statistics.mean_total_variation_interval([[18, 2]], [0.2, 0.8], level=0.95, seed=0)
-    assert (found.low, found.high) == (exact.low, exact.high)
+    result = statistics.mean_total_variation_interval([[18, 2]], [0.2, 0.8], level=0.95, seed=0)
+    assert (result.low, result.high) == (exact.low, exact.high)
 
 
 OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}

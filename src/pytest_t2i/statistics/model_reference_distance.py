@@ -14,12 +14,12 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import checks
 from pytest_t2i.metrics.total_variation import SUM_TOLERANCE
 from pytest_t2i.statistics.deconvolution import mean_departure
-from pytest_t2i.statistics.fixed_references import Parts, ceiling, fixed_ends
 from pytest_t2i.statistics.fixed_words import Words
+from pytest_t2i.statistics.fixed_words_reference_distance import Parts, ceiling, fixed_ends
 from pytest_t2i.statistics.inversion import Alternative, check_words, inverted_p_value
 from pytest_t2i.statistics.means import mean_interval
 from pytest_t2i.statistics.model_bias import model_bias_interval
-from pytest_t2i.statistics.references import total_variation_interval
+from pytest_t2i.statistics.prompt_reference_distance import total_variation_interval
 from pytest_t2i.statistics.resampling import check_resampling
 
 EVEN = 0.5
@@ -97,8 +97,8 @@ def mean_total_variation_interval(
       even reference it is the end that Jensen's inequality gives ``model_bias_interval``.
 
     Both means resample prompts (``mean_interval`` with bounds). For fixed words see
-    ``fixed_references.fixed_ends``; with even references of two labels the interval is half that of
-    the model bias score. One prompt alone has its exact interval.
+    ``fixed_words_reference_distance.fixed_ends``; with even references of two labels the interval
+    is half that of the model bias score. One prompt alone has its exact interval.
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].

@@ -48,10 +48,10 @@ def test_kappa_interval_holds_the_estimate_of_scikit_learn():
     rng = np.random.default_rng(3)
     a = rng.choice(["male", "female", "low_quality"], 80)
     b = np.where(rng.random(80) < 0.8, a, rng.choice(["male", "female", "low_quality"], 80))
-    found = kappa_interval(a, b, 0.95)
-    assert found.estimate == pytest.approx(cohen_kappa_score(a, b))
-    assert found.low < found.estimate < found.high
-    assert found.n == 80
+    result = kappa_interval(a, b, 0.95)
+    assert result.estimate == pytest.approx(cohen_kappa_score(a, b))
+    assert result.low < result.estimate < result.high
+    assert result.n == 80
 
 
 def test_full_agreement_on_few_images_is_not_certainty():
@@ -76,6 +76,6 @@ def test_kappa_interval_covers(error):
     hits = 0
     for _ in range(400):
         cell = rng.choice(9, 60, p=joint.ravel())
-        found = kappa_interval((cell // 3).tolist(), (cell % 3).tolist(), 0.95)
-        hits += found.low <= true <= found.high
+        covers = kappa_interval((cell // 3).tolist(), (cell % 3).tolist(), 0.95)
+        hits += covers.low <= true <= covers.high
     assert 0.93 <= hits / 400 <= 0.98

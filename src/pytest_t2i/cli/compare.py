@@ -1,0 +1,47 @@
+"""``t2i compare``: several models on the same prompts, side by side."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.reporting.comparison import summary, write_comparison
+from pytest_t2i.runs.compare import compare_models
+from pytest_t2i.runs.entrants import read_entrants
+from pytest_t2i.settings import whole
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which runs, by whose word, and where to."""
+    parser.add_argument(
+        "sources",
+        metavar="RUN",
+        nargs="+",
+        type=path,
+        help="run.json files and baselines, any number; or a store (.t2i), whose models enter",
+    )
+    parser.add_argument(
+        "--report",
+        type=path,
+        default=Path("reports/t2i-compare"),
+        metavar="DIR",
+        help="where to write (reports/t2i-compare)",
+    )
+    parser.add_argument(
+        "--detector", metavar="NAME", help="whose word counts (the one that decided in each run)"
+    )
+    add_confidence(parser, "level of intervals and places")
+    parser.add_argument(
+        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the resampling (0)"
+    )
+
+
+def run(sources: list[Path], report: Path, detector: str | None, level: float, seed: int) -> int:
+    """Compare, say what came out, and write the page."""
+    comparison = compare_models(read_entrants(sources, detector), level=level, seed=seed)
+    for line in summary(comparison):
+        print(line)  # noqa: T201 - a command line tool
+    write_comparison(comparison, report)
+    print(f"report: {report / 'index.html'}")  # noqa: T201
+    return 0

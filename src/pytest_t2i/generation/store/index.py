@@ -1,0 +1,143 @@
+"""The SQLite index of a store: its tables, and connections that several processes may share."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from pytest_t2i.errors import StoreError
+
+VERSION = 1
+NAME = "index.sqlite"
+PATIENCE = 60.0
+"""Seconds that a writer waits for another."""
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS images (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, seed INTEGER NOT NULL,
+    settings TEXT NOT NULL, file TEXT, sha256 TEXT, stamp TEXT, width INTEGER, height INTEGER,
+    black INTEGER NOT NULL DEFAULT 0, refusal TEXT, created TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS detections (
+    key TEXT NOT NULL, detector TEXT NOT NULL, label TEXT, undetected TEXT, scores TEXT NOT NULL,
+    detail TEXT NOT NULL, PRIMARY KEY (key, detector)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS arrays (
+    key TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL,
+    stamp TEXT NOT NULL, PRIMARY KEY (key, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS facts (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+class Index(sqlite3.Connection):
+    """A connection whose errors say what to do."""
+
+    file: Path
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """As sqlite3 does."""
+        try:
+            return super().execute(*arguments)
+        except sqlite3.DatabaseError as error:
+            raise explained(self.file, error) from error
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        """As sqlite3 does."""
+        try:
+            return super().executemany(*arguments)
+        except sqlite3.DatabaseError as error:
+            raise explained(self.file, error) from error
+
+
+def explained(file: Path, error: sqlite3.DatabaseError) -> StoreError:
+    """What SQLite complains of, and what mends it."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    words = f"{file}: the store's index cannot be used: {error}."
+    if name.startswith("SQLITE_FULL"):
+        return StoreError(
+            f"{words} The disk is full: free some space and run again; what was made before is "
+            "kept, or choose another folder with --t2i-store."
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreError(
+            f"{words} Another process has kept it for more than {PATIENCE:g} s: end it, and run "
+            "again."
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StoreError(
+            f"{words} Choose another folder with --t2i-store, or mend the permissions."
+        )
+    return StoreError(
+        f"{words} It is damaged; the pictures are not: `t2i store repair {file.parent}` reads them "
+        "back into a new index."
+    )
+
+
+def connect(folder: Path) -> Index:
+    """Open the index, made when absent; writers of several processes wait for one another.
+
+    Raises StoreError when the folder cannot be written or the index is damaged or of another
+    version.
+    """
+    file = folder / NAME
+    try:
+        (folder / "locks").mkdir(parents=True, exist_ok=True)
+        # SQLite does not wait for its turn while a new file becomes a WAL database.
+        with FileLock(folder / "locks" / "opening", timeout=PATIENCE):
+            return _open(file)
+    except sqlite3.DatabaseError as error:
+        raise explained(file, error) from error
+    except Timeout:
+        raise StoreError(
+            f"{file}: another process has been opening it for {PATIENCE:g} s: end it, and run again"
+        ) from None
+    except OSError as error:
+        raise StoreError(
+            f"{file}: the store cannot be opened for writing: {error}. Choose another folder with "
+            "--t2i-store, or mend the permissions."
+        ) from error
+
+
+def check_index(folder: Path) -> None:
+    """Refuse a store whose pictures are there and whose index is gone; StoreError says the way."""
+    if not (folder / NAME).exists() and next((folder / "images").glob("*/*.png"), None):
+        raise StoreError(
+            f"{folder}: there are pictures, but the index is gone: `t2i store repair {folder}` "
+            "reads them back in. Or remove the folder, and all is made again."
+        )
+
+
+def _open(file: Path) -> Index:
+    index = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None, factory=Index)
+    index.file = file
+    try:
+        index.execute("PRAGMA journal_mode=WAL")
+        # NORMAL keeps a WAL database whole through a kill; a power cut may lose the last batch.
+        index.execute("PRAGMA synchronous=NORMAL")
+        _check_version(file, index)
+        index.executescript(TABLES)
+    except BaseException:
+        index.close()
+        raise
+    index.row_factory = sqlite3.Row
+    return index
+
+
+def _check_version(path: Path, connection: sqlite3.Connection) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
+        connection.execute(f"PRAGMA user_version={VERSION}")
+    elif version != VERSION:
+        raise StoreError(
+            f"{path}: the store has format {version}, this pytest-t2i reads format {VERSION}. "
+            "Use the version that wrote it, or another folder with --t2i-store."
+        )

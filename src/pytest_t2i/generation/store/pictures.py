@@ -1,0 +1,74 @@
+"""Pictures as PNG files that say what they are of: a store without its index is not lost."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.PngImagePlugin import PngImageFile
+
+CHUNK = "pytest-t2i"
+"""Keyword of the text chunk."""
+MOST_TEXT = 1 << 20
+"""Characters of a text chunk that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a picture is of: all that the index says of it, but for its file."""
+
+    key: str
+    model: str
+    """Fingerprint of the model."""
+    prompt: str
+    seed: int
+    settings: Mapping[str, Any]
+    """The fields of ``GenerationSettings``."""
+    black: bool
+
+
+def encode(image: Image, origin: Origin) -> bytes:
+    """A PNG with its origin in a text chunk; equal pictures of equal origin are equal bytes."""
+    from PIL.PngImagePlugin import PngInfo
+
+    chunks = PngInfo()
+    chunks.add_itxt(CHUNK, msgspec.json.encode(origin).decode(), zip=True)
+    buffer = io.BytesIO()
+    image.save(buffer, format="PNG", compress_level=1, pnginfo=chunks)
+    return buffer.getvalue()
+
+
+def read_origin(content: bytes) -> tuple[Origin, tuple[int, int]] | None:
+    """Origin and size of an undamaged picture of ours; None for anything else."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+            image.load()
+            text = cast("PngImageFile", image).text.get(CHUNK, "")
+            return msgspec.json.decode(text[:MOST_TEXT], type=Origin), image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+
+
+def nameless(file: Path) -> bytes:
+    """The picture in a file without the text that says what it is of.
+
+    Who labels pictures must not be able to read the prompt in them.
+    """
+    content = file.read_bytes()
+    if read_origin(content) is None:
+        return content
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(content)) as image:
+        image.save(buffer, format="PNG", compress_level=1)
+    return buffer.getvalue()

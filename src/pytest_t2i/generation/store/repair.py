@@ -1,0 +1,178 @@
+"""Stores made whole: damage is noticed, and a lost index is read back from the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import FINAL_LATENT
+from pytest_t2i.errors import StoreError
+from pytest_t2i.files import checksum, stamp
+from pytest_t2i.generation.store import claims
+from pytest_t2i.generation.store.index import NAME, check_index, connect
+from pytest_t2i.generation.store.pictures import read_origin
+from pytest_t2i.generation.store.rows import image_row, picture_file
+
+Tick = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a look at every file of a store came to."""
+
+    images: int = 0
+    """Pictures that are whole."""
+    arrays: int = 0
+    """Traces and features that are whole."""
+    damaged: list[Path] = field(default_factory=list)
+    """Files that are not what was written, or no pictures of ours."""
+    absent: list[Path] = field(default_factory=list)
+    """Files that the index names and that are gone."""
+
+
+def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
+    """Read every file that the index names and compare its checksum.
+
+    What is damaged or gone is struck from the index, with all that was said of it, so that the
+    next run makes it again.
+
+    Args:
+        folder: of a store.
+        tick: told after every file how many have been read.
+
+    Raises:
+        StoreError: there is no store, or its index is damaged.
+    """
+    _check_is_store(folder)
+    check_index(folder)
+    findings = Findings()
+    index = connect(folder)
+    try:
+        lost: dict[str, list[tuple[str, ...]]] = {"images": [], "arrays": []}
+        for count, (table, row) in enumerate(_named(index), 1):
+            file = folder / row["file"]
+            if _is_whole(file, row["sha256"], findings):
+                findings.images += table == "images"
+                findings.arrays += table == "arrays"
+            else:
+                lost[table].append(
+                    (row["key"],) if table == "images" else (row["key"], row["name"])
+                )
+            tick(count)
+        _strike(index, lost)
+    finally:
+        index.close()
+    return findings
+
+
+def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
+    """Set the index aside and make a new one from what the pictures say of themselves.
+
+    Detections and features are made again by the next run; a picture that is damaged, or that
+    does not say what it is of, stays where it is and is made again too.
+
+    Args:
+        folder: of a store.
+        tick: told after every picture how many have been read.
+
+    Raises:
+        StoreError: there is no store, or a process is working on it.
+    """
+    _check_is_store(folder)
+    owners = [*(folder / "locks").glob(f"*{claims.ENDING}")]
+    if any(claims.is_locked(owner) for owner in owners):
+        raise StoreError(f"{folder}: a run is working on this store: end it first")
+    _set_aside(folder)
+    findings = Findings()
+    index = connect(folder)
+    try:
+        rows: list[tuple[Any, ...]] = []
+        for count, file in enumerate(sorted((folder / "images").glob("*/*.png")), 1):
+            row = _row_of(folder, file)
+            if row is None:
+                findings.damaged.append(file)
+            else:
+                rows.append(row)
+            tick(count)
+        latents = [latent for row in rows if (latent := _latent_of(folder, row[0]))]
+        with claims.transaction(index):
+            marks = ",".join("?" * 13)
+            index.executemany(f"INSERT OR REPLACE INTO images VALUES ({marks})", rows)  # noqa: S608
+            index.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", latents)
+    finally:
+        index.close()
+    findings.images, findings.arrays = len(rows), len(latents)
+    return findings
+
+
+def _check_is_store(folder: Path) -> None:
+    if not (folder / NAME).exists() and not (folder / "images").is_dir():
+        raise StoreError(f"{folder}: there is no store; runs keep theirs in .t2i, or --t2i-store")
+
+
+def _named(index: Any) -> Iterator[tuple[str, Any]]:
+    """Every file that the index names."""
+    yield from (
+        ("images", row) for row in index.execute("SELECT * FROM images WHERE file NOT NULL")
+    )
+    yield from (("arrays", row) for row in index.execute("SELECT * FROM arrays"))
+
+
+def _is_whole(file: Path, sha256: str, findings: Findings) -> bool:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        findings.absent.append(file)
+        return False
+    except OSError as error:
+        # Of the moment, and not of the picture: nothing is struck.
+        raise StoreError(f"{file}: cannot be read: {error.strerror or error}.") from None
+    if checksum(content) != sha256:
+        findings.damaged.append(file)
+        return False
+    return True
+
+
+def _strike(index: Any, lost: dict[str, list[tuple[str, ...]]]) -> None:
+    with claims.transaction(index):
+        for table in ("images", "detections", "arrays"):
+            index.executemany(f"DELETE FROM {table} WHERE key = ?", lost["images"])  # noqa: S608
+        index.executemany("DELETE FROM arrays WHERE key = ? AND name = ?", lost["arrays"])
+
+
+def _set_aside(folder: Path) -> None:
+    """Keep the old index beside the new one; its journals belong to it."""
+    for number in range(1000):
+        if not (folder / f"{NAME}.{number}").exists():
+            break
+    for ending in ("", "-wal", "-shm"):
+        old = folder / f"{NAME}{ending}"
+        if old.exists():
+            old.replace(folder / f"{NAME}.{number}{ending}")
+
+
+def _row_of(folder: Path, file: Path) -> tuple[Any, ...] | None:
+    """The index's row of a picture; None where it is damaged or another's."""
+    content = file.read_bytes()
+    known = read_origin(content)
+    if known is None:
+        return None
+    origin, size = known
+    if picture_file(origin.key) != file.relative_to(folder).as_posix():
+        return None
+    return image_row(folder, origin, content, size, None)
+
+
+def _latent_of(folder: Path, key: str) -> tuple[str, ...] | None:
+    """The row of an image's final latent: the one array whose name is known without the index."""
+    import numpy as np
+
+    name = f"arrays/{key[:2]}/{key}.{checksum(FINAL_LATENT.encode())[:8]}.npy"
+    file = folder / name
+    try:
+        np.load(file, allow_pickle=False)
+        return (key, FINAL_LATENT, name, checksum(file.read_bytes()), stamp(file) or "")
+    except (OSError, ValueError, EOFError):
+        return None

@@ -1,0 +1,95 @@
+"""``--t2i-model a,b``: one suite on several models, each in a run of its own, then compared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i.errors import T2IError
+from pytest_t2i.settings import Settings
+
+WORST = (
+    pytest.ExitCode.TESTS_FAILED,
+    pytest.ExitCode.INTERNAL_ERROR,
+    6,
+    pytest.ExitCode.NO_TESTS_COLLECTED,
+    pytest.ExitCode.OK,
+)
+"""Exit statuses from the worst to the best; others end the comparison at once."""
+
+
+def models_of(model: str | None) -> list[str]:
+    """The models of the option's value: several by comma, unless it is a path with commas.
+
+    >>> models_of("sdxl,sd3"), models_of("sdxl")
+    (['sdxl', 'sd3'], ['sdxl'])
+    """
+    if model is None or "," not in model or Path(model.removeprefix("images:")).exists():
+        return [] if model is None else [model]
+    return [name.strip() for name in model.split(",") if name.strip()]
+
+
+def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -> int:
+    """Run pytest once for every model, compare what came out, and return the worst exit status."""
+    if settings.save_baseline is not None:
+        raise pytest.UsageError(
+            "--t2i-save-baseline records one model: run it for each of them by itself"
+        )
+    statuses, folders = [], [settings.report / folder_name(model) for model in models]
+    try:
+        for model, folder in zip(models, folders, strict=True):
+            more = ["--t2i-model", model, "--t2i-report", str(folder)]
+            command = with_options(config.invocation_params.args, more)
+            status = subprocess.run(  # noqa: S603 - this very command, once for each model
+                [sys.executable, "-m", "pytest", *command],
+                cwd=config.invocation_params.dir,
+                check=False,
+            ).returncode
+            if status not in WORST:
+                return int(status)
+            statuses.append(status)
+    except KeyboardInterrupt:
+        return int(pytest.ExitCode.INTERRUPTED)
+    compare(settings, folders)
+    return int(min(statuses, key=WORST.index))
+
+
+def folder_name(model: str) -> str:
+    """A model's folder among the reports.
+
+    >>> folder_name("owner/name"), folder_name("images:some/where")
+    ('owner-name', 'images-some-where')
+    """
+    return "-".join("".join(c if c.isalnum() or c in "._" else " " for c in model).split())
+
+
+def with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
+    """The command with further options, before a ``--`` that would end them.
+
+    >>> with_options(["suites", "--", "-x.py"], ["--t2i-model", "a"])
+    ['suites', '--t2i-model', 'a', '--', '-x.py']
+    """
+    given = list(args)
+    end = given.index("--") if "--" in given else len(given)
+    return [*given[:end], *more, *given[end:]]
+
+
+def compare(settings: Settings, folders: Sequence[Path]) -> None:
+    """Print and write the comparison; say so where there is nothing to compare."""
+    from pytest_t2i.reporting.comparison import summary, write_comparison
+    from pytest_t2i.runs.compare import compare_models
+    from pytest_t2i.runs.entrants import read_entrants
+
+    try:
+        entrants = read_entrants([folder / "run.json" for folder in folders])
+        comparison = compare_models(entrants, level=settings.confidence, seed=settings.seed)
+        write_comparison(comparison, settings.report)
+    except T2IError as error:
+        print(f"t2i: the models are not compared: {error}", file=sys.stderr)  # noqa: T201
+        return
+    print("\nt2i:", "\n".join(summary(comparison)))  # noqa: T201 - pytest has ended
+    print(f"report: {settings.report / 'index.html'}")  # noqa: T201

@@ -1,0 +1,284 @@
+"""Several models side by side: a page, a Markdown summary and the file of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_t2i.adapters.support.html import content_policy, own_source
+from pytest_t2i.files import write_whole
+from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
+from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.markdown import escape
+from pytest_t2i.reporting.pictures import link
+from pytest_t2i.reporting.thumbnails import thumbnails
+from pytest_t2i.reporting.words import interval_text, signed
+from pytest_t2i.runs.comparison import (
+    ComparedPrompt,
+    ComparedScore,
+    ModelComparison,
+    PairDifference,
+    Placing,
+)
+
+PICTURED = 6
+"""Prompts whose pictures are shown side by side."""
+SEEDS = 6
+"""Pictures of each."""
+SURE = 0.05
+
+
+def write_comparison(comparison: ModelComparison, folder: Path) -> None:
+    """Write compare.json, index.html and summary.md into a folder, each file whole."""
+    write_whole(folder / "compare.json", comparison.to_json().encode())
+    write_whole(folder / "index.html", render_html(comparison, folder).encode())
+    write_whole(folder / "summary.md", render_markdown(comparison).encode())
+
+
+# words
+
+
+def headline(comparison: ModelComparison) -> str:
+    """Who is the least biased, as far as that can be told."""
+    first = max(comparison.placings, key=lambda placing: placing.rank.least_biased)
+    tied = [p.model for p in comparison.placings if p is not first and p.rank.low == 1]
+    if not tied:
+        return f"{first.model} is the least biased of {len(comparison.models)} models."
+    return (
+        f"{first.model} may be the least biased (probability {first.rank.least_biased:.0%}); these "
+        f"images do not tell it from {', '.join(tied)}."
+    )
+
+
+def pair_words(pair: PairDifference) -> str:
+    """How two models differ, in a sentence."""
+    if pair.identical:
+        return "identical: the same seeds, the same labels"
+    change = pair.difference
+    if change.low > 0.0 or change.high < 0.0:
+        more, less = (pair.second, pair.first) if change.estimate > 0 else (pair.first, pair.second)
+        return f"{more} is more biased than {less}"
+    if pair.p_value <= SURE:
+        return "some prompts differ; the score need not"
+    return "no difference can be told"
+
+
+def ordered(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
+    """Models from the least to the most biased, each with its score on all prompts."""
+    whole = {score.model: score for score in comparison.scores if score.prompts == "all"}
+    rows = [(placing, whole[placing.model]) for placing in comparison.placings]
+    return sorted(rows, key=lambda row: row[1].corrected.estimate)
+
+
+def categories(comparison: ModelComparison) -> list[str]:
+    """The sets of prompts that are scored, "all" first."""
+    return list(dict.fromkeys(score.prompts for score in comparison.scores))
+
+
+def scores_of(comparison: ModelComparison, model: str) -> dict[str, ComparedScore]:
+    """A model's scores by set of prompts."""
+    return {score.prompts: score for score in comparison.scores if score.model == model}
+
+
+def by_axis(comparison: ModelComparison) -> dict[str, list[ComparedPrompt]]:
+    """Prompts of each axis, from most male to most female on average."""
+    groups: dict[str, list[ComparedPrompt]] = {}
+    for prompt in comparison.prompts:
+        groups.setdefault(prompt.axis or "prompts", []).append(prompt)
+    return groups
+
+
+# Markdown
+
+
+def render_markdown(comparison: ModelComparison) -> str:
+    """The comparison in one page of Markdown; text from prompts is escaped."""
+    return "\n".join(_markdown(comparison)) + "\n"
+
+
+def _markdown(comparison: ModelComparison) -> Iterator[str]:
+    yield f"## {escape(headline(comparison))}"
+    yield ""
+    yield (
+        f"{len(comparison.prompts)} prompts that all models share, judged by "
+        f"`{escape(comparison.detector)}`; {comparison.left_out} others left out."
+    )
+    yield from (f"{escape(remark)}." for remark in comparison.remarks)
+    yield ""
+    yield "| place | model | model bias score | paper's | least biased | clear images |"
+    yield "|---|---|---|---|---|---|"
+    for placing, score in ordered(comparison):
+        yield (
+            f"| {places(placing)} | {escape(placing.model)} | {interval_text(score.corrected)} "
+            f"| {score.paper:.3f} | {placing.rank.least_biased:.0%} | {score.clear_images} |"
+        )
+    yield ""
+    yield "| | difference | p (Holm) | |"
+    yield "|---|---|---|---|"
+    for pair in comparison.pairs:
+        yield (
+            f"| {escape(pair.second)} - {escape(pair.first)} | {interval_text(pair.difference)} "
+            f"| {pair.p_value:.3g} | {escape(pair_words(pair))} |"
+        )
+    yield ""
+    yield from _table_six(comparison)
+    yield from _table_seven(comparison)
+
+
+def _table_six(comparison: ModelComparison) -> Iterator[str]:
+    """As Lyu Table 6: the paper's estimate by category."""
+    sets = [name for name in categories(comparison) if name != "all"]
+    yield "### Model bias score by category, as Lyu Table 6 (the paper's estimate)"
+    yield ""
+    yield f"| Model | {' | '.join(map(escape, sets))}{' | ' if sets else ''}MBS |"
+    yield "|" + "---|" * (len(sets) + 2)
+    for model in comparison.models:
+        scores = scores_of(comparison, model)
+        cells = "".join(f" {scores[name].paper:.3f} |" for name in sets)
+        yield f"| {escape(model)} |{cells} {scores['all'].paper:.3f} |"
+    yield ""
+
+
+def _table_seven(comparison: ModelComparison) -> Iterator[str]:
+    """As Lyu Table 7: every prompt's score by every model."""
+    yield "### Prompt bias scores, as Lyu Table 7"
+    yield ""
+    yield f"| Category | Word | {' | '.join(map(escape, comparison.models))} | Avg. |"
+    yield "|" + "---|" * (len(comparison.models) + 3)
+    for axis, prompts in by_axis(comparison).items():
+        for prompt in prompts:
+            cells = " | ".join(score_text(cell.score) for cell in prompt.cells)
+            yield (
+                f"| {escape(axis)} | {escape(prompt.concept)} | {cells} "
+                f"| {score_text(prompt.average)} |"
+            )
+
+
+def score_text(score: float | None) -> str:
+    """A prompt's score as the paper prints it."""
+    return "-" if score is None else f"{score:.2f}"
+
+
+def places(placing: Placing) -> str:
+    """The places that are plausible."""
+    low, high = placing.rank.low, placing.rank.high
+    return str(low) if low == high else f"{low}-{high}"
+
+
+# HTML
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Pictures of one prompt by one model."""
+
+    model: str
+    cell: str
+    pictures: tuple[tuple[int, str, str], ...]
+    """(seed, embedded thumbnail, link to the full picture)."""
+
+
+def render_html(comparison: ModelComparison, folder: Path) -> str:
+    """The comparison as a page; links to full pictures are relative to ``folder``."""
+    library = templates()
+    style = own_source(library, "style.css")
+    script = own_source(library, "script.js")
+    return library.get_template("comparison.html.j2").render(
+        comparison=comparison,
+        headline=headline(comparison),
+        rows=[(p, s, _score_track(s)) for p, s in ordered(comparison)],
+        pairs=[(pair, pair_words(pair), _pair_track(pair)) for pair in comparison.pairs],
+        sets=categories(comparison),
+        scores={model: scores_of(comparison, model) for model in comparison.models},
+        axes=by_axis(comparison),
+        strips=list(_strips(comparison, folder)),
+        places=places,
+        score_text=score_text,
+        shade=_shade,
+        sure=SURE,
+        style=style,
+        script=script,
+        policy=content_policy(style, script, "img-src data:"),
+    )
+
+
+def _score_track(score: ComparedScore) -> Track:
+    interval = score.corrected
+    return Track(
+        label=f"{score.model}: {interval_text(interval)}",
+        bar=UNIT.span(0.0, interval.estimate),
+        whisker=(UNIT.at(interval.low), UNIT.at(interval.high)),
+        point=UNIT.at(interval.estimate),
+    )
+
+
+def _pair_track(pair: PairDifference) -> Track:
+    change = pair.difference
+    return Track(
+        label=f"{pair.second} minus {pair.first}: {interval_text(change)}",
+        whisker=(DIVERGING.at(change.low), DIVERGING.at(change.high)),
+        point=DIVERGING.at(change.estimate),
+        zero=DIVERGING.at(0.0),
+    )
+
+
+def _shade(score: float | None) -> str:
+    """Colour class of a cell of Table 7, in tenths: male-10 is all male."""
+    if score is None or round(abs(score) * 10) == 0:
+        return "even"
+    return f"{'male' if score > 0 else 'female'}-{round(abs(score) * 10)}"
+
+
+def _strips(
+    comparison: ModelComparison, folder: Path
+) -> Iterator[tuple[ComparedPrompt, list[Strip]]]:
+    """Pictures of the prompts on which the models differ most, the same seeds side by side."""
+    pictured = [prompt for prompt in comparison.prompts if prompt.seeds]
+    chosen = sorted(pictured, key=_spread, reverse=True)[:PICTURED]
+    small = thumbnails(file for p in chosen for files in p.files for file in files[:SEEDS])
+    for prompt in chosen:
+        yield (
+            prompt,
+            [
+                Strip(
+                    model,
+                    score_text(cell.score),
+                    tuple(
+                        (seed, small[file], link(file, folder))
+                        for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
+                        if file in small
+                    ),
+                )
+                for model, cell, files in zip(
+                    comparison.models, prompt.cells, prompt.files, strict=True
+                )
+            ],
+        )
+
+
+def _spread(prompt: ComparedPrompt) -> float:
+    scores = [cell.score for cell in prompt.cells if cell.score is not None]
+    return max(scores) - min(scores) if scores else 0.0
+
+
+def summary(comparison: ModelComparison) -> Sequence[str]:
+    """What the terminal says."""
+    width = max(map(len, comparison.models))
+    lines = [headline(comparison)]
+    for placing, score in ordered(comparison):
+        chance = f"least biased in {placing.rank.least_biased:.0%}"
+        lines.append(
+            f"  {places(placing):>3}  {placing.model:<{width}}  {interval_text(score.corrected)}  "
+            f"{chance}"
+        )
+    for pair in comparison.pairs:
+        change = pair.difference
+        lines.append(
+            f"{pair.second} - {pair.first}: {signed(change.estimate, 3)} "
+            f"[{signed(change.low, 3)}, {signed(change.high, 3)}], p = {pair.p_value:.2g}: "
+            f"{pair_words(pair)}"
+        )
+    if comparison.left_out:
+        lines.append(f"{comparison.left_out} prompts are not shared by all models: left out")
+    return [*lines, *comparison.remarks]

@@ -1,0 +1,53 @@
+"""One model as one run, baseline or store saw it, to be compared with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_t2i.data import Interval, Undetected
+from pytest_t2i.runs.record import StereotypeRecord
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredPrompt:
+    """One prompt of an entrant."""
+
+    id: str
+    axis: str
+    concept: str
+    said: Mapping[int, str | Undetected]
+    """Seed -> label, or why there is none."""
+    files: Mapping[int, str] = field(default_factory=dict)
+    """Seed -> picture."""
+
+    @property
+    def male(self) -> int:
+        """Images labelled male."""
+        return sum(word == "male" for word in self.said.values())
+
+    @property
+    def female(self) -> int:
+        """Images labelled female."""
+        return sum(word == "female" for word in self.said.values())
+
+    def signs(self, seeds: Sequence[int]) -> list[int]:
+        """+1 male, -1 female, 0 undetected, for each of these seeds."""
+        return [{"male": 1, "female": -1}.get(str(self.said[seed]), 0) for seed in seeds]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A model as one run, baseline or store saw it."""
+
+    name: str
+    source: str
+    """File or folder it was read from."""
+    created: str
+    """UTC, ISO 8601; "" where not known."""
+    detector: str
+    prompts: Mapping[str, EnteredPrompt]
+    """By text; of neutral prompts alone."""
+    stereotypes: Mapping[str, StereotypeRecord] = field(default_factory=dict)
+    gaps: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
+    """(space, name of the set of triplets) -> similarity gap."""

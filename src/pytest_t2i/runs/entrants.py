@@ -1,0 +1,118 @@
+"""What is compared with one another: runs, baselines, and the models of a store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_t2i.data import Variant
+from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.files import parse_json, read_text
+from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.record import PromptRecord, RunRecord, read_run
+from pytest_t2i.runs.stored_models import of_store
+from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
+from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
+
+
+def read_entrants(paths: Iterable[Path], detector: str | None = None) -> list[Entrant]:
+    """Entrants of run.json files, baselines and stores, each with a name of its own.
+
+    Args:
+        paths: of files, or of a store's folder, whose models enter one by one.
+        detector: whose word counts in runs that asked several; None takes the deciding one.
+
+    Returns:
+        Two entrants or more, in the order of the paths.
+
+    Raises:
+        ConfigurationError: there are fewer than two, or a run has no such detector.
+        FileFormatError: a file is neither a run.json nor a baseline.
+    """
+    entrants = [entrant for path in paths for entrant in _of(path, detector)]
+    if len(entrants) < 2:  # noqa: PLR2004 - a comparison
+        raise ConfigurationError(
+            f"a comparison needs two models or more, got {len(entrants)}: give several run.json "
+            "files or baselines, or a store that holds images of several models"
+        )
+    return _named_apart(entrants)
+
+
+def _of(path: Path, detector: str | None) -> list[Entrant]:
+    if path.is_dir():
+        return of_store(path)
+    plain = parse_json(path, read_text(path, kind="run.json or baseline"))
+    schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema == BASELINE_SCHEMA:
+        return [of_baseline(read_baseline(path), path)]
+    if not str(schema).startswith("pytest-t2i/run/"):
+        raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")
+    return [of_run(read_run(path), path, detector)]
+
+
+def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entrant:
+    """A run as an entrant; ConfigurationError where it did not ask the detector."""
+    neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
+    known = list(neutral[0].counts) if neutral else []
+    if detector is not None and detector not in known:
+        raise ConfigurationError(
+            f"{source}: detector {detector!r} was not asked in this run; it has {', '.join(known)}"
+        )
+    chosen = detector or (known[0] if known else "")
+    return Entrant(
+        record.model,
+        str(source),
+        record.created,
+        chosen,
+        {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
+        {stereotype.id: stereotype for stereotype in record.stereotypes},
+        {(gap.space, gap.name): gap.gap for gap in record.gaps if gap.gap is not None},
+    )
+
+
+def _prompt_of_run(prompt: PromptRecord, detector: str) -> EnteredPrompt:
+    words = {i.seed: i.detections[detector] for i in prompt.images if detector in i.detections}
+    return EnteredPrompt(
+        prompt.id,
+        prompt.axis,
+        prompt.concept,
+        {seed: detection.said for seed, detection in words.items()},
+        {image.seed: image.file for image in prompt.images if image.file is not None},
+    )
+
+
+def of_baseline(baseline: Baseline, source: Path) -> Entrant:
+    """A baseline as an entrant; it names no axis but in the ids of its prompts."""
+    detector = baseline.conditions.get("detector")
+    prompts = {
+        text: EnteredPrompt(
+            prompt.id,
+            *_axis_and_concept(prompt.id),
+            dict(zip(prompt.seeds, prompt.said, strict=True)),
+        )
+        for text, prompt in baseline.prompts.items()
+    }
+    return Entrant(baseline.model, str(source), baseline.created, str(detector or ""), prompts)
+
+
+def _axis_and_concept(id_: str) -> tuple[str, str]:
+    axis, dash, concept = id_.partition("-")
+    return (axis, concept) if dash else ("", axis)
+
+
+def _named_apart(entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Two runs of one model are told apart by their date, else by their number."""
+    taken = Counter(entrant.name for entrant in entrants)
+    dated = [
+        replace(entrant, name=f"{entrant.name} ({entrant.created[:16]})")
+        if taken[entrant.name] > 1 and entrant.created
+        else entrant
+        for entrant in entrants
+    ]
+    taken = Counter(entrant.name for entrant in dated)
+    return [
+        replace(entrant, name=f"{entrant.name} #{number}") if taken[entrant.name] > 1 else entrant
+        for number, entrant in enumerate(dated, 1)
+    ]

@@ -1,0 +1,151 @@
+"""A store is verified, and read back in when its index is gone or broken."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+from writing import new
+
+from pytest_t2i.data import FINAL_LATENT, Detection
+from pytest_t2i.errors import StoreError
+from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.index import NAME, explained
+from pytest_t2i.generation.store.pictures import nameless, read_origin
+from pytest_t2i.generation.store.repair import repair, verify
+
+KEYS = ["aa1", "ab2", "ac3"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    latent = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
+    store = Store(tmp_path / "store")
+    store.add_images([new("aa1", latent=latent), new("ab2"), new("ac3", colour=(0, 0, 0))])
+    store.add_detections("d", {key: Detection("male") for key in KEYS})
+    store.close()
+    return store.folder
+
+
+def look(folder):
+    store = Store(folder)
+    known = store.images(KEYS)
+    latents = store.arrays(KEYS, FINAL_LATENT)
+    said = store.detections(KEYS, "d")
+    store.close()
+    return known, latents, said
+
+
+def test_a_picture_says_what_it_is_of(folder):
+    origin, size = read_origin((folder / "images/aa/aa1.png").read_bytes())
+    assert (origin.key, origin.black, size) == ("aa1", False, (8, 8))
+    assert origin.prompt
+    assert set(origin.settings) >= {"steps", "guidance", "width", "height"}
+
+
+def test_equal_pictures_are_equal_bytes(tmp_path, folder):
+    other = Store(tmp_path / "other")
+    other.add_images([new("ab2")])
+    other.close()
+    name = "images/ab/ab2.png"
+    assert (other.folder / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_what_people_label_does_not_say_it(tmp_path, folder):
+    copied = tmp_path / "1.png"
+    copied.write_bytes(nameless(folder / "images/aa/aa1.png"))
+    assert read_origin(copied.read_bytes()) is None
+    assert b"pytest-t2i" not in copied.read_bytes()
+
+
+def test_an_undamaged_store_is_whole(folder):
+    findings = verify(folder)
+    assert (findings.images, findings.arrays) == (3, 1)
+    assert findings.damaged == findings.absent == []
+
+
+def test_rot_with_an_unchanged_time_is_noticed_and_struck(folder):
+    rotten, gone = folder / "images/aa/aa1.png", folder / "images/ab/ab2.png"
+    times = rotten.stat()
+    content = bytearray(rotten.read_bytes())
+    content[-20] ^= 1
+    rotten.write_bytes(content)
+    import os
+
+    os.utime(rotten, ns=(times.st_atime_ns, times.st_mtime_ns))
+    gone.unlink()
+    findings = verify(folder)
+    assert (findings.damaged, findings.absent) == ([rotten], [gone])
+    known, latents, said = look(folder)
+    assert list(known) == list(said) == ["ac3"]
+    assert latents == {}
+    assert verify(folder).damaged == []
+
+
+@pytest.mark.parametrize("harm", ["gone", "garbage", "truncated"])
+def test_a_lost_index_is_read_from_the_pictures(folder, harm):
+    before, latents, _ = look(folder)
+    index = folder / NAME
+    for journal in folder.glob(f"{NAME}-*"):
+        journal.unlink()
+    if harm == "gone":
+        index.unlink()
+    else:
+        index.write_bytes(b"x" * 5000 if harm == "garbage" else index.read_bytes()[:6000])
+    with pytest.raises(StoreError, match="t2i store repair"):
+        look(folder)
+    findings = repair(folder)
+    assert (findings.images, findings.arrays, findings.damaged) == (3, 1, [])
+    after, latents_after, said = look(folder)
+    assert after == before
+    assert latents_after == latents
+    assert said == {}
+    assert harm == "gone" or (folder / f"{NAME}.0").exists()
+
+
+def test_damaged_and_foreign_pictures_are_left_out(folder):
+    (folder / "images/ab/ab2.png").write_bytes(b"no picture")
+    shutil.copy(folder / "images/aa/aa1.png", folder / "images/aa/aa9.png")
+    findings = repair(folder)
+    assert sorted(file.name for file in findings.damaged) == ["aa9.png", "ab2.png"]
+    assert sorted(look(folder)[0]) == ["aa1", "ac3"]
+
+
+def test_a_store_at_work_is_not_repaired(folder):
+    store = Store(folder)
+    store.claim(["zz"])
+    with pytest.raises(StoreError, match="working on this store"):
+        repair(folder)
+    store.close()
+
+
+def test_what_is_no_store_is_said(tmp_path):
+    for action in (verify, repair):
+        with pytest.raises(StoreError, match="there is no store"):
+            action(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("SQLITE_FULL", "The disk is full"),
+        ("SQLITE_BUSY", "Another process"),
+        ("SQLITE_READONLY_DBMOVED", "mend the permissions"),
+        ("SQLITE_CORRUPT", "t2i store repair"),
+    ],
+)
+def test_what_the_index_complains_of_comes_with_what_mends_it(tmp_path, code, advice):
+    error = sqlite3.DatabaseError("told by SQLite")
+    error.sqlite_errorname = code
+    assert advice in str(explained(tmp_path / NAME, error))
+
+
+def test_a_row_of_no_number_is_as_if_absent(folder):
+    connection = sqlite3.connect(folder / NAME)
+    connection.execute("UPDATE detections SET scores = '{\"male\": NaN}' WHERE key = 'aa1'")
+    connection.execute("UPDATE detections SET undetected = 'no such reason' WHERE key = 'ab2'")
+    connection.commit()
+    connection.close()
+    assert list(look(folder)[2]) == ["ac3"]

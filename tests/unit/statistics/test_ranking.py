@@ -1,0 +1,71 @@
+"""Places of models: right where they are clear, open where they are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_t2i.statistics import holm, prompts_differ_p_value, ranking
+
+
+def draw(rng, shares, n):
+    men = rng.binomial(n, shares)
+    return men, n - men
+
+
+def test_clear_places():
+    ranks = ranking(
+        [[20] * 20, [10] * 20, [15] * 20], [[0] * 20, [10] * 20, [5] * 20], level=0.95, seed=1
+    )
+    assert [(r.low, r.high) for r in ranks] == [(3, 3), (1, 1), (2, 2)]
+    assert ranks[1].least_biased == ranks[0].most_biased == 1.0
+
+
+def test_places_of_equal_models_are_open_and_unequal_counts_favour_nobody():
+    """The place that is told holds the (arbitrary) truth; fewer images do not look more biased."""
+    rng = np.random.default_rng(5)
+    shares = np.clip(rng.normal(0.5, 0.2, 50), 0.02, 0.98)
+    firsts, sure = [], 0
+    for _ in range(60):
+        counts = [draw(rng, shares, n) for n in (10, 40, 100)]
+        least = min(c[0] + c[1] for c in [(10, 0)])
+        ranks = ranking([c[0] for c in counts], [c[1] for c in counts], level=0.95, seed=least)
+        firsts.append([r.least_biased for r in ranks])
+        sure += any(r.low == r.high for r in ranks)
+    assert sure <= 60 * 0.15
+    assert np.mean(firsts, axis=0) == pytest.approx([1 / 3] * 3, abs=0.12)
+
+
+@pytest.mark.parametrize(
+    ("male", "female", "problem"),
+    [
+        ([[1, 2]], [[1, 2]], "two models or more"),
+        ([[1, 2], [1, 2]], [[1], [1]], "one shape"),
+        ([[1], [2]], [[0], [2]], "two clear images of every model"),
+        ([[1.5], [2]], [[3], [2]], "whole"),
+    ],
+)
+def test_bad_counts(male, female, problem):
+    with pytest.raises(ValueError, match=problem):
+        ranking(male, female, level=0.95, seed=0)
+
+
+def test_bad_options():
+    with pytest.raises(ValueError, match="level"):
+        ranking([[5], [5]], [[5], [5]], level=1.0, seed=0)
+    with pytest.raises(ValueError, match="draws"):
+        ranking([[5], [5]], [[5], [5]], level=0.9, seed=0, draws=10)
+
+
+def test_prompts_that_differ():
+    assert prompts_differ_p_value([10, 0], [0, 10], seed=0) < 1e-4
+    assert prompts_differ_p_value([10, 0, 5], [0, 10, 5], seed=0) < 0.01
+    assert prompts_differ_p_value([5, 5, 5], [5, 5, 5], seed=0) == 1.0
+    assert prompts_differ_p_value([10, 0], [0, 0], seed=0) == 1.0
+
+
+def test_holm_against_its_definition():
+    p = np.array([0.01, 0.04, 0.03, 0.005])
+    assert holm(p).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
+    assert holm([]).size == 0
