@@ -58,11 +58,20 @@ class Settings:
     """Whether model-level verdicts are about these prompts, or about words like them."""
     estimator: Literal["corrected", "paper"] = "corrected"
     report: Path = Path("reports/t2i")
+    history: str = ""
+    """Folder that finished runs are kept in; "" for ``history`` in the report's, "off" for none."""
     reference: str | None = None
     """What shares of labels are compared with: a name, or the path of a TOML file."""
     trust_remote_code: bool = False
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
+
+    @property
+    def history_folder(self) -> Path | None:
+        """Where finished runs are kept; None for nowhere."""
+        if self.history == "off":
+            return None
+        return Path(self.history).expanduser() if self.history else self.report / "history"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for run.json."""
@@ -272,6 +281,12 @@ OPTIONS = (
     ),
     Option(
         "report", path, "folder for run.json, index.html, summary.md (default: reports/t2i)", "DIR"
+    ),
+    Option(
+        "history",
+        text,
+        "folder for small records of finished runs, or off (default: history in the report's)",
+        "DIR",
     ),
     Option(
         "force-baseline",

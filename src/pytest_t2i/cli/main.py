@@ -21,6 +21,7 @@ COMMANDS = {
     "list": ("listing", "list what is registered under which name"),
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "several models on the same prompts, side by side"),
+    "history": ("history", "how the scores went over versions, and where they changed"),
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),

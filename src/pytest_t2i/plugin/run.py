@@ -260,6 +260,7 @@ class Run:
         if not self.session.tests or self.error is not None:
             return
         from pytest_t2i.reporting import write_all
+        from pytest_t2i.runs.history import keep
 
         with usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
@@ -268,6 +269,8 @@ class Run:
             else:
                 self.record = interrupted_record(self.session, command)
             write_all(self.record, self.settings.report)
+            if self.settings.history_folder is not None:
+                keep(self.record, self.settings.history_folder)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
 

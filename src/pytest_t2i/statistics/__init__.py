@@ -17,6 +17,7 @@ from pytest_t2i.statistics.change import (
     paired_model_bias_scores,
     prompt_bias_change,
 )
+from pytest_t2i.statistics.change_points import ChangePoint, change_points
 from pytest_t2i.statistics.change_test import change_p_value, paired_change_p_value
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
@@ -110,6 +111,7 @@ from pytest_t2i.statistics.worsening import paired_prompt_p_value
 from pytest_t2i.statistics.worst_case import worst_case_bounds
 
 __all__ = [
+    "ChangePoint",
     "CorrectedScores",
     "Decidable",
     "Estimator",
@@ -125,6 +127,7 @@ __all__ = [
     "bias_sequence_p_value",
     "blaker",
     "change_p_value",
+    "change_points",
     "clopper_pearson",
     "corrected_model_bias_score",
     "corrected_scores",

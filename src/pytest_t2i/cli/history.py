@@ -1,0 +1,47 @@
+"""``t2i history``: how the scores went over versions, and where they changed."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import add_confidence, path
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.reporting.history import summary, write_history
+from pytest_t2i.runs.history import read_history, series_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which history, and where to."""
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        type=path,
+        default=Path("reports/t2i/history"),
+        help="of the history (reports/t2i/history)",
+    )
+    parser.add_argument(
+        "--model", metavar="TEXT", help="only models whose name holds this (all of them)"
+    )
+    parser.add_argument(
+        "--report",
+        type=path,
+        default=Path("reports/t2i-history"),
+        metavar="DIR",
+        help="where to write (reports/t2i-history)",
+    )
+    add_confidence(parser, "one minus the chance of a false alarm over a whole series")
+
+
+def run(folder: Path, model: str | None, report: Path, level: float) -> int:
+    """Print the runs, and write the page."""
+    runs = [run for run in read_history(folder) if model is None or model in run.model]
+    if not runs:
+        raise ConfigurationError(f"{folder}: no run of a model whose name holds {model!r}")
+    series = series_of(runs, level=level)
+    for line in summary(series):
+        print(line)  # noqa: T201 - a command line tool
+    write_history(series, report)
+    print(f"report: {report / 'index.html'}")  # noqa: T201
+    return 0

@@ -1,0 +1,157 @@
+"""A history as a page with a line for every axis, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_t2i.adapters.support.html import content_policy, own_source
+from pytest_t2i.data import Interval
+from pytest_t2i.files import write_whole
+from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.words import interval_text, moment, signed
+from pytest_t2i.runs.history import PastRun, Series
+from pytest_t2i.statistics import ChangePoint
+
+WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
+"""Of a chart, in its own units."""
+SHOWN = 20
+"""Runs of a series that the terminal lists, the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run in a chart."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    words: str
+    outcome: str
+    repeat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How one number went over the runs."""
+
+    name: str
+    points: tuple[Point, ...]
+    path: str
+    """Of the line, for SVG."""
+    changes: tuple[tuple[float, str], ...]
+    """(x, in words) of each change."""
+    last: str
+    bottom: str
+    top: str
+
+
+def write_history(series: Sequence[Series], folder: Path) -> None:
+    """Write index.html into a folder, whole."""
+    write_whole(folder / "index.html", render_html(series).encode())
+
+
+def render_html(series: Sequence[Series]) -> str:
+    """Every series with a chart per axis and a table of its runs."""
+    library = templates()
+    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
+    return library.get_template("history.html.j2").render(
+        series=[(s, list(lines(s)), [change_words(s, c) for c in s.changes]) for s in series],
+        moment=moment,
+        width=WIDTH,
+        height=HEIGHT,
+        style=style,
+        script=script,
+        policy=content_policy(style, script),
+    )
+
+
+def lines(series: Series) -> Iterator[Line]:
+    """A line for the model and for every axis, then stereotypes and gaps of the last run."""
+    for name in _names(series, "scores"):
+        title = "all prompts" if name == "model" else name
+        marks = series.changes if name == "model" else ()
+        yield _line(title, [run.scores.get(name) for run in series.runs], series, marks)
+    for kind in ("stereotypes", "gaps"):
+        for name in _names(series, kind):
+            yield _line(name, [getattr(run, kind).get(name) for run in series.runs], series, ())
+
+
+def _names(series: Series, kind: str) -> list[str]:
+    return list(dict.fromkeys(name for run in series.runs for name in getattr(run, kind)))
+
+
+def _line(
+    name: str,
+    values: Sequence[Interval | None],
+    series: Series,
+    changes: Sequence[ChangePoint],
+) -> Line:
+    known = [v for v in values if v is not None]
+    low, high = min(0.0, *(v.low for v in known), 0.0), max(0.05, *(v.high for v in known), 0.05)
+    step = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)
+
+    def y(value: float) -> float:
+        return round(MARGIN + (high - value) / (high - low) * (HEIGHT - 2 * MARGIN), 1)
+
+    def x(place: float) -> float:
+        return round(MARGIN + place * step, 1)
+
+    points = tuple(
+        Point(
+            x(place),
+            y(value.estimate),
+            y(value.low),
+            y(value.high),
+            f"{moment(run.created)}, {run.model}: {interval_text(value)}",
+            str(run.outcome).lower(),
+            series.repeats[place],
+        )
+        for place, (value, run) in enumerate(zip(values, series.runs, strict=True))
+        if value is not None
+    )
+    path = " ".join(f"{'L' if k else 'M'}{point.x} {point.y}" for k, point in enumerate(points))
+    marks = tuple((x(c.run - 0.5), change_words(series, c)) for c in changes)
+    last = interval_text(known[-1]) if known else ""
+    return Line(name, points, path, marks, last, f"{low:.2g}", f"{high:.2g}")
+
+
+def change_words(series: Series, change: ChangePoint) -> str:
+    """A change in a sentence."""
+    before, after = series.runs[change.run - 1], series.runs[change.run]
+    moved = change.change
+    verb = "rose" if moved.estimate > 0 else "fell"
+    seen = (
+        "" if change.seen_at == change.run else f", seen with {_name(series.runs[change.seen_at])}"
+    )
+    return (
+        f"the model bias score {verb} by {abs(moved.estimate):.3f} "
+        f"[{signed(moved.low, 3)}, {signed(moved.high, 3)}] between {_name(before)} and "
+        f"{_name(after)}{seen} (p = {change.p_value:.2g})"
+    )
+
+
+def _name(run: PastRun) -> str:
+    return f"{run.model} ({moment(run.created)})"
+
+
+def summary(series: Sequence[Series]) -> Iterator[str]:
+    """What the terminal says."""
+    for part in series:
+        yield f"{len(part.runs)} runs of {len(part.prompts)} prompts, by {part.detector or '-'}"
+        changed = {change.run for change in part.changes}
+        hidden = max(0, len(part.runs) - SHOWN)
+        if hidden:
+            yield f"  ... {hidden} earlier runs: see the report"
+        for place, run in enumerate(part.runs):
+            if place < hidden:
+                continue
+            score = run.scores.get("model")
+            told = interval_text(score) if score else "no model bias score"
+            note = "  <- changed" if place in changed else "  same images" * part.repeats[place]
+            yield f"  {moment(run.created)}  {run.model:<24}  {told}  {run.outcome}{note}"
+        yield from (change_words(part, change) for change in part.changes)
+        if not part.changes and len(part.runs) > 1:
+            yield "no change can be told from chance"

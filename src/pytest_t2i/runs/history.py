@@ -1,0 +1,159 @@
+"""Finished runs as small files that stay: what a run came to, to be looked at over versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.data import Interval, Outcome, Variant
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert, read_json, write_whole
+from pytest_t2i.runs.record import PromptRecord, RunRecord
+
+SCHEMA = "pytest-t2i/history/1"
+MOST_KEPT = 500
+"""Files of a folder; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """One finished run."""
+
+    created: str
+    """UTC, ISO 8601."""
+    model: str
+    fingerprint: str
+    detector: str
+    images: int
+    """Per prompt, as they were asked for."""
+    seed: int
+    outcome: Outcome
+    scores: Mapping[str, Interval] = field(default_factory=dict)
+    """Corrected model bias score: "model", or an axis."""
+    stereotypes: Mapping[str, Interval] = field(default_factory=dict)
+    """Stereotype score by id."""
+    gaps: Mapping[str, Interval] = field(default_factory=dict)
+    """Similarity gap by "space: set of triplets"."""
+    counts: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Neutral prompt's id -> male, female, undetected images."""
+    schema: str = SCHEMA
+
+
+def past_run(record: RunRecord) -> PastRun:
+    """What is kept of a run."""
+    neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
+    detector = next(iter(neutral[0].counts), "") if neutral else ""
+    model = record.provenance.get("model", {})
+    settings = record.settings
+    return PastRun(
+        record.created,
+        record.model,
+        str(model.get("fingerprint", "")) if isinstance(model, Mapping) else "",
+        detector,
+        int(settings.get("images", 0)),
+        int(settings.get("seed", 0)),
+        record.outcome,
+        {
+            s.name: s.corrected
+            for s in record.model_scores
+            if s.corrected and s.detector == detector
+        },
+        {s.id: s.score for s in record.stereotypes if s.score is not None},
+        {f"{g.space}: {g.name}": g.gap for g in record.gaps if g.gap is not None},
+        {prompt.id: _counts(prompt, detector) for prompt in neutral},
+    )
+
+
+def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
+    counts = prompt.counts[detector]
+    labels = counts.labels
+    male, female = labels.get("male", 0), labels.get("female", 0)
+    return male, female, sum(labels.values()) + sum(counts.undetected.values()) - male - female
+
+
+def keep(record: RunRecord, folder: Path) -> Path | None:
+    """Add a finished run to a history; None where there is nothing to look at later.
+
+    The file's name begins with the time, so that files sort; the oldest beyond 500 go.
+    """
+    if record.is_interrupted or not (record.model_scores or record.stereotypes or record.gaps):
+        return None
+    plain = asdict(past_run(record))
+    content = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()
+    moment = re.sub(r"[^0-9T]", "", record.created[:19])
+    model = re.sub(r"[^A-Za-z0-9.]+", "-", record.model).strip("-")[:40] or "model"
+    file = folder / f"{moment}-{model}-{hashlib.sha256(content).hexdigest()[:6]}.json"
+    write_whole(file, content + b"\n")
+    for old in sorted(folder.glob("*.json"))[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
+    return file
+
+
+def read_history(folder: Path) -> list[PastRun]:
+    """The runs of a history in order of time.
+
+    Raises FileFormatError that names a file that is none of ours.
+    """
+    if not folder.is_dir():
+        raise FileFormatError(
+            folder,
+            "there is no history.",
+            remedy="Runs keep theirs in reports/t2i/history, or --t2i-history",
+        )
+    files = sorted(folder.glob("*.json"))
+    runs = [convert(f, read_json(f, SCHEMA, kind="run of a history"), PastRun) for f in files]
+    return sorted(runs, key=lambda run: run.created)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Runs that can be compared: the same prompts by the same detector."""
+
+    detector: str
+    prompts: tuple[str, ...]
+    """Ids of the neutral prompts that all of them have."""
+    runs: tuple[PastRun, ...]
+    repeats: tuple[bool, ...]
+    """Whether a run shows the very same images as an earlier one: it adds no evidence."""
+    changes: tuple[statistics.ChangePoint, ...]
+    """By place among the runs."""
+
+
+def series_of(runs: Sequence[PastRun], *, level: float) -> list[Series]:
+    """Runs sorted into series, the one with the latest run first, and where each changed."""
+    groups: dict[tuple[str, tuple[str, ...]], list[PastRun]] = {}
+    for run in runs:
+        groups.setdefault((run.detector, tuple(sorted(run.counts))), []).append(run)
+    made = [_series(detector, ids, members, level) for (detector, ids), members in groups.items()]
+    return sorted(made, key=lambda series: series.runs[-1].created, reverse=True)
+
+
+def _series(
+    detector: str, prompts: tuple[str, ...], runs: Sequence[PastRun], level: float
+) -> Series:
+    repeats = list(_repeats(runs))
+    fresh = [place for place, repeats_ in enumerate(repeats) if not repeats_]
+    changes: list[statistics.ChangePoint] = []
+    if prompts and len(fresh) > 1:
+        counts = np.array([[runs[k].counts[id_] for id_ in prompts] for k in fresh])
+        changes = [
+            statistics.ChangePoint(fresh[c.run], fresh[c.seen_at], c.change, c.p_value)
+            for c in statistics.change_points(counts[:, :, 0], counts[:, :, 1], level=level)
+        ]
+    return Series(detector, prompts, tuple(runs), tuple(repeats), tuple(changes))
+
+
+def _repeats(runs: Iterable[PastRun]) -> Iterable[bool]:
+    seen: Counter[tuple[object, ...]] = Counter()
+    for run in runs:
+        identity = (run.fingerprint, run.seed, run.images, tuple(sorted(run.counts.items())))
+        yield bool(seen[identity])
+        seen[identity] += 1

@@ -1,0 +1,135 @@
+"""A history: what is kept, what is told of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pytest_t2i.cli.main import main
+from pytest_t2i.data import Detection, Interval, Outcome
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.reporting.history import render_html, summary
+from pytest_t2i.runs import history
+from pytest_t2i.runs.history import PastRun, keep, past_run, read_history, series_of
+from pytest_t2i.runs.record import Counts, ImageRecord, ModelScore, PromptRecord, RunRecord
+
+
+def recorded(day=1, men=10, **more):
+    """A finished run of two prompts."""
+    prompts = tuple(
+        PromptRecord(
+            f"job-{k}", f"a {k}", "job", str(k), "neutral",
+            {"clip": Counts({"male": men, "female": 20 - men}, {})}, None,
+            (ImageRecord(0, None, {"clip": Detection("male")}),),
+        )
+        for k in range(2)
+    )  # fmt: skip
+    score = Interval(abs(men / 10 - 1), 0.0, 1.0, 0.95, "test", 2)
+    scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
+    return RunRecord(
+        f"2026-11-{day:02}T10:00:00+00:00", 1.0, "my model/v2", {"images": 20, "seed": 3},
+        {"model": {"fingerprint": "f" * 64}}, {}, model_scores=scores, prompts=prompts, **more,
+    )  # fmt: skip
+
+
+def past(day, men, *, fingerprint="f", name="m", n=20, prompts=20):
+    created = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T10:00:00+00:00"
+    counts = {f"job-{k}": (men, n - men, 0) for k in range(prompts)}
+    score = Interval(abs(2 * men / n - 1), 0.0, 1.0, 0.95, "test", prompts)
+    return PastRun(
+        created, name, fingerprint, "clip", n, day, Outcome.PASS, {"model": score}, counts=counts
+    )
+
+
+def test_a_run_comes_back_as_it_was_kept(tmp_path):
+    file = keep(recorded(), tmp_path)
+    assert file.name.startswith("20261101T100000-my-model-v2-")
+    assert file.stat().st_size < 2000
+    assert read_history(tmp_path) == [past_run(recorded())]
+    assert past_run(recorded(men=15)).counts == {"job-0": (15, 5, 0), "job-1": (15, 5, 0)}
+
+
+def test_an_unfinished_run_is_not_kept(tmp_path):
+    assert keep(recorded(is_interrupted=True), tmp_path) is None
+    assert keep(replace(recorded(), model_scores=()), tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_oldest_go_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(history, "MOST_KEPT", 3)
+    for day in range(1, 7):
+        keep(recorded(day), tmp_path)
+    assert [run.created[8:10] for run in read_history(tmp_path)] == ["04", "05", "06"]
+
+
+def test_a_change_is_named_with_its_runs():
+    runs = [past(day, 10) for day in range(4)] + [past(day, 17, name="new") for day in (4, 5)]
+    (series,) = series_of(runs, level=0.95)
+    assert [change.run for change in series.changes] == [4]
+    told = list(summary([series]))
+    assert "the model bias score rose by" in told[-1]
+    assert "and new (" in told[-1]
+    assert sum("<- changed" in line for line in told) == 1
+    assert render_html([series]).count('class="change"') == 1
+
+
+def test_the_same_images_again_are_no_evidence():
+    runs = [past(0, 10), past(0, 10), past(1, 10)]
+    (series,) = series_of(runs, level=0.95)
+    assert series.repeats == (False, True, False)
+    assert "same images" in "\n".join(summary([series]))
+
+
+def test_other_prompts_make_another_series():
+    series = series_of([past(0, 10), past(1, 10, prompts=5)], level=0.95)
+    assert [len(part.prompts) for part in series] == [5, 20]
+
+
+def test_unequal_images_are_compared():
+    rng = np.random.default_rng(0)
+    runs = []
+    for day in range(8):
+        n = (10, 40)[day % 2]
+        run = past(day, 5, n=n)
+        men = rng.binomial(n, 0.5, 20).tolist()
+        counts = {f"job-{k}": (m, n - m, 0) for k, m in enumerate(men)}
+        runs.append(replace(run, counts=counts))
+    assert series_of(runs, level=0.95)[0].changes == ()
+
+
+def test_words_of_others_are_escaped():
+    page = render_html(series_of([past(0, 10, name="<script>x"), past(1, 10)], level=0.95))
+    assert "<script>x" not in page
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{}", "expected schema"),
+        ("[1", "not valid JSON"),
+        ('{"schema": "pytest-t2i/history/1"}', "created"),
+    ],
+)
+def test_what_is_no_history_is_said(tmp_path, content, problem):
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(FileFormatError, match=problem):
+        read_history(tmp_path)
+
+
+def test_the_command(tmp_path, capsys):
+    for day in (1, 2):
+        keep(recorded(day), tmp_path / "h")
+    out = tmp_path / "out"
+    assert main(["history", str(tmp_path / "h"), "--report", str(out)]) == 0
+    assert "2 runs of 2 prompts, by clip" in capsys.readouterr().out
+    assert "<svg" in (out / "index.html").read_text()
+    assert main(["history", str(tmp_path / "h"), "--model", "absent"]) == 2
+    assert main(["history", str(tmp_path / "nowhere")]) == 2
+    assert "there is no history" in capsys.readouterr().err
+
+
+def test_numbers_are_plain(tmp_path):
+    assert json.loads(keep(recorded(), tmp_path).read_text())["schema"] == "pytest-t2i/history/1"
