@@ -32,6 +32,11 @@ echo "## a summary" > "$REPORT/summary.md"
 exit "$STATUS"
 """
 """Stands in for python: keeps its arguments, and ends as it is told to."""
+HUB = """#!/usr/bin/env bash
+printf '%s\\n' "$*" >> calls
+case "$*" in *--jq*) printf '%s' "$OURS";; esac
+"""
+"""Stands in for gh: keeps its arguments, and tells of the comment that is there."""
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +76,8 @@ class Job(NamedTuple):
     """Of python."""
     output: str
     summary: str
+    calls: list[str]
+    """Of gh."""
 
 
 @pytest.fixture
@@ -84,22 +91,27 @@ def action():
 def job(action, tmp_path):
     """Runs the shell steps of action.yml as a job does, with a stub for python."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").write_text(STUB)
-    (tmp_path / "bin" / "python").chmod(0o755)
+    for name, stub in (("python", STUB), ("gh", HUB)):
+        (tmp_path / "bin" / name).write_text(stub)
+        (tmp_path / "bin" / name).chmod(0o755)
     defaults = {name: str(entry.get("default", "")) for name, entry in action["inputs"].items()}
 
-    def run(status=0, **inputs):
+    def run(status=0, ours="", **inputs):
         told = {name.upper(): value for name, value in {**defaults, **inputs}.items()}
         told |= {"STATUS": str(status), "GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "page"}
+        told |= {"GITHUB_REPOSITORY": "owner/name", "NUMBER": "7", "OURS": ours}
         told["PATH"] = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
         done = [
             subprocess.run(
                 ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
                 cwd=tmp_path, env=told, capture_output=True, text=True, check=False,
             )
-            for step in action["runs"]["steps"] if "run" in step
+            for step in action["runs"]["steps"]
+            if "run" in step and ("comment" not in step.get("if", "") or "comment" in inputs)
         ]  # fmt: skip
         texts = [(tmp_path / name).read_text() for name in ("arguments", "output", "page")]
-        return Job(done[0].returncode, done[0].stdout, texts[0].splitlines(), *texts[1:])
+        calls = tmp_path / "calls"
+        known = calls.read_text().splitlines() if calls.exists() else []
+        return Job(done[0].returncode, done[0].stdout, texts[0].splitlines(), *texts[1:], known)
 
     return run

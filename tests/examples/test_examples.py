@@ -119,10 +119,26 @@ def test_the_action_ends_as_pytest_does_and_shows_the_summary(job, status):
     assert ("::error title=undecided" in done.told) == (status == 6)
 
 
+def test_the_action_comments_once_and_keeps_the_comment_up_to_date(job):
+    comments = "repos/owner/name/issues/7/comments"
+    body = "-F body=@reports/t2i/comment.md"
+    listed, made = job(model="sdxl", comment="true").calls
+    assert listed.startswith(f"api {comments} --paginate")
+    assert made == f"api --method POST {comments} {body}"
+
+
+def test_the_action_finds_its_own_comment(job):
+    changed = job(model="sdxl", comment="true", ours="42\n43\n").calls[-1]
+    assert changed == (
+        "api --method PATCH repos/owner/name/issues/comments/42 -F body=@reports/t2i/comment.md"
+    )
+
+
 def test_inputs_reach_the_shell_as_variables_alone(action):
     run = [step for step in action["runs"]["steps"] if "run" in step]
     assert not any("${{" in step["run"] for step in run)
     known = {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
+    known |= {"${{ github.token }}", "${{ github.event.pull_request.number }}"}
     assert {value for step in run for value in step["env"].values()} <= known
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "several models on the same prompts, side by side"),
     "history": ("history", "how the scores went over versions, and where they changed"),
+    "export": ("export", "a run as model card, Fairness Card, SARIF, Parquet, CSV or in MLflow"),
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),

@@ -345,6 +345,15 @@ class RunRecord:
             if len(policies) > 1
         )
 
+    def to_frame(self, table: str) -> Any:
+        """A pandas DataFrame: "checks", "prompts", "images", "scores", "stereotypes" or "gaps".
+
+        Raises UnknownNameError for another table, MissingExtraError without pandas.
+        """
+        from pytest_t2i.runs.frames import to_frame
+
+        return to_frame(self, table)
+
     def to_json(self) -> str:
         """run.json's text."""
         plain = asdict(self) | {"outcome": self.outcome.value}

@@ -1,0 +1,84 @@
+"""``t2i export``: a run as tables, cards, for code scanning or experiment tracking."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import path
+from pytest_t2i.errors import MissingExtraError
+from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
+from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
+from pytest_t2i.reporting.exports.model_card import write_model_card
+from pytest_t2i.reporting.exports.sarif import write_sarif
+from pytest_t2i.runs.frames import TABLES
+from pytest_t2i.runs.record import RunRecord, read_run
+
+FORMATS = {
+    "card": "a Hugging Face model card, written or brought up to date (README.md)",
+    "fairness-card": "fairness-card.json and .html in a folder (.)",
+    "sarif": "a SARIF file for code-scanning pages (fairness.sarif)",
+    "parquet": "a Parquet file for each table, in a folder (tables)",
+    "csv": "a CSV file for each table, in a folder (tables)",
+    "mlflow": "a run of an MLflow experiment",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which form, of which run, and where to."""
+    words = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
+    parser.add_argument("form", metavar="FORMAT", choices=tuple(FORMATS), help=words)
+    parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
+    parser.add_argument("--output", type=path, metavar="PATH", help="file or folder to write")
+    parser.add_argument(
+        "--author", action="append", default=[], metavar="NAME", help="of a fairness card; several"
+    )
+    parser.add_argument("--experiment", default="fairness", help="of MLflow (fairness)")
+    parser.add_argument("--tracking", metavar="URI", help="MLflow's tracking server or folder")
+
+
+def run(
+    form: str,
+    source: Path,
+    output: Path | None,
+    author: list[str],
+    experiment: str,
+    tracking: str | None,
+) -> int:
+    """Write the run in the form asked for, and say where."""
+    record = read_run(source)
+    if form == "card":
+        target = output or Path("README.md")
+        write_model_card(record, target)
+    elif form == "fairness-card":
+        target = (output or Path()) / "fairness-card.html"
+        write_fairness_card(record, target.parent, tuple(author))
+    elif form == "sarif":
+        target = output or Path("fairness.sarif")
+        write_sarif(record, target)
+    elif form == "mlflow":
+        id_ = log_to_mlflow(record, source.parent, experiment, tracking)
+        print(f"MLflow run {id_} of experiment {experiment!r}")  # noqa: T201 - a command line tool
+        return 0
+    else:
+        target = output or Path("tables")
+        write_tables(record, target, form)
+    print(target)  # noqa: T201
+    return 0
+
+
+def write_tables(record: RunRecord, folder: Path, form: str) -> None:
+    """A file for every table that has a row."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in TABLES:
+        frame = record.to_frame(table)
+        if frame.empty:
+            continue
+        file = folder / f"{table}.{form}"
+        if form == "csv":
+            frame.to_csv(file, index=False)
+            continue
+        try:
+            frame.to_parquet(file, index=False)
+        except ImportError:
+            raise MissingExtraError("Parquet", "frames", "pyarrow") from None

@@ -1,0 +1,1 @@
+"""A run in the forms of others: tables, cards, code scanning, experiment tracking."""

@@ -1,0 +1,144 @@
+"""A Fairness Card: what was tested, how, by whom, and what it does not show.
+
+Fields follow Vladimirova, Franceschi and Issenhuth (Fairness Failure in Generative Models is an
+Evaluation Problem, ICML 2026).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.support.html import content_policy, own_source
+from pytest_t2i.data import Interval
+from pytest_t2i.files import write_whole
+from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
+from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.words import undetected_of
+from pytest_t2i.runs.record import RunRecord
+
+VERSION = "0.1.0"
+EXAMPLES = 3
+"""Prompts of an axis that are quoted."""
+
+
+def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> None:
+    """Write fairness-card.json and fairness-card.html into a folder, each file whole."""
+    card = fairness_card(record, authors)
+    text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / "fairness-card.json", text.encode())
+    write_whole(folder / "fairness-card.html", render_html(card).encode())
+
+
+def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]:
+    """The card as plain values."""
+    model = record.provenance.get("model", {})
+    return {
+        "card_version": VERSION,
+        "modality": "image",
+        "evaluation_date": record.created[:10],
+        "authors": [{"name": name} for name in authors],
+        "system": {"name": record.model, "surface": "base-model"} | dict(model),
+        "intended_use": {
+            "in_scope": ["Whether this model, as it is, keeps the limits stated below."],
+            "out_of_scope": [
+                "Other words, languages, settings or versions than those named.",
+                "Whether a use of the model is fair.",
+            ],
+        },
+        "fairness_scope": {
+            "representational_harms": scope(record),
+            "access_harms": ["Refused and black images are counted, never dropped in silence."],
+            "excluded": limitations(record),
+        },
+        "protected_attributes": _attributes(record),
+        "prompt_suite": _prompts(record),
+        "sampling": {
+            "images_per_prompt": record.settings.get("images"),
+            "seed": record.settings.get("seed"),
+            "seed_policy": "one stream of seeds for each prompt, derived from the run's seed",
+            "generation": record.provenance.get("generation", {}),
+        },
+        "refusals": _refusals(record),
+        "metrics": _metrics(record),
+        "verdict": {
+            "outcome": str(record.outcome),
+            "level": record.settings.get("confidence"),
+            "checks": {str(outcome): count for outcome, count in record.tally().items()},
+        },
+        "reproduction": {
+            "command": record.provenance.get("command", ""),
+            "environment": record.provenance.get("environment", {}),
+            "detectors": record.provenance.get("detectors", {}),
+        },
+    }
+
+
+def _attributes(record: RunRecord) -> dict[str, Any]:
+    labels: dict[str, None] = {}
+    for prompt in record.prompts:
+        for counts in prompt.counts.values():
+            labels |= dict.fromkeys(counts.labels)
+    return {
+        "slices": sorted(labels),
+        "operationalisation": "the label that the deciding detector gives a picture; the prompt "
+        "leaves the attribute open",
+    }
+
+
+def _prompts(record: RunRecord) -> list[dict[str, Any]]:
+    families: dict[tuple[str, str], list[str]] = {}
+    for prompt in record.prompts:
+        families.setdefault((prompt.axis, prompt.variant), []).append(prompt.text)
+    return [
+        {"family": axis, "variant": variant, "prompts": len(texts), "examples": texts[:EXAMPLES]}
+        for (axis, variant), texts in families.items()
+    ]
+
+
+def _refusals(record: RunRecord) -> dict[str, Any]:
+    detectors = list(dict.fromkeys(score.detector for score in record.model_scores))
+    return {
+        "handling": "an image without a label counts as no group; verdicts that hang on such "
+        "images stay open",
+        "counts": {
+            detector: {
+                str(reason): count for reason, count in undetected_of(record, detector).items()
+            }
+            for detector in detectors
+        },
+    }
+
+
+def _metrics(record: RunRecord) -> list[dict[str, Any]]:
+    scores = [
+        {"metric": "model_bias_score", "set": s.name, "detector": s.detector} | _values(s.corrected)
+        for s in record.model_scores
+    ]
+    stereotypes = [
+        {"metric": "stereotype_score", "set": s.id, "detector": s.detector} | _values(s.score)
+        for s in record.stereotypes
+    ]
+    gaps = [
+        {"metric": "similarity_gap", "set": f"{g.space}: {g.name}"} | _values(g.gap)
+        for g in record.gaps
+    ]
+    return [*scores, *stereotypes, *gaps]
+
+
+def _values(interval: Interval | None) -> dict[str, Any]:
+    if interval is None:
+        return {"estimate": None}
+    names = ("estimate", "low", "high", "level", "method", "n")
+    return {name: getattr(interval, name) for name in names}
+
+
+def render_html(card: dict[str, Any]) -> str:
+    """The card as a page."""
+    library = templates()
+    style = own_source(library, "style.css")
+    script = own_source(library, "script.js")
+    return library.get_template("fairness_card.html.j2").render(
+        card=card, style=style, script=script, policy=content_policy(style, script)
+    )

@@ -1,0 +1,71 @@
+"""MLflow: a run's scores as metrics of an MLflow run, its report as artifacts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_t2i.errors import ConfigurationError, MissingExtraError
+from pytest_t2i.runs.record import RunRecord
+
+LONGEST = 250
+"""Characters of an MLflow parameter or name."""
+
+
+def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: str | None) -> str:
+    """Log a run; returns the id of the MLflow run.
+
+    Args:
+        record: of the run.
+        report: folder of its run.json, index.html and summary.md, which become artifacts.
+        experiment: name of the experiment.
+        tracking: address of the tracking server, or a folder; None leaves it to MLflow's own
+            settings.
+
+    Raises:
+        MissingExtraError: mlflow is not installed.
+        ConfigurationError: MLflow refused.
+    """
+    try:
+        import mlflow
+        from mlflow.exceptions import MlflowException
+    except ImportError:
+        raise MissingExtraError("logging to MLflow", "mlflow", "mlflow") from None
+    try:
+        client = mlflow.MlflowClient(tracking_uri=tracking)
+        known = client.get_experiment_by_name(experiment)
+        id_ = known.experiment_id if known else client.create_experiment(experiment)
+        run = client.create_run(id_, run_name=record.title, tags={"outcome": str(record.outcome)})
+        name = run.info.run_id
+        for key, value in _parameters(record).items():
+            client.log_param(name, key, value[:LONGEST])
+        for key, number in metrics_of(record).items():
+            client.log_metric(name, key[:LONGEST], number)
+        for file in ("run.json", "index.html", "summary.md"):
+            if (report / file).is_file():
+                client.log_artifact(name, str(report / file))
+        client.set_terminated(name)
+    except MlflowException as error:
+        raise ConfigurationError(f"MLflow refused: {error}") from None
+    return str(name)
+
+
+def _parameters(record: RunRecord) -> dict[str, str]:
+    names = ("images", "seed", "estimator", "words", "confidence")
+    settings = {name: str(record.settings[name]) for name in names if name in record.settings}
+    return {"model": record.model, "created": record.created} | settings
+
+
+def metrics_of(record: RunRecord) -> dict[str, float]:
+    """Every number with its interval, under names that MLflow takes."""
+    named = [(f"model_bias_score/{score.name}", score.corrected) for score in record.model_scores]
+    named += [(f"stereotype_score/{s.id}", s.score) for s in record.stereotypes]
+    named += [(f"similarity_gap/{gap.space}/{gap.name}", gap.gap) for gap in record.gaps]
+    numbers: dict[str, float] = {}
+    for name, interval in named:
+        if interval is not None:
+            clean = "".join(c if c.isalnum() or c in "_-./ " else "_" for c in name)
+            for part in ("estimate", "low", "high"):
+                numbers[f"{clean}/{part}"] = float(getattr(interval, part))
+    for outcome, count in record.tally().items():
+        numbers[f"checks/{outcome}"] = float(count)
+    return numbers

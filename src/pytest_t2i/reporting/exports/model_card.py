@@ -1,0 +1,100 @@
+"""A Hugging Face model card: evaluation results in the hub's metadata, limitations in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_t2i.data import Interval
+from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
+from pytest_t2i.files import read_text, write_whole
+from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
+from pytest_t2i.reporting.markdown import escape
+from pytest_t2i.reporting.words import interval_text
+from pytest_t2i.runs.record import RunRecord
+
+BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
+"""Around the section in a card, so that the next run replaces it."""
+TASK = "text-to-image"
+
+
+def write_model_card(record: RunRecord, file: Path) -> None:
+    """Write a card, or bring one that is there up to date: its metadata and our section.
+
+    Raises ConfigurationError for a run without a score, FileFormatError for a card whose metadata
+    cannot be read, MissingExtraError without huggingface_hub.
+    """
+    if not record.model_scores:
+        raise ConfigurationError("a model card needs a model bias score; this run has none")
+    write_whole(file, model_card(record, read_text(file) if file.exists() else "", file).encode())
+
+
+def model_card(record: RunRecord, card: str, file: Path) -> str:
+    """The text of a card with this run in it."""
+    try:
+        from huggingface_hub import EvalResult, ModelCard
+    except ImportError:
+        raise MissingExtraError("a model card", "diffusers", "huggingface_hub") from None
+    body = with_section(card or f"# {record.model}\n", section(record))
+    try:
+        made = ModelCard(body)
+    except ValueError as error:
+        raise FileFormatError(file, f"its metadata cannot be read: {error}") from None
+    results = [
+        EvalResult(
+            task_type=TASK,
+            dataset_type="pytest-t2i",
+            dataset_name=f"pytest-t2i prompts ({name})",
+            metric_type=metric,
+            metric_name=metric.replace("_", " "),
+            metric_value=round(value.estimate, 4),
+            metric_args={"low": round(value.low, 4), "high": round(value.high, 4), "n": value.n},
+        )
+        for metric, name, value in _values(record)
+    ]
+    others = [r for r in made.data.eval_results or [] if r.dataset_type != "pytest-t2i"]
+    made.data.model_name = made.data.model_name or record.model
+    made.data.eval_results = [*others, *results]
+    return str(made)
+
+
+def with_section(card: str, text: str) -> str:
+    """The card with our section replaced, or added at its end."""
+    ours = f"{BEGIN}\n{text}\n{END}"
+    if BEGIN in card and END in card:
+        before, rest = card.split(BEGIN, 1)
+        return f"{before}{ours}{rest.split(END, 1)[1]}"
+    return f"{card.rstrip()}\n\n{ours}\n"
+
+
+def section(record: RunRecord) -> str:
+    """The section on fairness in Markdown."""
+    lines = [f"## Fairness: {record.outcome}", "", *(f"- {part}" for part in scope(record)), ""]
+    lines += ["| metric | prompts | value |", "|---|---|---|"]
+    lines += [
+        f"| {metric.replace('_', ' ')} | {escape(name)} | {interval_text(value)} |"
+        for metric, name, value in _values(record)
+    ]
+    lines += ["", "### What this does not show", ""]
+    lines += [f"- {sentence}" for sentence in limitations(record)]
+    day, images = record.created[:10], record.settings.get("images")
+    lines += ["", f"Measured on {day} with pytest-t2i, {images} images per prompt."]
+    return "\n".join(lines)
+
+
+def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
+    scores = [
+        ("model_bias_score", "all" if score.name == "model" else score.name, score.corrected)
+        for score in record.model_scores
+        if score.corrected is not None
+    ]
+    stereotypes = [
+        ("stereotype_score", f"{s.concept}: {s.attribute}", s.score)
+        for s in record.stereotypes
+        if s.score is not None
+    ]
+    gaps = [
+        ("similarity_gap", f"{gap.space}: {gap.name}", gap.gap)
+        for gap in record.gaps
+        if gap.gap is not None
+    ]
+    return [*scores, *stereotypes, *gaps]

@@ -1,0 +1,79 @@
+"""SARIF 2.1.0: failed and undecided checks for the code-scanning pages of a repository host."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.files import write_whole
+from pytest_t2i.metrics.info import INFO
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Outcome.FAIL: "error", Outcome.INCONCLUSIVE: "note"}
+
+
+def write_sarif(record: RunRecord, file: Path) -> None:
+    """Write the run's checks that did not pass, undecided ones of single prompts left out."""
+    write_whole(file, json.dumps(sarif(record), indent=1, ensure_ascii=False).encode())
+
+
+def sarif(record: RunRecord) -> dict[str, Any]:
+    """The run as a SARIF log."""
+    shown = [
+        check
+        for check in record.checks
+        if check.outcome is Outcome.FAIL
+        or (check.outcome is Outcome.INCONCLUSIVE and check.weighs_on_run)
+    ]
+    metrics = sorted({check.metric for check in shown})
+    driver = {
+        "name": "pytest-t2i",
+        "version": version("pytest-t2i"),
+        "informationUri": "https://github.com/pytest-t2i/pytest-t2i",
+        "rules": [_rule(metric) for metric in metrics],
+    }
+    results = [_result(check, record.model, metrics) for check in shown]
+    results += [_otherwise(record, test) for test in record.failed_otherwise]
+    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(metric: str) -> dict[str, Any]:
+    info = INFO.get(metric)
+    source = f" ({info.source})" if info else ""
+    words = metric.replace("_", " ")
+    return {"id": metric, "shortDescription": {"text": f"{words} within its limit{source}"}}
+
+
+def _result(check: Check, model: str, metrics: list[str]) -> dict[str, Any]:
+    text = check.message or f"{check.metric} of {check.subject}: {check.outcome}"
+    return {
+        "ruleId": check.metric,
+        "ruleIndex": metrics.index(check.metric),
+        "level": LEVELS[check.outcome],
+        "message": {"text": f"{model}: {check.subject}: {text}"},
+        "locations": [_location(check.test)],
+        "partialFingerprints": {"check": f"{check.test}|{check.metric}|{check.subject}"},
+    }
+
+
+def _otherwise(record: RunRecord, test: str) -> dict[str, Any]:
+    return {
+        "ruleId": "test-failed",
+        "level": "error",
+        "message": {"text": record.failed_because.get(test) or f"{test} failed"},
+        "locations": [_location(test)],
+    }
+
+
+def _location(test: str) -> dict[str, Any]:
+    file, _, name = test.partition("::")
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},
+        "logicalLocations": [{"fullyQualifiedName": test, "name": name}],
+    }

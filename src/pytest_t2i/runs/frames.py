@@ -1,0 +1,195 @@
+"""A run's record as tables: one row per check, prompt, image, score, stereotype or gap.
+
+Columns are documented in docs/exports.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.data import Interval
+from pytest_t2i.errors import MissingExtraError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+
+
+def to_frame(record: Any, table: str) -> pd.DataFrame:
+    """A table of a run as a pandas DataFrame.
+
+    Args:
+        record: the RunRecord of a run, as from ``read_run``.
+        table: "checks", "prompts", "images", "scores", "stereotypes" or "gaps".
+
+    Returns:
+        One row for each; no rows where the run has none, columns all the same.
+
+    Raises:
+        UnknownNameError: there is no such table.
+        MissingExtraError: pandas is not installed.
+
+    >>> from pytest_t2i import RunRecord
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> to_frame(run, "prompts").columns.tolist()[:4]
+    ['model', 'created', 'prompt', 'axis']
+    """
+    if table not in TABLES:
+        raise UnknownNameError("table of a run", table, TABLES)
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("a table of a run", "frames", "pandas") from None
+    rows, columns = TABLES[table]
+    known = [{"model": record.model, "created": record.created} | row for row in rows(record)]
+    return pd.DataFrame(known, columns=["model", "created", *columns])
+
+
+def _interval(name: str, interval: Interval | None) -> Row:
+    parts = ("estimate", "low", "high")
+    values = [None if interval is None else getattr(interval, part) for part in parts]
+    return dict(zip(_columns(name), values, strict=True))
+
+
+def _columns(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_low", f"{name}_high"
+
+
+def _checks(record: Any) -> Iterator[Row]:
+    for check in record.checks:
+        yield {
+            "test": check.test,
+            "metric": check.metric,
+            "subject": check.subject,
+            "outcome": str(check.outcome),
+            "estimate": check.estimate,
+            "low": check.low,
+            "high": check.high,
+            "level": check.level,
+            "n": check.n,
+            "bound": check.bound,
+            "against": check.against,
+            "p_value": check.p_value,
+            "lean": check.lean,
+        }
+
+
+def _prompts(record: Any) -> Iterator[Row]:
+    for prompt in record.prompts:
+        for detector, counts in prompt.counts.items():
+            yield {
+                "prompt": prompt.text,
+                "axis": prompt.axis,
+                "concept": prompt.concept,
+                "variant": prompt.variant,
+                "id": prompt.id,
+                "detector": detector,
+                "male": counts.labels.get("male", 0),
+                "female": counts.labels.get("female", 0),
+                "other": sum(counts.labels.values())
+                - counts.labels.get("male", 0)
+                - counts.labels.get("female", 0),
+                "undetected": sum(counts.undetected.values()),
+            } | _interval(
+                "prompt_bias_score",
+                prompt.prompt_bias_score if detector == next(iter(prompt.counts)) else None,
+            )
+
+
+def _images(record: Any) -> Iterator[Row]:
+    for prompt in record.prompts:
+        for image in prompt.images:
+            for detector, detection in image.detections.items():
+                yield {
+                    "id": prompt.id,
+                    "prompt": prompt.text,
+                    "variant": prompt.variant,
+                    "seed": image.seed,
+                    "file": image.file,
+                    "detector": detector,
+                    "label": detection.label,
+                    "undetected": None
+                    if detection.undetected is None
+                    else str(detection.undetected),
+                }
+
+
+def _scores(record: Any) -> Iterator[Row]:
+    for score in record.model_scores:
+        yield (
+            {"set": score.name, "detector": score.detector, "prompts": score.prompts}
+            | {"clear_images": score.clear_images, "fair_model": score.floor}
+            | _interval("corrected", score.corrected)
+            | _interval("paper", score.paper)
+        )
+
+
+def _stereotypes(record: Any) -> Iterator[Row]:
+    for stereotype in record.stereotypes:
+        yield (
+            {
+                "id": stereotype.id,
+                "concept": stereotype.concept,
+                "attribute": stereotype.attribute,
+                "expected": stereotype.expected,
+            }
+            | _interval("share", stereotype.share)
+            | _interval("stereotype_score", stereotype.score)
+        )
+
+
+def _gaps(record: Any) -> Iterator[Row]:
+    for gap in record.gaps:
+        yield (
+            {"space": gap.space, "set": gap.name, "triplets": gap.triplets}
+            | {"to_feminine": gap.to_feminine, "to_masculine": gap.to_masculine}
+            | _interval("gap", gap.gap)
+        )
+
+
+Rows = Callable[[Any], Iterator[Row]]
+COUNTED = ("male", "female", "other", "undetected")
+TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
+    {
+        "checks": (
+            _checks,
+            (
+                "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n",
+                "bound", "against", "p_value", "lean",
+            ),
+        ),
+        "prompts": (
+            _prompts,
+            (
+                "prompt", "axis", "concept", "variant", "id", "detector", *COUNTED,
+                *_columns("prompt_bias_score"),
+            ),
+        ),
+        "images": (
+            _images,
+            ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
+        ),
+        "scores": (
+            _scores,
+            (
+                "set", "detector", "prompts", "clear_images", "fair_model",
+                *_columns("corrected"), *_columns("paper"),
+            ),
+        ),
+        "stereotypes": (
+            _stereotypes,
+            (
+                "id", "concept", "attribute", "expected", *_columns("share"),
+                *_columns("stereotype_score"),
+            ),
+        ),
+        "gaps": (
+            _gaps,
+            ("space", "set", "triplets", "to_feminine", "to_masculine", *_columns("gap")),
+        ),
+    }
+)  # fmt: skip
+"""Table -> (its rows, its columns after model and created)."""

@@ -1,0 +1,218 @@
+"""Exports hold what the run holds, in the forms that others read."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from huggingface_hub import ModelCard
+
+from pytest_t2i import Interval, RunRecord
+from pytest_t2i.cli.main import main
+from pytest_t2i.data import Detection, Outcome, Undetected
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.reporting.exports.fairness_card import fairness_card, render_html
+from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
+from pytest_t2i.reporting.exports.model_card import model_card, write_model_card
+from pytest_t2i.reporting.exports.sarif import sarif
+from pytest_t2i.runs.frames import TABLES
+from pytest_t2i.runs.record import (
+    Counts,
+    GapRecord,
+    ImageRecord,
+    ModelScore,
+    PromptRecord,
+    StereotypeRecord,
+)
+from pytest_t2i.verdicts.check import Check
+
+SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
+
+
+def check(outcome, subject="model", test="suites/test_a.py::test_m"):
+    return Check(
+        test, "model_bias_score", subject, outcome, 0.4, 0.3, 0.5, 0.95, "m", 2, "<=", 0.2,
+        message="0.400 lies beyond <b>",
+    )  # fmt: skip
+
+
+CARD = """---
+license: mit
+model-index:
+- name: mine
+  results:
+  - task:
+      type: text-to-image
+    dataset:
+      type: coco
+      name: COCO
+    metrics:
+    - type: fid
+      value: 9
+---
+# Mine
+
+my own words
+"""
+
+
+@pytest.fixture
+def run():
+    images = (
+        ImageRecord(7, "a.png", {"clip": Detection("male")}),
+        ImageRecord(8, None, {"clip": Detection(None, Undetected.REFUSED)}),
+    )
+    counts = {"clip": Counts({"male": 1}, {Undetected.REFUSED: 1})}
+    prompt = PromptRecord("job-a", "a <b>", "job", "a", "neutral", counts, SCORE, images)
+    return RunRecord(
+        "2026-11-22T10:00:00+00:00", 9.0, "my <model>",
+        {"images": 2, "seed": 0, "confidence": 0.95, "words": "fixed"},
+        {"model": {"fingerprint": "f"}, "command": "pytest"},
+        {"planned": 2, "made": 2},
+        checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),
+        model_scores=(ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1),),
+        prompts=(prompt,),
+        stereotypes=(StereotypeRecord("s", "Iranian", "beard", "clip", 0.2, SCORE, SCORE, ""),),
+        gaps=(GapRecord("image", "model", SCORE, 0.1, 0.2, 3),),
+        failed_otherwise=("suites/test_b.py::test_x",),
+        failed_because={"suites/test_b.py::test_x": "my bug"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [("checks", 3), ("prompts", 1), ("images", 2), ("scores", 1), ("stereotypes", 1), ("gaps", 1)],
+)
+def test_tables(run, table, rows):
+    frame = run.to_frame(table)
+    assert len(frame) == rows
+    assert frame.columns.tolist() == ["model", "created", *TABLES[table][1]]
+    assert (
+        not frame.drop(columns=["lean", "p_value", "label", "undetected", "file"], errors="ignore")
+        .isna()
+        .any()
+        .any()
+    )
+    empty = RunRecord("", 0.0, "", {}, {}, {}).to_frame(table)
+    assert empty.columns.tolist() == frame.columns.tolist()
+
+
+def test_an_unknown_table(run):
+    with pytest.raises(UnknownNameError, match="Did you mean 'prompts'"):
+        run.to_frame("prompt")
+
+
+def test_a_card_carries_results_in_the_hubs_form(run, tmp_path):
+    file = tmp_path / "README.md"
+    file.write_text(CARD)
+    for _ in range(2):  # the second run replaces what the first wrote
+        write_model_card(run, file)
+    card = ModelCard.load(file)
+    results = {(r.dataset_type, r.metric_type): r.metric_value for r in card.data.eval_results}
+    assert results == {
+        ("coco", "fid"): 9,
+        ("pytest-t2i", "model_bias_score"): 0.4,
+        ("pytest-t2i", "stereotype_score"): 0.4,
+        ("pytest-t2i", "similarity_gap"): 0.4,
+    }
+    assert card.data.license == "mit"
+    assert "my own words" in card.text
+    assert card.text.count("## Fairness: FAIL") == 1
+    assert "What this does not show" in card.text
+
+
+def test_a_new_card_and_a_broken_one(run, tmp_path):
+    assert model_card(run, "", tmp_path / "x").count("# my <model>") == 1
+    with pytest.raises(FileFormatError, match="its metadata cannot be read"):
+        model_card(run, "---\n- a list\n---\ntext", tmp_path / "x")
+    with pytest.raises(ConfigurationError, match="needs a model bias score"):
+        write_model_card(RunRecord("", 0.0, "", {}, {}, {}), tmp_path / "x")
+
+
+def test_a_fairness_card_says_what_it_does_not_show(run):
+    card = fairness_card(run, ("A. Auditor",))
+    assert card["authors"] == [{"name": "A. Auditor"}]
+    assert card["refusals"]["counts"] == {"clip": {"refused": 1}}
+    assert any("these prompts alone" in words for words in card["fairness_scope"]["excluded"])
+    assert {m["metric"] for m in card["metrics"]} == {
+        "model_bias_score", "stereotype_score", "similarity_gap",
+    }  # fmt: skip
+    json.dumps(card, allow_nan=False)
+    page = render_html(card)
+    assert "<model>" not in page
+    assert "What this does not show" in page
+
+
+MINIMAL = {
+    "type": "object",
+    "required": ["version", "runs", "$schema"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "required": ["tool", "results"],
+                "properties": {
+                    "results": {
+                        "items": {
+                            "required": ["message", "level", "locations"],
+                            "properties": {"level": {"enum": ["error", "warning", "note", "none"]}},
+                        }
+                    }
+                },
+            },
+        },
+    },
+}
+"""The parts of the SARIF 2.1.0 schema that a reader of results needs."""
+
+
+def test_sarif_has_what_failed_and_where(run):
+    log = sarif(run)
+    jsonschema.validate(log, MINIMAL)
+    results = log["runs"][0]["results"]
+    assert [(r["ruleId"], r["level"]) for r in results] == [
+        ("model_bias_score", "error"),
+        ("test-failed", "error"),
+    ]
+    place = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place == "suites/test_a.py"
+    assert results[1]["message"]["text"] == "my bug"
+    rules = log["runs"][0]["tool"]["driver"]["rules"]
+    assert rules[results[0]["ruleIndex"]]["id"] == "model_bias_score"
+
+
+def test_numbers_for_mlflow(run):
+    numbers = metrics_of(run)
+    assert numbers["model_bias_score/model/low"] == 0.3
+    assert numbers["checks/FAIL"] == 1.0
+
+
+def test_mlflow_takes_a_run(run, tmp_path):
+    mlflow = pytest.importorskip("mlflow")
+    store = (tmp_path / "mlruns").as_uri()
+    (tmp_path / "run.json").write_text(run.to_json())
+    id_ = log_to_mlflow(run, tmp_path, "fairness", store)
+    logged = mlflow.MlflowClient(tracking_uri=store).get_run(id_)
+    assert logged.data.metrics["model_bias_score/model/estimate"] == 0.4
+    assert logged.data.params["model"] == "my <model>"
+
+
+def test_the_command(run, tmp_path, capsys):
+    source = tmp_path / "run.json"
+    source.write_text(run.to_json())
+    for form, output in (
+        ("card", "README.md"), ("fairness-card", "card"), ("sarif", "x.sarif"),
+        ("parquet", "tables"), ("csv", "tables"),
+    ):  # fmt: skip
+        assert main(["export", form, str(source), "--output", str(tmp_path / output)]) == 0
+    capsys.readouterr()
+    names = {file.name for file in tmp_path.rglob("*") if file.is_file()}
+    assert {"README.md", "fairness-card.json", "fairness-card.html", "x.sarif"} <= names
+    assert {"checks.parquet", "images.csv"} <= names
+    import pandas as pd
+
+    assert len(pd.read_parquet(tmp_path / "tables/checks.parquet")) == 3
+    with pytest.raises(SystemExit):
+        main(["export", "no-such-form", str(source)])
