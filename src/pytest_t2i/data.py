@@ -372,7 +372,7 @@ class Bounds:
 
 Prone = Literal["over", "under"]
 """Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
-Direction = Literal["higher", "lower", "away_from_zero"]
+Direction = Literal["higher", "lower", "away_from_zero", "away_from_half"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,11 @@ from pytest_t2i.statistics.model_references import (
     total_variation_floor,
 )
 from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg
+from pytest_t2i.statistics.objects import (
+    independence_p_value,
+    object_bias_intervals,
+    object_bias_p_values,
+)
 from pytest_t2i.statistics.parity_difference import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -144,6 +149,7 @@ __all__ = [
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
+    "independence_p_value",
     "inverted_p_value",
     "kappa_interval",
     "leaning",
@@ -159,6 +165,8 @@ __all__ = [
     "model_bias_look",
     "model_bias_p_value",
     "model_images_needed",
+    "object_bias_intervals",
+    "object_bias_p_values",
     "observed_model_power",
     "one_sided",
     "paired_change_p_value",
