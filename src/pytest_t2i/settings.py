@@ -60,6 +60,10 @@ class Settings:
     report: Path = Path("reports/t2i")
     reference: str | None = None
     """What shares of labels are compared with: a name, or the path of a TOML file."""
+    captions: Path | None = None
+    """File of captions, whose neutral ones are prompts."""
+    caption_count: int | None = None
+    """At most so many captions, drawn by the seed; None takes all."""
     trust_remote_code: bool = False
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
@@ -246,6 +250,13 @@ OPTIONS = (
         "shares of labels to compare with: uniform, oasis or a TOML file",
         "FILE",
     ),
+    Option(
+        "captions",
+        path,
+        "captions as prompts: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV or plain lines",
+        "FILE",
+    ),
+    Option("caption-count", whole(1), "at most so many captions (default: all neutral ones)", "N"),
     Option("baseline", path, "recorded run to compare with", "FILE"),
     Option("save-baseline", path, "record this run as a baseline", "FILE"),
     Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),

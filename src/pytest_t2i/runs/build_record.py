@@ -109,6 +109,15 @@ def provenance(session: Session) -> dict[str, Any]:
             "images": len(session.labelled),
             "fingerprint": session.labelled.fingerprint,
         }
+    if (captions := session.captions) is not None:
+        facts["captions"] = {
+            "file": str(captions.path),
+            "format": captions.format,
+            "captions": captions.total,
+            "neutral": len(captions),
+            "left out": dict(captions.left_out),
+            "left out for": dict(list(captions.human_words.items())[:10]),
+        }
     return facts | {
         "detectors": {
             name: session.components.detector(DetectorRef(name)).fingerprint

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import SPACES
-from pytest_t2i.prompts import Axis, Intersection, Stereotype, builtin_axes, triplet
+from pytest_t2i.prompts import (
+    Axes,
+    Axis,
+    Captions,
+    Intersection,
+    Stereotype,
+    builtin_axes,
+    triplet,
+)
 from pytest_t2i.runs.telling_apart import Tags, tagged, tags_of
 
 ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
@@ -144,10 +152,13 @@ def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
     return wanted
 
 
-def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
-    """The marker's arguments: axes, prompts, triplets, stereotypes, or names of axes.
+def select(
+    arguments: Iterable[Any], keywords: dict[str, Any], captions: Sequence[Triplet] = ()
+) -> Selection:
+    """The marker's arguments: axes, prompts, triplets, stereotypes, captions, or names of axes.
 
-    Raises ConfigurationError that names the argument.
+    ``captions`` are the triplets of --t2i-captions. Raises ConfigurationError that names the
+    argument.
     """
     unknown = sorted(set(keywords) - {"images", "spaces"})
     if unknown:
@@ -155,7 +166,7 @@ def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
             f"mark t2i: unknown argument {unknown[0]!r}; known are images and spaces"
         )
     members = _Members()
-    for argument in _flat(arguments):
+    for argument in _flat(arguments, captions):
         members.add(argument)
     return Selection(
         prompts=_distinct(members.prompts),
@@ -193,10 +204,13 @@ class _Members:
             )
 
 
-def _flat(arguments: Iterable[Any]) -> Iterable[Any]:
+def _flat(arguments: Iterable[Any], captions: Sequence[Triplet]) -> Iterable[Any]:
     for argument in arguments:
-        if isinstance(argument, list | tuple | set | frozenset):
-            yield from _flat(argument)
+        if isinstance(argument, Captions):
+            others = argument.otherwise or (builtin_axes().profession,)
+            yield from captions or _flat(others, captions)
+        elif isinstance(argument, list | tuple | set | frozenset | Axes):
+            yield from _flat(argument, captions)
         else:
             yield argument
 

@@ -18,7 +18,7 @@ from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
-from pytest_t2i.prompts import Reference, read_reference
+from pytest_t2i.prompts import CaptionFile, Reference, read_captions, read_reference
 from pytest_t2i.runs.selection import SelectedTest, images_wanted
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
@@ -120,6 +120,12 @@ class Session:
         """What shares of labels are compared with; None when nothing is given."""
         given = self.settings.reference
         return None if given is None else read_reference(given)
+
+    @property
+    def captions(self) -> CaptionFile | None:
+        """Captions that are prompts, and what was left out of their file; None without."""
+        given = self.settings.captions
+        return None if given is None else read_captions(given)
 
     def validate(self) -> None:
         """Resolve every name, so that a mistyped one is told before anything is made."""

@@ -50,7 +50,7 @@ def object_bias_intervals(
 
     >>> men, women = [[1]] * 8 + [[0]] * 12, [[0]] * 18 + [[1]] * 2
     >>> tie = object_bias_intervals(men, women, level=0.9, seed=0)[0]
-    >>> tie.estimate, 0.5 < tie.low < 0.8 < tie.high <= 1.0
+    >>> tie.estimate, 0.5 <= tie.low < 0.8 < tie.high <= 1.0
     (0.8, True)
     """
     check_resampling(level, resamples)
