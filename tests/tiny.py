@@ -366,6 +366,26 @@ def write_blip2(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def write_timm_vit(folder: Path, seed: int = 0) -> Path:
+    """A vision transformer of timm for 32 x 32 pictures, as DINO has it: no classifier."""
+    return _save_timm(folder, seed, "vit_small_patch16_224.dino", img_size=32, patch_size=8,
+                      embed_dim=16, depth=1, num_heads=2)  # fmt: skip
+
+
+def write_timm_resnet(folder: Path, seed: int = 0) -> Path:
+    """A ResNet of timm with five classes."""
+    return _save_timm(folder, seed, "resnet18.tv_in1k", num_classes=5, layers=(1, 1, 1, 1))
+
+
+def _save_timm(folder: Path, seed: int, name: str, **shape: Any) -> Path:
+    import timm
+
+    torch.manual_seed(seed)
+    model = timm.create_model(name, pretrained=False, **shape)
+    timm.models.save_for_hf(model, str(folder), model_args=shape)
+    return folder
+
+
 YOLO = """
 nc: {count}
 names: {names}

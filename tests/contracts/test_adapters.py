@@ -145,6 +145,7 @@ CASES = [
     Case("faces", "yunet", yunet, library="cv2"),
     Case("persons", "yolo", yolo, library="ultralytics"),
     Case("encoders", "clip", weights(tiny.write_clip)),
+    Case("encoders", "timm", weights(tiny.write_timm_vit), library="timm"),
     Case("encoders", "open-clip", weights(tiny.write_open_clip)),
 ]
 

@@ -43,7 +43,7 @@ EXTRAS = {
     "accelerate": "diffusers",
     "transformers": "clip",
     "open_clip": "open-clip",
-    "timm": "fairface",
+    "timm": "timm",
     "httpx": "facepp",
     "tenacity": "facepp",
     "starlette": "label",

@@ -27,6 +27,9 @@ LIBRARIES = (
 )
 """Distributions whose version may change a fingerprint."""
 
+OWN_NAMES = ("timm:",)
+"""Families whose weights have names of their library's own, which look like aliases."""
+
 
 @dataclass(slots=True)
 class Components:
@@ -183,6 +186,8 @@ class Components:
         )
 
     def _check_weights(self, kind: str, name: str, source: str, parts: Mapping[str, str]) -> None:
+        if name.startswith(OWN_NAMES):
+            return
         looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
         if looks_like_alias and source == name.partition(":")[2] and source.isidentifier():
             known = sorted({a for aliases in self.catalogue.weights.values() for a in aliases})

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from pytest_t2i.data import TEXT_EMBEDDING, Attribute, GenerationSettings, Prompt, Request
 
-SPACES = ("prompt", "denoising", "image", "ssim")
-"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
-
 
 @dataclass(frozen=True, slots=True)
 class DetectorRef:

@@ -7,6 +7,7 @@ from collections import Counter
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.words import (
     allowed_words,
     change_words,
@@ -45,6 +46,7 @@ def render_markdown(record: RunRecord) -> str:
         *_judged(record),
         *_moved(record),
         *_scores(record),
+        *_spaces(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
@@ -94,6 +96,16 @@ def _scores(record: RunRecord) -> list[str]:
             f"| {interval_text(score.paper)} | {floor} | {escape(score.detector)} |"
         )
     return [*lines, ""]
+
+
+def _spaces(record: RunRecord) -> list[str]:
+    rows = space_rows(record)
+    if not rows:
+        return []
+    lines = [f"| {' | '.join(HEADS).lower()} |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
+    told = leaning_words(record)
+    return [*lines, "", *([f"Over all spaces: {told}.", ""] if told else [])]
 
 
 def _otherwise(record: RunRecord) -> list[str]:

@@ -9,6 +9,7 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.words import (
     allowed_words,
     change_words,
@@ -218,7 +219,8 @@ def _gaps(record: RunRecord) -> str:
         for gap in record.gaps
         if gap.name == "model" and gap.gap is not None
     ]
-    return f"similarity gap (> 0 leans masculine): {', '.join(found)}" if found else ""
+    tested = f"; {leaning_words(record)}" if record.leaning else ""
+    return f"similarity gap (> 0 leans masculine): {', '.join(found)}{tested}" if found else ""
 
 
 def _stereotypes(record: RunRecord) -> str:

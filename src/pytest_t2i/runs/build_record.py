@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.runs.build_gaps import Gaps
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.next_steps import next_steps
@@ -28,7 +29,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
 
     ``command`` is how it was started, ``recorded`` what it was compared with.
     """
-    session, scores = results.session, Scores(results)
+    session, scores, gaps = results.session, Scores(results), Gaps(results)
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
@@ -40,7 +41,8 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         model_scores=tuple(scores.model_scores()),
         prompts=tuple(scores.prompts()),
         stereotypes=tuple(scores.stereotypes()),
-        gaps=tuple(scores.gaps()),
+        gaps=tuple(gaps.records()),
+        leaning=gaps.leaning(),
         sensitivity=tuple(scores.sensitivity()),
         groups=tuple(scores.groups()),
         cells=tuple(scores.cells()),

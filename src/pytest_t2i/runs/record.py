@@ -194,6 +194,19 @@ class GapRecord:
     to_feminine: float | None
     to_masculine: float | None
     triplets: int
+    p_value: float | None = None
+    """Two-sided, against "the gap is 0"; None without an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaningRecord:
+    """One test over all spaces of a run: is neutral nearer to one gender everywhere (Wu RQ1)?"""
+
+    spaces: tuple[str, ...]
+    masculine: float
+    """p-value against "in some space neutral is not nearer to masculine"."""
+    feminine: float
+    """p-value against "in some space neutral is not nearer to feminine"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +292,8 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
+    leaning: LeaningRecord | None = None
+    """None where fewer than two spaces are seen."""
     sensitivity: tuple[SensitivityRecord, ...] = ()
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()

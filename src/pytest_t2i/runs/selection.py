@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.plan import SPACES
+from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
 from pytest_t2i.prompts import (
     Axes,
     Axis,
@@ -245,8 +245,10 @@ def _images(value: Any) -> int | None:
 def _spaces(value: Any) -> tuple[str, ...]:
     spaces = (value,) if isinstance(value, str) else tuple(value)
     for space in spaces:
-        if space not in SPACES:
+        if not is_space(space):
+            known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
             raise ConfigurationError(
-                f"mark t2i: a space is one of {', '.join(SPACES)}, got {space!r}"
+                f"mark t2i: a space is one of {known}, or an encoder with its weights such as "
+                f"clip:reference, got {space!r}"
             )
     return spaces

@@ -42,7 +42,12 @@ from pytest_t2i.statistics.families import (
     family_share_p_values,
     fewest_images,
 )
-from pytest_t2i.statistics.fixed_means import fixed_mean_interval, gap_interval, gap_p_value
+from pytest_t2i.statistics.fixed_means import (
+    fixed_mean_interval,
+    gap_interval,
+    gap_p_value,
+    gap_sign_p_value,
+)
 from pytest_t2i.statistics.floor import fair_floor
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
@@ -145,6 +150,7 @@ __all__ = [
     "fleiss_interval",
     "gap_interval",
     "gap_p_value",
+    "gap_sign_p_value",
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",

@@ -26,6 +26,7 @@ PARTS = {
     "prompts": records.PromptRecord,
     "stereotypes": records.StereotypeRecord,
     "gaps": records.GapRecord,
+    "leaning": records.LeaningRecord,
     "sensitivity": records.SensitivityRecord,
     "groups": records.GroupsRecord,
     "trials": records.TrialRecord,
