@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
+    from pytest_t2i.data import FoundObject as FoundObject
     from pytest_t2i.data import Generated as Generated
     from pytest_t2i.data import GenerationSettings as GenerationSettings
     from pytest_t2i.data import Interval as Interval
+    from pytest_t2i.data import Mask as Mask
     from pytest_t2i.data import Outcome as Outcome
     from pytest_t2i.data import Prompt as Prompt
     from pytest_t2i.data import Request as Request
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Executor as Executor
     from pytest_t2i.protocols import FaceDetector as FaceDetector
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PersonDetector as PersonDetector
     from pytest_t2i.protocols import ReadyMade as ReadyMade
@@ -82,8 +85,9 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "Attribute", "Box", "Detection", "Generated", "GenerationSettings", "Interval", "Outcome",
-        "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
+        "Attribute", "Box", "Detection", "FoundObject", "Generated", "GenerationSettings",
+        "Interval", "Mask", "Outcome", "Prompt", "Request", "Trace", "Triplet", "Undetected",
+        "Variant",
     ),
     "errors": ("T2IError",),
     "prompts": (
@@ -91,8 +95,8 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "OpenSet",
-        "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
+        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "ObjectFinder",
+        "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limits": ("limit",),

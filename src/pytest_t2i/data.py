@@ -285,6 +285,69 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class Mask:
+    """Which pixels of a picture belong to something, as lengths of runs.
+
+    >>> mask = Mask.of([[False, True], [True, True]])
+    >>> mask.runs, mask.area
+    ((1, 3), 3)
+    >>> mask.pixels().tolist()
+    [[False, True], [True, True]]
+    """
+
+    height: int
+    width: int
+    runs: tuple[int, ...]
+    """Pixels, row by row: so many outside, so many inside, and so on."""
+
+    @classmethod
+    def of(cls, pixels: Any) -> Mask:
+        """From [height, width] of True and False."""
+        import numpy as np
+
+        array = np.asarray(pixels, dtype=bool)
+        if array.ndim != 2:  # noqa: PLR2004 - rows and columns
+            raise ValueError(f"a mask is [height, width], got shape {array.shape}")
+        flat = np.concatenate([[False], array.ravel(), [not array.ravel()[-1:].any()]])
+        ends = np.flatnonzero(flat[1:] != flat[:-1])
+        runs = np.diff(np.concatenate([[0], ends]))
+        height, width = array.shape
+        return cls(height, width, tuple(int(run) for run in runs))
+
+    @property
+    def area(self) -> int:
+        """Pixels inside."""
+        return sum(self.runs[1::2])
+
+    def pixels(self) -> np.ndarray:
+        """[height, width] of bool; ValueError where the runs are those of another size."""
+        import numpy as np
+
+        if sum(self.runs) != self.height * self.width:
+            raise ValueError(
+                f"a mask of {self.height} x {self.width} pixels has runs for {sum(self.runs)}"
+            )
+        inside = np.arange(len(self.runs)) % 2 == 1
+        return np.repeat(inside, self.runs).reshape(self.height, self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """Something that an object finder sees in a picture.
+
+    >>> FoundObject("tie", Box(10, 20, 30, 50, score=0.9)).mask is None
+    True
+    """
+
+    name: str
+    """In lower case, as a noun in the singular where the finder has words of its own."""
+    box: Box
+    """In pixels, with the finder's score."""
+    mask: Mask | None = None
+    """Its visible pixels, as large as the picture; None from finders that give boxes alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute:
     """An open-set attribute with its two descriptions (OASIS eq. 2).
 

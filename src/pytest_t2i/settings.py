@@ -60,6 +60,10 @@ class Settings:
     report: Path = Path("reports/t2i")
     reference: str | None = None
     """What shares of labels are compared with: a name, or the path of a TOML file."""
+    objects: str | None = None
+    """Object finder; None takes what suits the model."""
+    least_objects: int = 10
+    """Occurrences with one variant that an object must reach (Wu section 5.3: 5, 10 or 20)."""
     captions: Path | None = None
     """File of captions, whose neutral ones are prompts."""
     caption_count: int | None = None
@@ -249,6 +253,13 @@ OPTIONS = (
         text,
         "shares of labels to compare with: uniform, oasis or a TOML file",
         "FILE",
+    ),
+    Option("objects", text, "object finder, name or name:weights (default: what suits the model)"),
+    Option(
+        "least-objects",
+        whole(1),
+        "times that an object must occur with one variant to be looked at (default: 10)",
+        "N",
     ),
     Option(
         "captions",

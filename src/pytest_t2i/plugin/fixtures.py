@@ -44,6 +44,12 @@ def triplets(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
+def objects(request: pytest.FixtureRequest) -> Any:
+    """The objects in the images of every triplet of the t2i marker."""
+    return _run(request).results.objects(_run(request).test(request.node))
+
+
+@pytest.fixture
 def stereotype(request: pytest.FixtureRequest) -> Any:
     """One stereotype as measured; the test runs once per stereotype of its t2i marker."""
     return _run(request).results.association(_run(request).test(request.node))

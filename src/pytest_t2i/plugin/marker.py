@@ -57,4 +57,11 @@ def selection_of(item: pytest.Function) -> Selection:
             selection = selection.restricted(fixture, item.callspec.params[fixture])
     if all(fixture in TOGETHER for fixture in used):
         selection = selection.only({TOGETHER[fixture] for fixture in used})
+    about_gaps = {"triplet", "triplets"} & set(used)
+    selection = replace(
+        selection,
+        finds="objects" in used,
+        spaces=selection.spaces if about_gaps else (),
+        expected=selection.expected if "objects" in used else (),
+    )
     return replace(selection, labelled=any(name in item.fixturenames for name in TRIALS))

@@ -8,6 +8,7 @@ from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
+from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.words import (
     allowed_words,
     change_words,
@@ -47,6 +48,7 @@ def render_markdown(record: RunRecord) -> str:
         *_moved(record),
         *_scores(record),
         *_spaces(record),
+        *(f"{line}.\n" for line in map(escape, objects_told(record))),
         *_correction(record),
         *_trials(record),
         *_failures(record),

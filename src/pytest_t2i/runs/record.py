@@ -210,6 +210,59 @@ class LeaningRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectRecord:
+    """One object in the images of triplets."""
+
+    name: str
+    neutral: int
+    """Occurrences in images of neutral prompts."""
+    feminine: int
+    masculine: int
+    score: Interval | None
+    """Object bias score (Wu eq. 5); None where it occurs with neither gender."""
+    p_value: float | None
+    """Two-sided, against "it comes with both alike", adjusted for all objects; None for an expected
+    one."""
+    expected: str = ""
+    """Why it is expected to depend on gender; "" where it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndependenceRecord:
+    """Whether objects depend on the variant (Wu section 5.2)."""
+
+    variants: tuple[str, ...]
+    p_value: Interval | None
+    """By permutation within triplets; None where it cannot be tested."""
+    chi_square: float | None
+    """Pearson's statistic."""
+    chi_square_p_value: float | None
+    """Pearson's, which takes occurrences for independent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsRecord:
+    """The objects in the images of all triplets of a run."""
+
+    finder: str
+    triplets: int
+    images: int
+    least: int
+    """Occurrences with one variant that an object had to reach."""
+    rare: int
+    """Objects that did not."""
+    objects: tuple[ObjectRecord, ...]
+    """The most one-sided first."""
+    independence: tuple[IndependenceRecord, ...]
+    """Of the triplet, and of each pair of variants."""
+    to_feminine: float | None
+    """Co-occurrence similarity of neutral and feminine images (Wu eq. 4)."""
+    to_masculine: float | None
+    gap: Interval | None
+    """Their difference; above 0 leans masculine."""
+
+
+@dataclass(frozen=True, slots=True)
 class MistakeRecord:
     """An image of which a detector says something else than people do."""
 
@@ -294,6 +347,8 @@ class RunRecord:
     gaps: tuple[GapRecord, ...] = ()
     leaning: LeaningRecord | None = None
     """None where fewer than two spaces are seen."""
+    objects: ObjectsRecord | None = None
+    """None where no test asks for objects."""
     sensitivity: tuple[SensitivityRecord, ...] = ()
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()

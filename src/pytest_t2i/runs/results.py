@@ -12,6 +12,7 @@ from pytest_t2i.audits.correction import Correction, correct
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.detector_validation import Trials
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
+from pytest_t2i.audits.objects import Member, Objects
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.stereotypes import Association
@@ -137,6 +138,23 @@ class Results:
             for three in test.selection.triplets
         )
         return TripletSamples(members, settings.confidence, settings.seed, settings.words)
+
+    def objects(self, test: SelectedTest) -> Objects:
+        """The objects in the images of the triplets of a test."""
+        settings = self.session.settings
+        return Objects(
+            tuple(
+                Member(three, self.session.seeds(three.neutral, test.images))
+                for three in test.selection.triplets
+            ),
+            self.session.finder,
+            self.observations,
+            settings.confidence,
+            settings.seed,
+            settings.least_objects,
+            dict(test.selection.expected),
+            settings.words,
+        )
 
     def trials(self) -> Trials:
         """Every detector on the labelled set."""

@@ -27,7 +27,12 @@ KINDS = ("prompts", "triplets", "stereotypes")
 """Kinds of members."""
 TRIALS = ("trial", "trials")
 """Fixtures that are about detectors: one test case per detector, or all together."""
-TOGETHER = {"samples": "prompts", "triplets": "triplets", "stereotypes": "stereotypes"}
+TOGETHER = {
+    "samples": "prompts",
+    "triplets": "triplets",
+    "objects": "triplets",
+    "stereotypes": "stereotypes",
+}
 """Fixture that gives all members to one test case -> what its members are."""
 
 
@@ -40,6 +45,10 @@ class Selection:
     stereotypes: tuple[Stereotype, ...] = ()
     spaces: tuple[str, ...] = SPACES
     """Where similarity gaps are measured."""
+    finds: bool = False
+    """Whether objects are to be found in the images of triplets."""
+    expected: tuple[tuple[str, str], ...] = ()
+    """Objects that are expected to depend on gender, and why."""
     labelled: bool = False
     """Whether detectors are to be tried on the labelled set."""
     most_images: int | None = None
@@ -160,10 +169,10 @@ def select(
     ``captions`` are the triplets of --t2i-captions. Raises ConfigurationError that names the
     argument.
     """
-    unknown = sorted(set(keywords) - {"images", "spaces"})
+    unknown = sorted(set(keywords) - {"images", "spaces", "expected"})
     if unknown:
         raise ConfigurationError(
-            f"mark t2i: unknown argument {unknown[0]!r}; known are images and spaces"
+            f"mark t2i: unknown argument {unknown[0]!r}; known are images, spaces and expected"
         )
     members = _Members()
     for argument in _flat(arguments, captions):
@@ -173,6 +182,7 @@ def select(
         triplets=_distinct(members.triplets),
         stereotypes=_distinct(members.stereotypes),
         most_images=_images(keywords.get("images")),
+        expected=_expected(keywords.get("expected", {})),
         spaces=_spaces(keywords.get("spaces", SPACES)),
     )
 
@@ -240,6 +250,19 @@ def _images(value: Any) -> int | None:
     if value is not None and (not isinstance(value, int) or value < 1):
         raise ConfigurationError(f"mark t2i: images is a whole number of at least 1, got {value!r}")
     return value
+
+
+def _expected(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(
+            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
+        )
+    for word, reason in value.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise ConfigurationError(
+                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
+            )
+    return tuple((str(word).lower(), reason) for word, reason in value.items())
 
 
 def _spaces(value: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import neutrality, parity, stereotypes
+from pytest_t2i.audits import neutrality, objects, parity, stereotypes
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
@@ -25,6 +25,8 @@ from pytest_t2i.verdicts.check import Check
 
 DEFAULT_DETECTOR = "clip-enhance"
 """Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
+DEFAULT_FINDER = "grounded-sam"
+"""Unless the catalogue names one for the model: what Wu uses."""
 NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
 
@@ -73,6 +75,12 @@ class Session:
             return entry.encoder
         base = self.detectors[0].partition(":")[0]
         return self.detectors[0] if base in self.components.registries.encoders else "clip"
+
+    @cached_property
+    def finder(self) -> str:
+        """The object finder: the option's, else what suits the model."""
+        entry = self.components.catalogue.models.get(self.settings.model or "")
+        return self.settings.objects or (entry.objects if entry else None) or DEFAULT_FINDER
 
     @cached_property
     def generation(self) -> GenerationSettings:
@@ -135,6 +143,8 @@ class Session:
             _ = self.labelled
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
+        if self.settings.objects is not None:
+            self.components.finder(self.settings.objects)
 
     # what was asked
 
@@ -172,6 +182,8 @@ class Session:
         plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
         seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
+        if selection.finds:
+            plan.add_all(objects.needs(selection.triplets, seeds, self.finder))
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

@@ -27,6 +27,7 @@ PARTS = {
     "stereotypes": records.StereotypeRecord,
     "gaps": records.GapRecord,
     "leaning": records.LeaningRecord,
+    "objects": records.ObjectsRecord,
     "sensitivity": records.SensitivityRecord,
     "groups": records.GroupsRecord,
     "trials": records.TrialRecord,
@@ -49,6 +50,9 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner["correction"] = records.CorrectedPrompt
     inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
+    if section == "objects":
+        rows = (records.ObjectRecord, records.IndependenceRecord)
+        extra = {field.name for row in rows for field in fields(row)}
     if section == "The run":
         extra = {"outcome"}
     assert named(section) == keys | extra

@@ -12,16 +12,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import FINAL_LATENT, Detection, Generated, Request, Undetected
+from pytest_t2i.data import (
+    FINAL_LATENT,
+    Detection,
+    FoundObject,
+    Generated,
+    Request,
+    Undetected,
+)
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp, write_whole
 from pytest_t2i.generation.store import claims
+from pytest_t2i.generation.store.packing import packed, unpacked
 from pytest_t2i.generation.store.schema import connect
 
 if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
+OF_PIXELS = ("detections", "objects", "arrays")
+"""Tables of what was said of a picture, which holds for its pixels alone."""
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 
 
@@ -152,7 +162,18 @@ class Store:
         with claims.transaction(self._connection):
             self._insert_arrays(rows)
 
-    # detections
+    # detections and objects
+
+    def objects(self, keys: Sequence[str], finder: str) -> dict[str, tuple[FoundObject, ...]]:
+        """What the object finder with this fingerprint found, by image key."""
+        query = "SELECT * FROM objects WHERE key IN ({}) AND finder = ?"
+        return {row["key"]: unpacked(row["objects"]) for row in self._select(query, keys, finder)}
+
+    def add_objects(self, finder: str, objects: Mapping[str, Sequence[FoundObject]]) -> None:
+        """Keep what an object finder found."""
+        rows = [(key, finder, packed(found)) for key, found in objects.items()]
+        with claims.transaction(self._connection):
+            self._connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", rows)
 
     def detections(self, keys: Sequence[str], detector: str) -> dict[str, Detection]:
         """What the detector with this fingerprint said, by image key."""
@@ -232,7 +253,7 @@ class Store:
 
     def _drop(self, keys: Sequence[str]) -> None:
         with claims.transaction(self._connection):
-            for table in ("images", "detections", "arrays"):
+            for table in ("images", *OF_PIXELS):
                 self._connection.executemany(
                     f"DELETE FROM {table} WHERE key = ?",  # noqa: S608 - a fixed name
                     [(key,) for key in keys],
@@ -245,7 +266,7 @@ class Store:
             query = "SELECT sha256 FROM images WHERE key = ?"
             before = self._connection.execute(query, (key,)).fetchone()
             if before is not None and before["sha256"] != sha256:
-                for table in ("detections", "arrays"):
+                for table in OF_PIXELS:
                     self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
 
     def _stored(self, row: sqlite3.Row) -> StoredImage:

@@ -1,0 +1,110 @@
+"""Objects by gender: which come with whom, and whether any does (Wu section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_t2i.reporting.charts import UNIT, Row, Track
+from pytest_t2i.reporting.neutrality import p_words
+from pytest_t2i.reporting.words import interval_text, plain
+from pytest_t2i.runs.record import ObjectRecord, ObjectsRecord, RunRecord
+
+MIDDLE = 0.5
+SHOWN = 30
+"""Objects in the chart; run.json has them all."""
+NAMED = 5
+"""Objects that the terminal and the summary name."""
+ALL_VARIANTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsSection:
+    """The section of the page."""
+
+    record: ObjectsRecord
+    rows: list[Row]
+    """Objects that are judged, the most one-sided first."""
+    expected: list[Row]
+    """Those that are expected to differ, each with its reason."""
+    left_out: int
+    """Objects beyond those shown."""
+    tests: list[tuple[str, str, str]]
+    """Variants, p-value by permutation, Pearson's."""
+    similarity: str
+
+
+def section(record: RunRecord) -> ObjectsSection | None:
+    """What is said of objects; None where no test asked."""
+    found = record.objects
+    if found is None:
+        return None
+    judged = [one for one in found.objects if not one.expected]
+    return ObjectsSection(
+        found,
+        [_row(one) for one in judged[:SHOWN]],
+        [_row(one) for one in found.objects if one.expected],
+        max(0, len(judged) - SHOWN),
+        [
+            (", ".join(t.variants), interval_text(t.p_value), p_words(t.chi_square_p_value))
+            for t in found.independence
+        ],
+        _similarity(found),
+    )
+
+
+def _row(one: ObjectRecord) -> Row:
+    counts = f"{one.neutral} neutral, {one.feminine} feminine, {one.masculine} masculine"
+    if one.score is None:
+        return Row(one.name, Track(counts, zero=50.0), "with neither", counts)
+    score = one.score
+    note = f"{counts}; {one.expected or f'p {p_words(one.p_value)}, adjusted'}"
+    track = Track(
+        label=f"object bias score {interval_text(score)}; {note}",
+        kind="male"
+        if score.estimate > MIDDLE
+        else "female"
+        if score.estimate < MIDDLE
+        else "plain",
+        bar=UNIT.span(MIDDLE, score.estimate),
+        whisker=(UNIT.at(score.low), UNIT.at(score.high)),
+        zero=50.0,
+    )
+    return Row(
+        one.name, track, f"{plain(score.estimate, 2)} ({one.feminine}:{one.masculine})", note
+    )
+
+
+def _similarity(found: ObjectsRecord) -> str:
+    if found.gap is None:
+        return "too few images show objects in all three variants to compare them"
+    women, men = plain(found.to_feminine), plain(found.to_masculine)
+    return f"to feminine {women}, to masculine {men}, gap {interval_text(found.gap)}"
+
+
+def told(record: RunRecord) -> Iterator[str]:
+    """Objects in a few lines of text."""
+    found = record.objects
+    if found is None:
+        return
+    of = f"{found.triplets} triplets ({found.images} images) by {found.finder}"
+    judged = [one for one in found.objects if not one.expected]
+    sure = [one for one in judged if one.p_value is not None and one.p_value <= 0.05]  # noqa: PLR2004
+    named = "; ".join(f"{one.name} {interval_text(one.score)}" for one in sure[:NAMED])
+    more = f"; and {len(sure) - NAMED} more" if len(sure) > NAMED else ""
+    yield (
+        f"objects of {of}: {len(judged)} judged, {len(found.objects) - len(judged)} expected to "
+        f"differ, {found.rare} too rare (below {found.least})"
+    )
+    if sure:
+        yield f"come with one gender (0 feminine, 1 masculine): {named}{more}"
+    tested = next((t for t in found.independence if len(t.variants) == ALL_VARIANTS), None)
+    p_value = (
+        "cannot be tested"
+        if tested is None or tested.p_value is None
+        else (f"p {p_words(tested.p_value.estimate)}")
+    )
+    yield (
+        f"all objects, expected ones included, depend on the variant: {p_value}; co-occurrence "
+        f"{_similarity(found)}"
+    )
