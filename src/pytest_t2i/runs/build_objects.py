@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from pytest_t2i.audits.objects import VARIANTS, Objects
+from pytest_t2i.audits.object_counts import VARIANTS
+from pytest_t2i.audits.objects import Objects
 from pytest_t2i.metrics import object_independence
 from pytest_t2i.runs.build_scores import widest_of
 from pytest_t2i.runs.record import IndependenceRecord, ObjectRecord, ObjectsRecord

@@ -12,7 +12,8 @@ from pytest_t2i.audits.correction import Correction, correct
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.detector_validation import Trials
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
-from pytest_t2i.audits.objects import Member, Objects
+from pytest_t2i.audits.object_counts import Member
+from pytest_t2i.audits.objects import Objects
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.stereotypes import Association

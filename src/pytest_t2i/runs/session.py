@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import neutrality, objects, parity, stereotypes
+from pytest_t2i.audits import neutrality, object_counts, parity, stereotypes
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
@@ -183,7 +183,7 @@ class Session:
         seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
         if selection.finds:
-            plan.add_all(objects.needs(selection.triplets, seeds, self.finder))
+            plan.add_all(object_counts.needs(selection.triplets, seeds, self.finder))
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

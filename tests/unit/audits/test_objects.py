@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pytest_t2i import metrics, triplet
-from pytest_t2i.audits.objects import Member, Objects
+from pytest_t2i.audits.object_counts import Member
+from pytest_t2i.audits.objects import Objects
 from pytest_t2i.data import Box, FoundObject, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.limits import Limit, verdict_of

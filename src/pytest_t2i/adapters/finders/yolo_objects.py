@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 DEFAULT = "yolov8n-seg.pt"
 """The smallest YOLOv8 with masks, trained on COCO."""
-CONFIDENCE = 0.4
-"""Least score of an object. At the library's 0.25 a drawn cup is a ball as well."""
+CONFIDENCE = 0.3
+"""Least score of an object: of 0.25, 0.3 and 0.4 the best F1 of names on drawn scenes (0.959)."""
 OVERLAP = 0.5
 """IoU from which two boxes are one object, whatever their names."""
 
