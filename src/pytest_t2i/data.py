@@ -163,7 +163,7 @@ class Request:
     seed: int
     settings: GenerationSettings = field(default_factory=GenerationSettings)
     observe: frozenset[str] = frozenset()
-    """Names of the traces to keep (``text_embedding``, ``final_latent``); not part of the key."""
+    """Names of the traces to keep (``text_embedding``, ...); not part of the key."""
 
     def key(self, fingerprint: str) -> str:
         """Hash of all that changes the picture made by the model with this fingerprint."""
@@ -183,6 +183,12 @@ FINAL_LATENT = "final_latent"
 """Name of the trace that shows the denoising space."""
 
 
+ATTENTION = "attention"
+"""Name of the trace that shows where each word of the prompt was looked at."""
+PER_IMAGE = (FINAL_LATENT, ATTENTION)
+"""Traces of each image, which only making it shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What is kept of the making of an image.
@@ -196,6 +202,14 @@ class Trace:
     """Text encoder output for the prompt, [n_tokens, d] float32 without padding tokens."""
     final_latent: np.ndarray | None = None
     """The latent z0 after the last denoising step, [channels, height, width] float32."""
+    attention: np.ndarray | None = None
+    """Attention to each word of the prompt (``attention_words``), [n_words, height, width] float16,
+    summed over steps, blocks and heads."""
+
+    def per_image(self) -> dict[str, np.ndarray]:
+        """What there is of the traces that only making an image shows, by name."""
+        known = {FINAL_LATENT: self.final_latent, ATTENTION: self.attention}
+        return {name: array for name, array in known.items() if array is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ EXTRAS = {
     "dlib": "faces",
     "cv2": "yunet",
     "ultralytics": "yolo",
+    "textblob": "nouns",
+    "lemminflect": "nouns",
 }
 
 

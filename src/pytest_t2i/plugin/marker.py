@@ -61,7 +61,8 @@ def selection_of(item: pytest.Function) -> Selection:
     selection = replace(
         selection,
         finds="objects" in used,
+        attends="dependencies" in used,
         spaces=selection.spaces if about_gaps else (),
-        expected=selection.expected if "objects" in used else (),
+        expected=selection.expected if {"objects", "dependencies"} & set(used) else (),
     )
     return replace(selection, labelled=any(name in item.fixturenames for name in TRIALS))

@@ -8,6 +8,7 @@ from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
+from pytest_t2i.reporting.objects import group_rows
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.words import (
     allowed_words,
@@ -49,6 +50,7 @@ def render_markdown(record: RunRecord) -> str:
         *_scores(record),
         *_spaces(record),
         *(f"{line}.\n" for line in map(escape, objects_told(record))),
+        *_groups(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
@@ -108,6 +110,21 @@ def _spaces(record: RunRecord) -> list[str]:
     lines += [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
     told = leaning_words(record)
     return [*lines, "", *([f"Over all spaces: {told}.", ""] if told else [])]
+
+
+def _groups(record: RunRecord) -> list[str]:
+    rows = group_rows(record)
+    if not rows:
+        return []
+    lines = [
+        "| dependency group | images with it | different objects | most frequent | p |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.group} | {escape(r.presence)} | {r.amount} | {escape(r.prevalent)} | {r.tests[0]} |"
+        for r in rows
+    ]
+    return [*lines, ""]
 
 
 def _otherwise(record: RunRecord) -> list[str]:

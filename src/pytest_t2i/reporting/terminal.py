@@ -10,6 +10,7 @@ from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
 from pytest_t2i.reporting.neutrality import leaning_words
+from pytest_t2i.reporting.objects import groups_told
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.words import (
     allowed_words,
@@ -104,6 +105,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
     lines = (_correction(record), _gaps(record), _stereotypes(record), _undetected(record))
     yield from (line for line in lines if line)
     yield from objects_told(record)
+    yield from groups_told(record)
     yield from (_trial(trial) for trial in record.trials)
 
 

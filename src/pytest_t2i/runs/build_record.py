@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_gaps import Gaps
-from pytest_t2i.runs.build_objects import objects_record
+from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.next_steps import next_steps
@@ -45,6 +45,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         gaps=tuple(gaps.records()),
         leaning=gaps.leaning(),
         objects=objects_record(results),
+        dependencies=dependencies_record(results),
         sensitivity=tuple(scores.sensitivity()),
         groups=tuple(scores.groups()),
         cells=tuple(scores.cells()),
@@ -122,7 +123,7 @@ def provenance(session: Session) -> dict[str, Any]:
             "left out": dict(captions.left_out),
             "left out for": dict(list(captions.human_words.items())[:10]),
         }
-    if any(test.selection.finds for test in session.tests.values()):
+    if any(t.selection.finds or t.selection.attends for t in session.tests.values()):
         finder = session.components.finder(session.finder)
         facts["objects"] = {
             "finder": finder.name,

@@ -263,6 +263,41 @@ class ObjectsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """One dependency group over all triplets of a run (Wu section 6)."""
+
+    group: str
+    presence: Interval | None
+    """Share of the images that have something of it."""
+    amount: int
+    """Different objects (of "hidden": nouns)."""
+    prevalent: Mapping[str, int]
+    """The most frequent, with how often they occur."""
+    skewed: tuple[ObjectRecord, ...]
+    """The most one-sided."""
+    independence: tuple[IndependenceRecord, ...]
+    """Of the triplet, and of each pair of variants."""
+    intersections: Mapping[str, float]
+    """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
+    group."""
+
+
+@dataclass(frozen=True, slots=True)
+class DependenciesRecord:
+    """What brought objects into the pictures, the prompt or the scene."""
+
+    finder: str
+    triplets: int
+    images: int
+    """Of which the groups are known."""
+    left_out: int
+    """Images without a picture or without attention."""
+    nouns: int
+    """Different nouns of the prompts."""
+    groups: tuple[GroupRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MistakeRecord:
     """An image of which a detector says something else than people do."""
 
@@ -349,6 +384,8 @@ class RunRecord:
     """None where fewer than two spaces are seen."""
     objects: ObjectsRecord | None = None
     """None where no test asks for objects."""
+    dependencies: DependenciesRecord | None = None
+    """None where no test asks for them."""
     sensitivity: tuple[SensitivityRecord, ...] = ()
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_t2i.audits import detector_validation
 from pytest_t2i.audits.correction import Correction, correct
+from pytest_t2i.audits.dependencies import Dependencies
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.detector_validation import Trials
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
-from pytest_t2i.audits.object_counts import Member
+from pytest_t2i.audits.object_counts import Counted, Member
 from pytest_t2i.audits.objects import Objects
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.samples import Sample, Samples
@@ -25,6 +26,8 @@ from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session
 from pytest_t2i.statistics import look_level
+
+C = TypeVar("C", bound=Counted)
 
 
 @dataclass
@@ -142,8 +145,15 @@ class Results:
 
     def objects(self, test: SelectedTest) -> Objects:
         """The objects in the images of the triplets of a test."""
+        return self._counted(Objects, test)
+
+    def dependencies(self, test: SelectedTest) -> Dependencies:
+        """The same objects by dependency group."""
+        return self._counted(Dependencies, test)
+
+    def _counted(self, kind: type[C], test: SelectedTest) -> C:
         settings = self.session.settings
-        return Objects(
+        return kind(
             tuple(
                 Member(three, self.session.seeds(three.neutral, test.images))
                 for three in test.selection.triplets

@@ -31,6 +31,7 @@ TOGETHER = {
     "samples": "prompts",
     "triplets": "triplets",
     "objects": "triplets",
+    "dependencies": "triplets",
     "stereotypes": "stereotypes",
 }
 """Fixture that gives all members to one test case -> what its members are."""
@@ -47,6 +48,8 @@ class Selection:
     """Where similarity gaps are measured."""
     finds: bool = False
     """Whether objects are to be found in the images of triplets."""
+    attends: bool = False
+    """Whether attention to words is to be kept of these images too."""
     expected: tuple[tuple[str, str], ...] = ()
     """Objects that are expected to depend on gender, and why."""
     labelled: bool = False

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import neutrality, object_counts, parity, stereotypes
+from pytest_t2i.audits import dependencies, neutrality, object_counts, parity, stereotypes
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
@@ -184,6 +184,8 @@ class Session:
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
         if selection.finds:
             plan.add_all(object_counts.needs(selection.triplets, seeds, self.finder))
+        if selection.attends:
+            plan.add_all(dependencies.needs(selection.triplets, seeds, self.finder))
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

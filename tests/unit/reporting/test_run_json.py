@@ -28,6 +28,7 @@ PARTS = {
     "gaps": records.GapRecord,
     "leaning": records.LeaningRecord,
     "objects": records.ObjectsRecord,
+    "dependencies": records.DependenciesRecord,
     "sensitivity": records.SensitivityRecord,
     "groups": records.GroupsRecord,
     "trials": records.TrialRecord,
@@ -49,6 +50,7 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner["sensitivity"] = records.VariationRecord
     inner["correction"] = records.CorrectedPrompt
     inner["checks"] = MovedPrompt
+    inner["dependencies"] = records.GroupRecord
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":
         rows = (records.ObjectRecord, records.IndependenceRecord)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import (
-    FINAL_LATENT,
     Detection,
     FoundObject,
     Generated,
@@ -115,9 +114,8 @@ class Store:
         rows, arrays = [], []
         for image in new:
             rows.append(self._write_image(image))
-            latent = image.generated.trace.final_latent
-            if latent is not None:
-                arrays.append(self._write_array(image.key, FINAL_LATENT, latent))
+            for name, array in image.generated.trace.per_image().items():
+                arrays.append(self._write_array(image.key, name, array))
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
