@@ -108,6 +108,17 @@ def yolo(seed: int) -> Path:
     return tiny.written(tiny.write_yolo, seed) / "yolo.pt"
 
 
+def vocabulary(seed: int) -> Path:
+    return tiny.written(tiny.write_vocabulary, seed) / "names.txt"
+
+
+def grounded(seed: int) -> dict[str, str]:
+    return {
+        "grounding-dino": str(tiny.written(tiny.write_grounding_dino, seed)),
+        "sam": str(tiny.written(tiny.write_sam, seed)),
+    }
+
+
 def yunet(seed: int) -> Path:
     weights = SHARED / "weights" / "yunet_n_640_640.onnx"
     if not weights.is_file():
@@ -147,6 +158,7 @@ CASES = [
     Case("persons", "yolo", yolo, library="ultralytics"),
     Case("encoders", "clip", weights(tiny.write_clip)),
     Case("objects", "yolo", yolo, library="ultralytics"),
+    Case("objects", "grounded-sam", vocabulary, parts=grounded, library="torchvision"),
     Case("encoders", "timm", weights(tiny.write_timm_vit), library="timm"),
     Case("encoders", "open-clip", weights(tiny.write_open_clip)),
 ]

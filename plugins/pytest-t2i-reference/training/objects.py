@@ -67,7 +67,7 @@ def masks(drawing: Drawing) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 def outline(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     """One polygon around all of a mask, as shares of the picture, [points, 2]."""
-    fine = np.kron(mask.astype(np.uint8), np.ones((FINE, FINE), np.uint8))
+    fine: NDArray[np.uint8] = np.kron(mask.astype(np.uint8), np.ones((FINE, FINE), np.uint8)).astype(np.uint8)
     # Parts that others divide are joined, as one polygon is all that a label has.
     contours, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_TC89_L1)
     whole = [contour[:, 0] for contour in contours if cv2.contourArea(contour) >= LEAST_PIXELS]
@@ -150,8 +150,10 @@ def _start_from_persons(trainer: Any) -> None:
     """All weights that the person finder has too; of the classes, those that both know."""
     from ultralytics.nn.tasks import load_checkpoint
 
+    # Where it was trained before, it goes on.
+    shipped = FOLDER / NAME if (FOLDER / NAME).is_file() else FOLDER / "person.pt"
     with known_classes_only():
-        known, _ = load_checkpoint(str(FOLDER / "person.pt"))
+        known, _ = load_checkpoint(str(shipped))
     old = known.float().state_dict()
     for model in (trainer.model, trainer.ema.ema):
         state = model.state_dict()

@@ -25,6 +25,7 @@ from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
+from training.objects import train_objects
 from training.persons import train_persons
 from training.settings import PIPELINES, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
@@ -200,6 +201,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "biased-combined": partial(combine, world="biased"),
     "assemble": assemble,
     "persons": train_persons,
+    "objects": train_objects,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
