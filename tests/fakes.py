@@ -14,7 +14,17 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from pytest_t2i.data import Attribute, Detection, Generated, Request, Trace, Undetected
+from pytest_t2i.data import (
+    Attribute,
+    Box,
+    Detection,
+    FoundObject,
+    Generated,
+    Mask,
+    Request,
+    Trace,
+    Undetected,
+)
 from pytest_t2i.protocols import LoadOptions
 
 BLUE, RED, GREY = (40, 60, 200), (200, 60, 40), (120, 120, 120)
@@ -99,6 +109,27 @@ class FakeEncoder:
 
     def encode(self, images: Sequence[Image.Image]) -> np.ndarray:
         return np.array([np.asarray(image).mean(axis=(0, 1)) for image in images], dtype=np.float32)
+
+
+class FakeFinder:
+    """Ties and hats where a picture is blue, cups where it is red, a tree in every third."""
+
+    fingerprint = "fake-finder"
+
+    def objects(self, images: Sequence[Image.Image]) -> list[list[FoundObject]]:
+        return [self._one(image) for image in images]
+
+    def _one(self, image: Image.Image) -> list[FoundObject]:
+        red, _, blue = image.getpixel((8, 8))
+        names = ["person", "tie", "hat"] if blue > red else ["person", "cup", "hat"]
+        names += ["tree"] * (image.getpixel((0, 0))[0] % 3 == 0)
+        mask = Mask.of(np.ones((image.height, image.width), bool))
+        return [FoundObject(name, Box(0, 0, *image.size, 0.9), mask) for name in names]
+
+
+def finder(options: LoadOptions) -> FakeFinder:
+    """A finder of objects by colours."""
+    return FakeFinder()
 
 
 def fair(options: LoadOptions) -> FakeModel:

@@ -366,6 +366,26 @@ def write_blip2(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def write_timm_vit(folder: Path, seed: int = 0) -> Path:
+    """A vision transformer of timm for 32 x 32 pictures, as DINO has it: no classifier."""
+    return _save_timm(folder, seed, "vit_small_patch16_224.dino", img_size=32, patch_size=8,
+                      embed_dim=16, depth=1, num_heads=2)  # fmt: skip
+
+
+def write_timm_resnet(folder: Path, seed: int = 0) -> Path:
+    """A ResNet of timm with five classes."""
+    return _save_timm(folder, seed, "resnet18.tv_in1k", num_classes=5, layers=(1, 1, 1, 1))
+
+
+def _save_timm(folder: Path, seed: int, name: str, **shape: Any) -> Path:
+    import timm
+
+    torch.manual_seed(seed)
+    model = timm.create_model(name, pretrained=False, **shape)
+    timm.models.save_for_hf(model, str(folder), model_args=shape)
+    return folder
+
+
 YOLO = """
 nc: {count}
 names: {names}
@@ -482,3 +502,75 @@ def written(write: Callable[..., Path], seed: int = 0, **config: Any) -> Path:
     """The folder that one of the functions above fills; filled once in a process."""
     named = "-".join(f"{key}={value}" for key, value in config.items())
     return write(_root() / f"{write.__name__}-{seed}-{named}", seed, **config)
+
+
+WORDS = ("hat", "tie", "cup", "baseball", "bat", "person", "tree")
+
+
+def bert_tokenizer() -> Any:
+    """A BERT tokenizer of a few words, as GroundingDINO has it."""
+    from transformers import BertTokenizer
+
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "?", *WORDS]
+    return BertTokenizer(vocab={token: number for number, token in enumerate(tokens)})
+
+
+def write_grounding_dino(folder: Path, seed: int = 0) -> Path:
+    """A GroundingDinoForObjectDetection with a Swin and a BERT of one layer a stage."""
+    from transformers import (
+        GroundingDinoConfig,
+        GroundingDinoForObjectDetection,
+        GroundingDinoImageProcessorPil,
+        GroundingDinoProcessor,
+        SwinConfig,
+    )
+
+    torch.manual_seed(seed)
+    tokenizer = bert_tokenizer()
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = GroundingDinoConfig(
+        backbone_config=SwinConfig(
+            image_size=64, window_size=2, embed_dim=8, depths=[1, 1, 1, 1],
+            num_heads=[1, 1, 1, 1], out_features=["stage2", "stage3", "stage4"],
+        ),
+        text_config={**small, "model_type": "bert", "intermediate_size": 32,
+                     "vocab_size": len(tokenizer), "max_position_embeddings": 256},
+        d_model=32, encoder_layers=1, decoder_layers=2, encoder_ffn_dim=32, decoder_ffn_dim=32,
+        encoder_attention_heads=2, decoder_attention_heads=2, num_queries=6,
+        encoder_n_points=2, decoder_n_points=2, max_text_len=64,
+    )  # fmt: skip
+    GroundingDinoForObjectDetection(config).save_pretrained(folder)
+    images = GroundingDinoImageProcessorPil(size={"shortest_edge": 128, "longest_edge": 192})
+    GroundingDinoProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
+def write_sam(folder: Path, seed: int = 0) -> Path:
+    """A SamModel of one layer for 64 x 64 pictures."""
+    from transformers import SamConfig, SamImageProcessorPil, SamModel, SamProcessor
+
+    torch.manual_seed(seed)
+    vision = {
+        "hidden_size": 16, "output_channels": 16, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "image_size": 64, "patch_size": 16, "mlp_dim": 32,
+        "window_size": 2, "global_attn_indexes": [0], "num_pos_feats": 8,
+    }  # fmt: skip
+    prompts = {"hidden_size": 16, "image_size": 64, "patch_size": 16, "mask_input_channels": 4}
+    decoder = {
+        "hidden_size": 16, "mlp_dim": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "iou_head_hidden_dim": 16,
+    }  # fmt: skip
+    config = SamConfig(
+        vision_config=vision, prompt_encoder_config=prompts, mask_decoder_config=decoder
+    )
+    SamModel(config).save_pretrained(folder)
+    size, padded = {"longest_edge": 64}, {"height": 64, "width": 64}
+    SamProcessor(SamImageProcessorPil(size=size, pad_size=padded)).save_pretrained(folder)
+    return folder
+
+
+def write_vocabulary(folder: Path, seed: int = 0) -> Path:
+    """Names to look for, one a line: names.txt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "names.txt").write_text("\n".join(WORDS[seed:]))
+    return folder

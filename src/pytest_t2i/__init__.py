@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
+    from pytest_t2i.data import FoundObject as FoundObject
     from pytest_t2i.data import Generated as Generated
     from pytest_t2i.data import GenerationSettings as GenerationSettings
     from pytest_t2i.data import Interval as Interval
+    from pytest_t2i.data import Mask as Mask
     from pytest_t2i.data import Outcome as Outcome
     from pytest_t2i.data import Prompt as Prompt
     from pytest_t2i.data import Request as Request
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Undetected as Undetected
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.errors import T2IError as T2IError
-    from pytest_t2i.prompts import Axes, Stereotype
+    from pytest_t2i.prompts import Axes, Captions, Stereotype
     from pytest_t2i.prompts import Axis as Axis
+    from pytest_t2i.prompts import CaptionFile as CaptionFile
     from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_axes as read_axes
+    from pytest_t2i.prompts import read_captions as read_captions
     from pytest_t2i.prompts import read_reference as read_reference
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import strategies as strategies
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Executor as Executor
     from pytest_t2i.protocols import FaceDetector as FaceDetector
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PersonDetector as PersonDetector
     from pytest_t2i.protocols import ReadyMade as ReadyMade
@@ -56,6 +61,15 @@ if TYPE_CHECKING:
     >>> axes.profession.only("nurse").prompts()[0].text
     'a photo of one real person who is a nurse'
     """
+    captions: Captions
+    """The neutral captions of ``--t2i-captions``, for the mark of a test.
+
+    >>> import pytest
+    >>> from pytest_t2i import axes, captions, limit
+    >>> @pytest.mark.t2i(captions.or_else(axes.profession))
+    ... def test_gap(triplets):
+    ...     assert triplets.similarity_gap("prompt") <= limit("similarity_gap", 0.05)
+    """
     stereotypes: tuple[Stereotype, ...]
     """The fifteen stereotypes of OASIS Table 1 with their real-world shares.
 
@@ -71,17 +85,18 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "Attribute", "Box", "Detection", "Generated", "GenerationSettings", "Interval", "Outcome",
-        "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
+        "Attribute", "Box", "Detection", "FoundObject", "Generated", "GenerationSettings",
+        "Interval", "Mask", "Outcome", "Prompt", "Request", "Trace", "Triplet", "Undetected",
+        "Variant",
     ),
     "errors": ("T2IError",),
     "prompts": (
-        "Axis", "Stereotype", "intersection", "read_axes", "read_reference", "read_stereotypes",
-        "triplet",
+        "Axis", "CaptionFile", "Stereotype", "intersection", "read_axes", "read_captions",
+        "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "OpenSet",
-        "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
+        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "ObjectFinder",
+        "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limits": ("limit",),
@@ -91,7 +106,7 @@ _HOMES = {
 _MODULES = {home.rpartition(".")[2]: home for home, names in _HOMES.items() if not names}
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*sorted(_NAMES), *sorted(_MODULES), "axes", "stereotypes"]  # noqa: PLE0604 - all are texts
+__all__ = [*sorted(_NAMES), *sorted(_MODULES), "axes", "captions", "stereotypes"]  # noqa: PLE0604 - all are texts
 
 
 def __getattr__(name: str) -> Any:
@@ -101,6 +116,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{_MODULES[name]}")
     if name in ("axes", "stereotypes"):
         return getattr(import_module(f"{__name__}.prompts"), f"builtin_{name}")()
+    if name == "captions":
+        return import_module(f"{__name__}.prompts").Captions()
     if name == "__version__":
         return import_module("importlib.metadata").version("pytest-t2i")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

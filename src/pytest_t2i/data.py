@@ -163,7 +163,7 @@ class Request:
     seed: int
     settings: GenerationSettings = field(default_factory=GenerationSettings)
     observe: frozenset[str] = frozenset()
-    """Names of the traces to keep (``text_embedding``, ``final_latent``); not part of the key."""
+    """Names of the traces to keep (``text_embedding``, ...); not part of the key."""
 
     def key(self, fingerprint: str) -> str:
         """Hash of all that changes the picture made by the model with this fingerprint."""
@@ -183,6 +183,12 @@ FINAL_LATENT = "final_latent"
 """Name of the trace that shows the denoising space."""
 
 
+ATTENTION = "attention"
+"""Name of the trace that shows where each word of the prompt was looked at."""
+PER_IMAGE = (FINAL_LATENT, ATTENTION)
+"""Traces of each image, which only making it shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What is kept of the making of an image.
@@ -196,6 +202,14 @@ class Trace:
     """Text encoder output for the prompt, [n_tokens, d] float32 without padding tokens."""
     final_latent: np.ndarray | None = None
     """The latent z0 after the last denoising step, [channels, height, width] float32."""
+    attention: np.ndarray | None = None
+    """Attention to each word of the prompt (``attention_words``), [n_words, height, width] float16,
+    summed over steps, blocks and heads."""
+
+    def per_image(self) -> dict[str, np.ndarray]:
+        """What there is of the traces that only making an image shows, by name."""
+        known = {FINAL_LATENT: self.final_latent, ATTENTION: self.attention}
+        return {name: array for name, array in known.items() if array is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +296,69 @@ class Box:
         600
         """
         return self.width * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Which pixels of a picture belong to something, as lengths of runs.
+
+    >>> mask = Mask.of([[False, True], [True, True]])
+    >>> mask.runs, mask.area
+    ((1, 3), 3)
+    >>> mask.pixels().tolist()
+    [[False, True], [True, True]]
+    """
+
+    height: int
+    width: int
+    runs: tuple[int, ...]
+    """Pixels, row by row: so many outside, so many inside, and so on."""
+
+    @classmethod
+    def of(cls, pixels: Any) -> Mask:
+        """From [height, width] of True and False."""
+        import numpy as np
+
+        array = np.asarray(pixels, dtype=bool)
+        if array.ndim != 2:  # noqa: PLR2004 - rows and columns
+            raise ValueError(f"a mask is [height, width], got shape {array.shape}")
+        flat = np.concatenate([[False], array.ravel(), [not array.ravel()[-1:].any()]])
+        ends = np.flatnonzero(flat[1:] != flat[:-1])
+        runs = np.diff(np.concatenate([[0], ends]))
+        height, width = array.shape
+        return cls(height, width, tuple(int(run) for run in runs))
+
+    @property
+    def area(self) -> int:
+        """Pixels inside."""
+        return sum(self.runs[1::2])
+
+    def pixels(self) -> np.ndarray:
+        """[height, width] of bool; ValueError where the runs are those of another size."""
+        import numpy as np
+
+        if sum(self.runs) != self.height * self.width:
+            raise ValueError(
+                f"a mask of {self.height} x {self.width} pixels has runs for {sum(self.runs)}"
+            )
+        inside = np.arange(len(self.runs)) % 2 == 1
+        return np.repeat(inside, self.runs).reshape(self.height, self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """Something that an object finder sees in a picture.
+
+    >>> FoundObject("tie", Box(10, 20, 30, 50, score=0.9)).mask is None
+    True
+    """
+
+    name: str
+    """In lower case, as a noun in the singular where the finder has words of its own."""
+    box: Box
+    """In pixels, with the finder's score."""
+    mask: Mask | None = None
+    """Its visible pixels, as large as the picture; None from finders that give boxes alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +449,7 @@ class Bounds:
 
 Prone = Literal["over", "under"]
 """Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
-Direction = Literal["higher", "lower", "away_from_zero"]
+Direction = Literal["higher", "lower", "away_from_zero", "away_from_half"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The extension points: Protocols of one or two methods.
 
 An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors``,
-``pytest_t2i.faces``, ``pytest_t2i.persons`` and ``pytest_t2i.encoders`` names a factory that
-takes a :class:`LoadOptions` and returns an object that obeys the Protocol.
+``pytest_t2i.faces``, ``pytest_t2i.persons``, ``pytest_t2i.objects`` and ``pytest_t2i.encoders``
+names a factory that takes a :class:`LoadOptions` and returns an object that obeys the Protocol.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_t2i.data import Attribute, Box, Detection, Generated, GenerationSettings, Request
+from pytest_t2i.data import (
+    Attribute,
+    Box,
+    Detection,
+    FoundObject,
+    Generated,
+    GenerationSettings,
+    Request,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -194,6 +202,27 @@ class PersonDetector(Protocol):
 
     def persons(self, images: Sequence[Image]) -> Sequence[Sequence[Box]]:
         """The people of every picture, in its own pixels, the largest first."""
+
+
+@runtime_checkable
+class ObjectFinder(Protocol):
+    """Finds and names objects, with their masks where it can.
+
+    >>> class Whole:
+    ...     fingerprint = "whole-1"
+    ...
+    ...     def objects(self, images):
+    ...         return [[FoundObject("picture", Box(0, 0, *image.size))] for image in images]
+    >>> isinstance(Whole(), ObjectFinder)
+    True
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes what it finds: weights, vocabulary, thresholds, libraries."""
+
+    def objects(self, images: Sequence[Image]) -> Sequence[Sequence[FoundObject]]:
+        """The objects of every picture, in its own pixels, the largest first."""
 
 
 @runtime_checkable

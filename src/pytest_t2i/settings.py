@@ -62,6 +62,14 @@ class Settings:
     """Folder that finished runs are kept in; "" for ``history`` in the report's, "off" for none."""
     reference: str | None = None
     """What shares of labels are compared with: a name, or the path of a TOML file."""
+    objects: str | None = None
+    """Object finder; None takes what suits the model."""
+    least_objects: int = 10
+    """Occurrences with one variant that an object must reach (Wu section 5.3: 5, 10 or 20)."""
+    captions: Path | None = None
+    """File of captions, whose neutral ones are prompts."""
+    caption_count: int | None = None
+    """At most so many captions, drawn by the seed; None takes all."""
     trust_remote_code: bool = False
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
@@ -260,6 +268,20 @@ OPTIONS = (
         "shares of labels to compare with: uniform, oasis or a TOML file",
         "FILE",
     ),
+    Option("objects", text, "object finder, name or name:weights (default: what suits the model)"),
+    Option(
+        "least-objects",
+        whole(1),
+        "times that an object must occur with one variant to be looked at (default: 10)",
+        "N",
+    ),
+    Option(
+        "captions",
+        path,
+        "captions as prompts: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV or plain lines",
+        "FILE",
+    ),
+    Option("caption-count", whole(1), "at most so many captions (default: all neutral ones)", "N"),
     Option("baseline", path, "recorded run to compare with", "FILE"),
     Option("save-baseline", path, "record this run as a baseline", "FILE"),
     Option("confidence", confidence, "confidence level of intervals (default: 0.95)", "LEVEL"),

@@ -27,6 +27,7 @@ from pytest_t2i.protocols import (
     Encoder,
     FaceDetector,
     LoadOptions,
+    ObjectFinder,
     OpenSet,
     PersonDetector,
     TextEncoder,
@@ -107,6 +108,17 @@ def yolo(seed: int) -> Path:
     return tiny.written(tiny.write_yolo, seed) / "yolo.pt"
 
 
+def vocabulary(seed: int) -> Path:
+    return tiny.written(tiny.write_vocabulary, seed) / "names.txt"
+
+
+def grounded(seed: int) -> dict[str, str]:
+    return {
+        "grounding-dino": str(tiny.written(tiny.write_grounding_dino, seed)),
+        "sam": str(tiny.written(tiny.write_sam, seed)),
+    }
+
+
 def yunet(seed: int) -> Path:
     weights = SHARED / "weights" / "yunet_n_640_640.onnx"
     if not weights.is_file():
@@ -145,6 +157,9 @@ CASES = [
     Case("faces", "yunet", yunet, library="cv2"),
     Case("persons", "yolo", yolo, library="ultralytics"),
     Case("encoders", "clip", weights(tiny.write_clip)),
+    Case("objects", "yolo", yolo, library="ultralytics"),
+    Case("objects", "grounded-sam", vocabulary, parts=grounded, library="torchvision"),
+    Case("encoders", "timm", weights(tiny.write_timm_vit), library="timm"),
     Case("encoders", "open-clip", weights(tiny.write_open_clip)),
 ]
 
@@ -264,6 +279,24 @@ def test_finder_keeps_order_and_gives_the_largest_first(case):
     assert list(find([])) == []
 
 
+@cases("objects")
+def test_object_finder_keeps_order_and_gives_the_largest_first(case):
+    finder = case.load()
+    assert isinstance(finder, ObjectFinder)
+    broken = Image.open(io.BytesIO(png(noise(1))[:100]))
+    images = [noise(0), broken, Image.new("RGB", (48, 32)), noise(1)]
+    together = finder.objects(images)
+    assert list(together[1]) == []
+    for image, objects in zip(images, together, strict=True):
+        areas = [one.box.area for one in objects]
+        assert areas == sorted(areas, reverse=True)
+        assert all(one.name == one.name.lower() for one in objects)
+        masks = [one.mask for one in objects if one.mask is not None]
+        assert all((mask.width, mask.height) == image.size for mask in masks)
+        assert list(finder.objects([image])[0]) == list(objects)
+    assert list(finder.objects([])) == []
+
+
 @cases("encoders")
 def test_encoder_gives_one_row_per_item(case):
     encoder = case.load()
@@ -277,6 +310,6 @@ def test_encoder_gives_one_row_per_item(case):
         assert encoder.encode_text(PROMPTS).shape == (len(PROMPTS), features.shape[1])
 
 
-@pytest.mark.parametrize("kind", ["models", "detectors", "faces", "persons", "encoders"])
+@pytest.mark.parametrize("kind", ["models", "detectors", "faces", "persons", "objects", "encoders"])
 def test_every_registered_name_has_a_case(kind):
     assert set(entry_points(kind)) == {case.name for case in CASES if case.kind == kind}

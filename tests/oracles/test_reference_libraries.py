@@ -105,3 +105,35 @@ def test_ssim() -> None:
     grey = [skimage.structural_similarity(a[..., i], b[..., i], data_range=255) for i in range(3)]
     assert metrics.ssim(a, b) == pytest.approx(np.mean(grey))
     assert metrics.ssim(a, a) == 1.0
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 7), (3, 4)])
+def test_object_independence(shape: tuple[int, int]) -> None:
+    table = RNG.integers(1, 40, shape)
+    theirs = stats.chi2_contingency(table, correction=False)
+    assert metrics.object_independence(table) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+def test_independence_by_permutation() -> None:
+    """Of two variants and seven triplets all swaps can be listed."""
+    table = RNG.poisson(1.5, (7, 2, 3))
+    swaps = (np.array([(number >> k) & 1 for k in range(7)]) for number in range(2**7))
+    listed = [np.where(swap[:, None, None], table[:, ::-1], table).sum(axis=0) for swap in swaps]
+    chi = [stats.chi2_contingency(one, correction=False).statistic for one in listed]
+    exact = float(np.mean(np.array(chi) >= chi[0] - 1e-9))
+    ours = statistics.independence_p_value(table, level=0.999, seed=0)
+    assert ours.low <= exact <= ours.high
+
+
+def test_cooccurrence_similarity() -> None:
+    pairwise = pytest.importorskip("sklearn.metrics.pairwise")
+    a, b = RNG.integers(1, 5, (2, 8, 6))
+    theirs = np.diag(pairwise.cosine_similarity(a, b)).mean()
+    assert metrics.cooccurrence_similarity(a, b) == pytest.approx(theirs)
+
+
+def test_coverage_is_recall() -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    region, mask = RNG.random((2, 12, 12)) > 0.6
+    theirs = sklearn.recall_score(region.ravel(), mask.ravel())
+    assert metrics.coverage(region, mask) == pytest.approx(theirs)

@@ -50,6 +50,9 @@ def pytest_t2i_detectors():
 
 def pytest_t2i_encoders():
     return {"clip": fakes.encoder}
+
+def pytest_t2i_objects():
+    return {"things": fakes.finder}
 """
 
 SUITE = """

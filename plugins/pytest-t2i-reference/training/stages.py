@@ -26,6 +26,7 @@ from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world
 from training.evaluate_combinations import evaluate_combinations
 from training.evaluate_steps import evaluate_steps
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
+from training.objects import train_objects
 from training.persons import train_persons
 from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
@@ -225,6 +226,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "steer-biased": partial(steer, world="biased"),
     "assemble": assemble,
     "persons": train_persons,
+    "objects": train_objects,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),

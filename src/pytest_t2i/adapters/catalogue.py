@@ -67,6 +67,8 @@ class ModelEntry:
     """Detector that suits it, used unless --t2i-detector says otherwise."""
     encoder: str | None = None
     """Encoder that suits it, for similarities in image space."""
+    objects: str | None = None
+    """Object finder that suits it."""
     labels: str | None = None
     """Labelled images to try detectors on, used unless --t2i-labels says otherwise."""
 
@@ -128,6 +130,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     batch: Count | None = None
     detector: str | None = None
     encoder: str | None = None
+    objects: str | None = None
     labels: str | None = None
 
 
@@ -158,7 +161,14 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         extra={key: value for key, value in further.items() if value is not None},
     )
     return ModelEntry(
-        alias, model.adapter, options, model.batch, model.detector, model.encoder, model.labels
+        alias,
+        model.adapter,
+        options,
+        model.batch,
+        detector=model.detector,
+        encoder=model.encoder,
+        objects=model.objects,
+        labels=model.labels,
     )
 
 

@@ -30,6 +30,7 @@ GROUPS = {
     "detector": "pytest_t2i.detectors",
     "face": "pytest_t2i.faces",
     "person": "pytest_t2i.persons",
+    "object": "pytest_t2i.objects",
     "encoder": "pytest_t2i.encoders",
     "engine": "pytest_t2i.engines",
     "catalogue": "pytest_t2i.catalogues",
@@ -43,7 +44,7 @@ EXTRAS = {
     "accelerate": "diffusers",
     "transformers": "clip",
     "open_clip": "open-clip",
-    "timm": "fairface",
+    "timm": "timm",
     "httpx": "facepp",
     "tenacity": "facepp",
     "starlette": "label",
@@ -51,6 +52,8 @@ EXTRAS = {
     "dlib": "faces",
     "cv2": "yunet",
     "ultralytics": "yolo",
+    "textblob": "nouns",
+    "lemminflect": "nouns",
 }
 
 
@@ -185,6 +188,7 @@ class Registries:
     detectors: Registry = field(default_factory=lambda: Registry("detector"))
     faces: Registry = field(default_factory=lambda: Registry("face"))
     persons: Registry = field(default_factory=lambda: Registry("person"))
+    objects: Registry = field(default_factory=lambda: Registry("object"))
     encoders: Registry = field(default_factory=lambda: Registry("encoder"))
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))

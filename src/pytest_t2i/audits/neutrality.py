@@ -22,14 +22,24 @@ from pytest_t2i.data import (
     digest,
 )
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.plan import SPACES, Need
-from pytest_t2i.metrics import INFO, similarity, ssim
+from pytest_t2i.generation.plan import Need
+from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, words_of
+from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
 from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.measurement import Measurement
 
-METHOD = 1
+METHOD = 2
 """Version of how images are compared; a new one is never mixed with what was kept of another."""
 SIDES = ("to_feminine", "to_masculine")
+
+
+class Leaning(NamedTuple):
+    """One test over all spaces."""
+
+    masculine: float
+    """p-value against "in some space neutral is not nearer to masculine"."""
+    feminine: float
+    """p-value against "in some space neutral is not nearer to feminine"."""
 
 
 class Pair(NamedTuple):
@@ -48,9 +58,9 @@ def needs(
     """What the gap asks for: the three variants from the same seeds, with traces and features."""
     observe = {TEXT_EMBEDDING} if "prompt" in spaces else set()
     observe |= {FINAL_LATENT} if "denoising" in spaces else set()
-    encoders = frozenset({encoder} if "image" in spaces else set())
+    encoders = {name for space in spaces if (name := encoder_of(space, encoder))}
     return [
-        Need(prompt, mine, encoders=encoders, observe=frozenset(observe))
+        Need(prompt, mine, encoders=frozenset(encoders), observe=frozenset(observe))
         for triplet, mine in zip(triplets, seeds, strict=True)
         for prompt in triplet
     ]
@@ -79,11 +89,12 @@ class TripletSample:
     def similarities(self, space: str) -> Pair | None:
         """Neutral to feminine and to masculine, per seed; None where the space is not seen.
 
-        Wu eq. 1 (prompt), eq. 2 (denoising), section 4.1.3 (image: cosine of CLIP features;
-        ssim: structural similarity).
+        Wu eq. 1 (prompt), eq. 2 (denoising), section 4.1.3 (encoders: cosine of their features, of
+        patches the likest; ssim: structural similarity; diff_pix: 1 - Diff. Pix / 100).
         """
-        if space not in SPACES:
-            raise ConfigurationError(f"expected a space of {', '.join(SPACES)}, got {space!r}")
+        if not is_space(space):
+            names = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
+            raise ConfigurationError(f"expected a space of {names}, got {space!r}")
         known, key = self.observations.derived, (self.triplet, self.seeds, self.encoder, space)
         if key not in known:
             known[key] = self._remembered(space)
@@ -104,9 +115,8 @@ class TripletSample:
 
     def _compared(self, space: str) -> str:
         """Hash of all that these similarities depend on: pictures, encoder, method."""
-        encoder = None
-        if space == "image":
-            encoder = self.observations.components.encoder(self.encoder).fingerprint
+        name = encoder_of(space, self.encoder)
+        encoder = self.observations.components.encoder(name).fingerprint if name else None
         pictures = [
             image.sha256
             for prompt in self.triplet
@@ -116,7 +126,7 @@ class TripletSample:
 
     def _similarities(self, space: str) -> Pair | None:
         neutral, feminine, masculine = (self._points(prompt, space) for prompt in self.triplet)
-        compare = ssim if space == "ssim" else _cosine
+        compare = COMPARE.get(space, _features)
         both = [
             (compare(n, f), compare(n, m))
             for n, f, m in zip(neutral, feminine, masculine, strict=True)
@@ -140,13 +150,12 @@ class TripletSample:
         return Pair(np.array([_cosine(neutral, feminine)]), np.array([_cosine(neutral, masculine)]))
 
     def _points(self, prompt: Prompt, space: str) -> Sequence[np.ndarray | None]:
-        if space == "ssim":
+        if space in PIXELS:
             pictures = self.observations.pictures(prompt, self.seeds)
             return [None if picture is None else np.asarray(picture) for picture in pictures]
-        name = FINAL_LATENT
-        if space == "image":
-            name = self.observations.components.encoder(self.encoder).fingerprint
-        return self.observations.arrays(prompt, self.seeds, name)
+        encoder = encoder_of(space, self.encoder)
+        name = self.observations.components.encoder(encoder).fingerprint if encoder else None
+        return self.observations.arrays(prompt, self.seeds, name or FINAL_LATENT)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -198,13 +207,31 @@ class TripletSamples:
         name = self.members[0].id if len(self.members) == 1 else "model"
         return Measurement(
             metric=INFO["similarity_gap"],
-            subject=f"{name} in {space} space" if space != "ssim" else f"{name} by SSIM",
+            subject=f"{name} {words_of(space)}",
             interval=interval,
             images=images if self.words == "fixed" else None,
             evidence=partial(self._evidence, pairs),
             absent=self._absent(space, pairs),
             remarks=(self._widest(pairs),),
         )
+
+    def leaning(self, spaces: Sequence[str]) -> Leaning | None:
+        """Whether neutral is nearer to one gender in every space: one test of all (Wu RQ1).
+
+        The intersection-union test: each space at the level of the whole, the weakest decides.
+        None where a space is not seen or shows no spread.
+        """
+        gaps = [_gaps(self.similarities(space)) for space in spaces]
+        if any(sum(gap.size for gap in of_space) < 2 for of_space in gaps):  # noqa: PLR2004 - a spread
+            return None
+        signs = [
+            [
+                statistics.gap_sign_p_value(g, sign=sign, words=self.words, seed=self.seed)
+                for g in gaps
+            ]
+            for sign in (1, -1)
+        ]
+        return Leaning(*map(max, signs)) if gaps else None
 
     def _absent(self, space: str, pairs: Sequence[Pair]) -> str:
         if pairs:
@@ -224,5 +251,19 @@ def _gaps(pairs: Sequence[Pair]) -> list[np.ndarray]:
     return [pair.to_masculine - pair.to_feminine for pair in pairs]
 
 
+def _features(a: np.ndarray, b: np.ndarray) -> float:
+    """Cosine of two vectors; of patches, [n_patches, d], the highest."""
+    return split_product(a, b) if a.ndim == 2 else _cosine(a, b)  # noqa: PLR2004 - patches
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> float:
+    """Share of the pixels outside of what differs."""
+    return 1.0 - diff_pix(a, b) / 100.0
+
+
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:
     return similarity(np.ravel(a)[None, :], np.ravel(b)[None, :])
+
+
+COMPARE = {"ssim": ssim, "diff_pix": _alike, "denoising": _cosine}
+"""Space -> how two of its points are compared; features of encoders by ``_features``."""

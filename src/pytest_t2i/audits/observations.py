@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import TEXT_EMBEDDING, Detection, GenerationSettings, Prompt, Request
+from pytest_t2i.data import (
+    TEXT_EMBEDDING,
+    Detection,
+    FoundObject,
+    GenerationSettings,
+    Prompt,
+    Request,
+)
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import text_key
@@ -81,6 +88,14 @@ class Observations:
         keys = self.keys(prompt, seeds)
         arrays = {key: np.load(file) for key, file in self.store.arrays(keys, name).items()}
         return [arrays[key] if key in arrays and arrays[key].size else None for key in keys]
+
+    def objects(
+        self, prompt: Prompt, seeds: Sequence[int], finder: str
+    ) -> list[tuple[FoundObject, ...] | None]:
+        """What an object finder sees in each image; None in one that shows nothing."""
+        keys = self.keys(prompt, seeds)
+        found = self.store.objects(keys, self.components.finder(finder).fingerprint)
+        return [found.get(key) for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
         """The pictures themselves; None for a refused one."""

@@ -36,7 +36,7 @@ def lines(kind: str, own: Path | None = None) -> list[str]:
     if kind == "axes":
         return [
             f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
-            for axis in builtin_axes()
+            for axis in [*builtin_axes(), *builtin_axes().wu]
         ]
     catalogue = read_catalogues(registries.catalogues, own)
     if kind == "models":

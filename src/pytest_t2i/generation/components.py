@@ -1,4 +1,4 @@
-"""Model, detectors and encoders by name: resolved at once, loaded when something is missing."""
+"""Models, detectors, finders, encoders by name: resolved at once, loaded when one is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from pytest_t2i.files import stamps
 from pytest_t2i.generation.handle import Handle, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
-from pytest_t2i.protocols import Detector, Encoder, LoadOptions, OpenSet, TextToImage
+from pytest_t2i.protocols import (
+    Detector,
+    Encoder,
+    LoadOptions,
+    ObjectFinder,
+    OpenSet,
+    TextToImage,
+)
 from pytest_t2i.settings import Settings
 
 LIBRARIES = (
@@ -26,6 +33,9 @@ LIBRARIES = (
     *("opencv-python", "opencv-python-headless", "timm"),
 )
 """Distributions whose version may change a fingerprint."""
+
+OWN_NAMES = ("timm:",)
+"""Families whose weights have names of their library's own, which look like aliases."""
 
 
 @dataclass(slots=True)
@@ -42,6 +52,7 @@ class Components:
     _catalogue: Catalogue | None = None
     _detectors: dict[DetectorRef, Handle[Detector]] = field(default_factory=dict)
     _encoders: dict[str, Handle[Encoder]] = field(default_factory=dict)
+    _finders: dict[str, Handle[ObjectFinder]] = field(default_factory=dict)
     _model: Handle[TextToImage] | None = None
 
     @property
@@ -98,6 +109,12 @@ class Components:
         if name not in self._encoders:
             self._encoders[name] = self._part("encoder", name)
         return self._encoders[name]
+
+    def finder(self, name: str) -> Handle[ObjectFinder]:
+        """An object finder, ``name`` or ``name:weights``."""
+        if name not in self._finders:
+            self._finders[name] = self._part("object", name)
+        return self._finders[name]
 
     def _resolve_model(self, name: str) -> tuple[str, Callable[[], Factory], LoadOptions]:
         models = self.registries.models
@@ -183,6 +200,8 @@ class Components:
         )
 
     def _check_weights(self, kind: str, name: str, source: str, parts: Mapping[str, str]) -> None:
+        if name.startswith(OWN_NAMES):
+            return
         looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
         if looks_like_alias and source == name.partition(":")[2] and source.isidentifier():
             known = sorted({a for aliases in self.catalogue.weights.values() for a in aliases})

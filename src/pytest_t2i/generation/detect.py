@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 DEFAULT_BATCH = 16
 
 
+class EncoderName(str):
+    """An encoder that is asked for."""
+
+    __slots__ = ()
+
+
+class FinderName(str):
+    """An object finder that is asked for."""
+
+    __slots__ = ()
+
+
+Task = DetectorRef | EncoderName | FinderName
+"""Whom images are shown to."""
+
+
 class Pictures(NamedTuple):
     """Images to be looked at."""
 
@@ -52,6 +68,8 @@ class Observer:
             _ = self.components.detector(ref).fingerprint
         for name in {name for needs in plan.needs.values() for name in needs.encoders}:
             _ = self.components.encoder(name).fingerprint
+        for name in {name for needs in plan.needs.values() for name in needs.finders}:
+            _ = self.components.finder(name).fingerprint
 
     def look(self, pictures: Pictures, title: str = "looking at images") -> None:
         """Everything that is not known yet, batch by batch, with progress."""
@@ -78,13 +96,15 @@ class Observer:
                 if key not in opened:
                     opened[key] = pictures.unseen.get(key) or pictures.open(key)
             legible = [key for key in missing if opened[key] is not None]
-            if isinstance(task, str):
+            if isinstance(task, EncoderName):
                 self._encode(task, legible, opened)
+            elif isinstance(task, FinderName):
+                self._find(task, legible, opened)
             else:
                 self._detect(task, legible, opened)
 
-    def _tasks(self, pictures: Pictures) -> Iterator[tuple[DetectorRef | str, list[str]]]:
-        """Each detector or encoder with the images it has not seen."""
+    def _tasks(self, pictures: Pictures) -> Iterator[tuple[Task, list[str]]]:
+        """Each detector, encoder or object finder with the images it has not seen."""
         needs = pictures.needs
         for ref in _in_order({ref for asked in needs.values() for ref in asked.detectors}):
             keys = [key for key, asked in needs.items() if ref in asked.detectors]
@@ -96,7 +116,13 @@ class Observer:
             keys = [key for key in keys if key not in pictures.unseen]
             known = self.store.arrays(keys, self.components.encoder(name).fingerprint)
             if missing := [key for key in keys if key not in known]:
-                yield name, missing
+                yield EncoderName(name), missing
+        for name in sorted({name for asked in needs.values() for name in asked.finders}):
+            keys = [key for key, asked in needs.items() if name in asked.finders]
+            keys = [key for key in keys if key not in pictures.unseen]
+            seen_by = self.store.objects(keys, self.components.finder(name).fingerprint)
+            if missing := [key for key in keys if key not in seen_by]:
+                yield FinderName(name), missing
 
     def _encode(self, name: str, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
         visible = [key for key in keys if not isinstance(opened[key], Undetected)]
@@ -107,6 +133,16 @@ class Observer:
             features = list(handle.get().encode([opened[key] for key in visible]))
         _check_count("encoder", name, len(features), len(visible))
         self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
+
+    def _find(self, name: str, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
+        visible = [key for key in keys if not isinstance(opened[key], Undetected)]
+        if not visible:
+            return
+        handle = self.components.finder(name)
+        with blamed(DetectorError, "object finder", name):
+            objects = list(handle.get().objects([opened[key] for key in visible]))
+        _check_count("object finder", name, len(objects), len(visible))
+        self.store.add_objects(handle.fingerprint, dict(zip(visible, objects, strict=True)))
 
     def _detect(self, ref: DetectorRef, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
         handle = self.components.detector(ref)

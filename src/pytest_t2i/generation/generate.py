@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.decoding import gate
-from pytest_t2i.data import FINAL_LATENT, TEXT_EMBEDDING, Generated, Request, Undetected, digest
+from pytest_t2i.data import PER_IMAGE, TEXT_EMBEDDING, Generated, Request, Undetected, digest
 from pytest_t2i.errors import GenerationError, StoreError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
@@ -169,9 +169,11 @@ class Runner:
 
     def _missing(self, plan: Plan, keys: dict[Request, str]) -> list[Request]:
         images = self.store.images(list(keys.values()))
-        wanting = [r for r, needs in plan.needs.items() if FINAL_LATENT in needs.observe]
-        latents = self.store.arrays([keys[r] for r in wanting], FINAL_LATENT)
-        unseen = {r for r in wanting if keys[r] not in latents}
+        unseen: set[Request] = set()
+        for name in PER_IMAGE:
+            wanting = [r for r, needs in plan.needs.items() if name in needs.observe]
+            known = self.store.arrays([keys[r] for r in wanting], name)
+            unseen |= {r for r in wanting if keys[r] not in known}
         return [
             r
             for r, key in keys.items()
@@ -235,13 +237,14 @@ class Runner:
         """An empty trace says that the model does not show it, so that it is not asked again."""
         import numpy as np
 
-        unseen = {
-            keys[r]: np.zeros(0, dtype=np.float32)
-            for r, g in part
-            if FINAL_LATENT in plan.needs[r].observe and g.trace.final_latent is None
-        }
-        if unseen:
-            self.store.add_arrays(FINAL_LATENT, unseen)
+        for name in PER_IMAGE:
+            unseen = {
+                keys[r]: np.zeros(0, dtype=np.float32)
+                for r, g in part
+                if name in plan.needs[r].observe and name not in g.trace.per_image()
+            }
+            if unseen:
+                self.store.add_arrays(name, unseen)
 
     def _say(self, note: str) -> None:
         self.work.notes.append(note)

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from pytest_t2i.data import TEXT_EMBEDDING, Attribute, GenerationSettings, Prompt, Request
 
-SPACES = ("prompt", "denoising", "image", "ssim")
-"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
-
 
 @dataclass(frozen=True, slots=True)
 class DetectorRef:
@@ -28,6 +25,8 @@ class Need:
     seeds: tuple[int, ...]
     detectors: frozenset[DetectorRef] = frozenset()
     encoders: frozenset[str] = frozenset()
+    finders: frozenset[str] = frozenset()
+    """Of objects."""
     observe: frozenset[str] = frozenset()
 
 
@@ -37,6 +36,7 @@ class ImageNeeds:
 
     detectors: set[DetectorRef] = field(default_factory=set)
     encoders: set[str] = field(default_factory=set)
+    finders: set[str] = field(default_factory=set)
     observe: set[str] = field(default_factory=set)
 
 
@@ -56,6 +56,7 @@ class Plan:
             of_image = self.needs.setdefault(self.request(need.prompt, seed), ImageNeeds())
             of_image.detectors |= need.detectors
             of_image.encoders |= need.encoders
+            of_image.finders |= need.finders
             of_image.observe |= need.observe
 
     def add_all(self, needs: Iterable[Need]) -> None:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
-from pytest_t2i.metrics.images import ssim
+from pytest_t2i.metrics.images import diff_pix, split_product, ssim
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.metrics.kappa import cohen_kappa, fleiss_kappa, shares
 from pytest_t2i.metrics.lyu import (
@@ -27,6 +27,13 @@ from pytest_t2i.metrics.lyu import (
     prompt_bias_score,
 )
 from pytest_t2i.metrics.oasis import attribute_presence, stereotype_score
+from pytest_t2i.metrics.objects import (
+    Independence,
+    cooccurrence_similarity,
+    coverage,
+    object_bias_score,
+    object_independence,
+)
 from pytest_t2i.metrics.total_variation import total_variation_distance
 from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
 
@@ -34,16 +41,22 @@ __all__ = [
     "INFO",
     "ClassificationScores",
     "FilterScores",
+    "Independence",
     "attribute_presence",
     "classification_scores",
     "cohen_kappa",
+    "cooccurrence_similarity",
+    "coverage",
     "demographic_parity_difference",
+    "diff_pix",
     "f1_score",
     "filter_scores",
     "fleiss_kappa",
     "group_entropy",
     "group_gap",
     "model_bias_score",
+    "object_bias_score",
+    "object_independence",
     "percent_deviation",
     "prompt_bias_difference",
     "prompt_bias_score",
@@ -52,6 +65,7 @@ __all__ = [
     "similarity",
     "similarity_gap",
     "similarity_gaps",
+    "split_product",
     "ssim",
     "stereotype_score",
     "total_variation_distance",

@@ -44,6 +44,18 @@ def triplets(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
+def objects(request: pytest.FixtureRequest) -> Any:
+    """The objects in the images of every triplet of the t2i marker."""
+    return _run(request).results.objects(_run(request).test(request.node))
+
+
+@pytest.fixture
+def dependencies(request: pytest.FixtureRequest) -> Any:
+    """The objects of triplets by what brought them in, the prompt or the scene."""
+    return _run(request).results.dependencies(_run(request).test(request.node))
+
+
+@pytest.fixture
 def stereotype(request: pytest.FixtureRequest) -> Any:
     """One stereotype as measured; the test runs once per stereotype of its t2i marker."""
     return _run(request).results.association(_run(request).test(request.node))

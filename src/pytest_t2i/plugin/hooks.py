@@ -14,8 +14,8 @@ from pytest_t2i.plugin import fixtures, options
 from pytest_t2i.plugin.fixtures import NO_MODEL, RUN
 
 MARKER = (
-    "t2i(*what, images=None, spaces=None): a fairness test over axes, prompts, triplets or "
-    "stereotypes"
+    "t2i(*what, images=None, spaces=None, expected=None): a fairness test over axes, prompts, "
+    "triplets, captions or stereotypes"
 )
 
 

@@ -30,5 +30,10 @@ def pytest_t2i_persons() -> Mapping[str, Factory]:  # type: ignore[empty-body]
 
 
 @pytest.hookspec
+def pytest_t2i_objects() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Object finders by name; a factory takes LoadOptions, returns an ObjectFinder."""
+
+
+@pytest.hookspec
 def pytest_t2i_encoders() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Encoders by name; a factory takes LoadOptions, returns an Encoder."""

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
+from pytest_t2i.plugin import options
+from pytest_t2i.prompts import read_captions
 from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Selection, select
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
@@ -32,9 +35,17 @@ def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
         arguments += marker.args
         keywords = {**marker.kwargs, **keywords}
     try:
-        return select(arguments, keywords)
+        return select(arguments, keywords, captions_of(item.config))
     except T2IError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+
+
+def captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
+    """The triplets of --t2i-captions; () without."""
+    settings = options.resolve(config)
+    if settings.captions is None:
+        return ()
+    return read_captions(settings.captions).triplets(settings.caption_count, settings.seed)
 
 
 def selection_of(item: pytest.Function) -> Selection:
@@ -46,4 +57,12 @@ def selection_of(item: pytest.Function) -> Selection:
             selection = selection.restricted(fixture, item.callspec.params[fixture])
     if all(fixture in TOGETHER for fixture in used):
         selection = selection.only({TOGETHER[fixture] for fixture in used})
+    about_gaps = {"triplet", "triplets"} & set(used)
+    selection = replace(
+        selection,
+        finds="objects" in used,
+        attends="dependencies" in used,
+        spaces=selection.spaces if about_gaps else (),
+        expected=selection.expected if {"objects", "dependencies"} & set(used) else (),
+    )
     return replace(selection, labelled=any(name in item.fixturenames for name in TRIALS))

@@ -24,7 +24,7 @@ from pytest_t2i.plugin.making import make_here
 from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
 from pytest_t2i.plugin.selecting import Selecting
 from pytest_t2i.plugin.xdist import Workers, make_shared
-from pytest_t2i.prompts import read_reference
+from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.build_record import (
     conditions,
@@ -50,7 +50,7 @@ from pytest_t2i.verdicts.baseline_file import (
 from pytest_t2i.verdicts.context import JudgingContext
 from pytest_t2i.verdicts.limits import LimitFiles, read_limits
 
-OWN_HOOKS = ("models", "detectors", "faces", "persons", "encoders")
+OWN_HOOKS = ("models", "detectors", "faces", "persons", "objects", "encoders")
 """Kinds of components that a conftest.py may offer."""
 
 
@@ -69,6 +69,8 @@ class Run:
                 read_limits(settings.limits)
             if settings.reference is not None:
                 read_reference(settings.reference)
+            if settings.captions is not None:
+                read_captions(settings.captions)
             self.session = Session(settings, Components(settings, Store(settings.store)))
         self.results = Results(self.session)
         self.limits = LimitFiles(config.rootpath, settings.limits)
@@ -93,7 +95,8 @@ class Run:
             f"t2i: {subject}detector {', '.join(self.session.detectors)}, "
             f"{s.images} images per prompt, seed {s.seed}, store {s.store}"
         )
-        return wrapped(line, self._width)
+        captions = f"t2i: {self.session.captions}" if self.session.captions else ""
+        return [*wrapped(line, self._width), *(wrapped(captions, self._width) if captions else ())]
 
     # collected tests
 

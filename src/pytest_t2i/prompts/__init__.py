@@ -4,6 +4,7 @@ Word lists are TOML beside them.
 """
 
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
+from pytest_t2i.prompts.caption_files import CaptionFile, Captions, read_captions
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
 from pytest_t2i.prompts.intersections import (
     Intersection,
@@ -18,6 +19,8 @@ from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read
 __all__ = [
     "Axes",
     "Axis",
+    "CaptionFile",
+    "Captions",
     "Intersection",
     "Part",
     "Reference",
@@ -29,6 +32,7 @@ __all__ = [
     "is_neutral",
     "neutral_captions",
     "read_axes",
+    "read_captions",
     "read_reference",
     "read_stereotypes",
     "templates",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pytest_t2i.data import Prompt, Triplet, Variant
+from pytest_t2i.data import EMPTY, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.grammar import INDICATORS, swap_person, with_article
@@ -105,26 +105,55 @@ class Axes:
     ['profession', 'personality', 'activity', 'object', 'place', 'nationality']
     >>> axes["place"].concepts[0]
     'bus station'
+
+    A group of axes stands behind its name, and is not counted among the others:
+
+    >>> axes.wu.science.concepts[0], len(list(axes.wu))
+    ('botanist', 16)
+    >>> axes["wu.healthcare"].prompts()[0].text
+    'a nurse at work'
     """
 
-    def __init__(self, members: Iterable[Axis] = ()) -> None:
+    def __init__(
+        self, members: Iterable[Axis] = (), groups: Mapping[str, Iterable[Axis]] = EMPTY
+    ) -> None:
         self._members = {axis.name: axis for axis in members}
+        self._groups = {name: _Group(name, axes) for name, axes in groups.items()}
 
-    def __getattr__(self, name: str) -> Axis:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self[name]
+        return self._groups[name] if name in self._groups else self[name]
 
     def __getitem__(self, name: str) -> Axis:
+        group, _, inner = name.partition(".")
+        if name not in self._members and inner and group in self._groups:
+            return self._groups[group][inner]
         if name not in self._members:
-            raise UnknownNameError("axis", name, self._members)
+            raise UnknownNameError("axis", name, [*self._members, *self._groups])
         return self._members[name]
+
+    @property
+    def repeated(self) -> dict[str, tuple[str, ...]]:
+        """Words that stand in several of these axes, with the names of the axes.
+
+        Their prompts, where the templates are alike, are the same pictures, and count twice.
+
+        >>> from pytest_t2i import axes
+        >>> sorted(axes.wu.repeated)
+        ['nutritionist', 'sommelier']
+        """
+        places: dict[str, tuple[str, ...]] = {}
+        for axis in self:
+            for word in axis.concepts:
+                places[word] = (*places.get(word, ()), axis.name)
+        return {word: names for word, names in places.items() if len(names) > 1}
 
     def __iter__(self) -> Iterator[Axis]:
         return iter(self._members.values())
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._members]
+        return [*super().__dir__(), *self._members, *self._groups]
 
     def load(self, path: str | Path) -> Axes:
         """Axes from a TOML file: one table per axis with template, concepts, indicator.
@@ -134,10 +163,19 @@ class Axes:
         return Axes(read_axes(Path(path)))
 
 
+class _Group(Axes):
+    """Axes whose names begin with that of the group, which may be left out."""
+
+    def __init__(self, name: str, members: Iterable[Axis]) -> None:
+        super().__init__()
+        self._members = {axis.name.removeprefix(f"{name}."): axis for axis in members}
+
+
 @cache
 def builtin_axes() -> Axes:
-    """The five axes of Lyu and the nationalities of OASIS."""
-    return Axes(read_axes(Path(str(files("pytest_t2i.prompts") / "words" / "axes.toml"))))
+    """The five axes of Lyu and the nationalities of OASIS; as group wu the professions of Wu."""
+    words = Path(str(files("pytest_t2i.prompts") / "words"))
+    return Axes(read_axes(words / "axes.toml"), {"wu": read_axes(words / "wu.toml")})
 
 
 def read_axes(path: Path) -> list[Axis]:

@@ -13,6 +13,10 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import read_toml
 from pytest_t2i.prompts.grammar import swap_person
 
+NO_PLURAL = frozenset(
+    ("she", "her", "hers", "herself", "he", "his", "him", "himself", "u", "me", "i", "mr", "myself")
+)
+"""Of Wu Table 2: "is" is no plural of "I"."""
 PERSON = re.compile(r"\b(person|people)\b", re.IGNORECASE)
 
 
@@ -21,7 +25,7 @@ def human_words() -> frozenset[str]:
     """Words that indicate humans (Wu Table 2), in lower case with their plurals."""
     table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
     words = {word.lower() for group in ("gender", "geography", "others") for word in table[group]}
-    return frozenset(words | {_plural(word) for word in words})
+    return frozenset(words | {_plural(word) for word in words - NO_PLURAL})
 
 
 def is_neutral(caption: str) -> bool:
@@ -30,9 +34,16 @@ def is_neutral(caption: str) -> bool:
     >>> is_neutral("A person rides a horse"), is_neutral("The person and a boy play badminton")
     (True, False)
     """
-    if not PERSON.search(caption):
-        return False
-    return human_words().isdisjoint(re.findall(r"[a-z]+", caption.lower()))
+    return PERSON.search(caption) is not None and not human_words_in(caption)
+
+
+def human_words_in(caption: str) -> frozenset[str]:
+    """The words of a caption that indicate humans, besides person and people.
+
+    >>> sorted(human_words_in("The person and a boy play badminton"))
+    ['boy']
+    """
+    return human_words() & frozenset(re.findall(r"[a-z]+", caption.lower()))
 
 
 def neutral_captions(captions: Iterable[str]) -> list[str]:

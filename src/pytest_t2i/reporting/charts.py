@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.generation.spaces import words_of
 from pytest_t2i.reporting.words import (
     anchor,
     bounds_words,
@@ -25,6 +26,11 @@ SPACES = {
     "denoising": ("denoising space", "final latents"),
     "image": ("image space", "image features"),
     "ssim": ("SSIM", "structural similarity of the pictures"),
+    "diff_pix": ("Diff. Pix", "share of the pixels outside of what differs"),
+    "resnet": ("ResNet", "last fully connected layer of ResNet-50"),
+    "clip": ("CLIP", "features of CLIP ViT-B/32"),
+    "dino": ("DINO", "features of DINO ViT-S/16"),
+    "split_product": ("split-product", "likest patch by DINO ViT-B/8"),
 }
 
 
@@ -224,8 +230,8 @@ def gap_groups(record: RunRecord) -> list[Group]:
 
 
 def _gap_group(record: RunRecord, space: str, gaps: list[GapRecord]) -> Group:
-    title, note = SPACES.get(space, (f"{space} space", ""))
-    ending = "by SSIM" if space == "ssim" else f"in {space} space"
+    title, note = SPACES.get(space, (space, "features of an encoder"))
+    ending = words_of(space)
     checks = by_subject(record, "similarity_gap")
     mine = [checks.get(f"{gap.name} {ending}", []) for gap in gaps]
     reach = max(

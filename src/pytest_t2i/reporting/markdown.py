@@ -7,6 +7,9 @@ from collections import Counter
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
+from pytest_t2i.reporting.objects import group_rows
+from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.words import (
     allowed_words,
     change_words,
@@ -45,6 +48,9 @@ def render_markdown(record: RunRecord) -> str:
         *_judged(record),
         *_moved(record),
         *_scores(record),
+        *_spaces(record),
+        *(f"{line}.\n" for line in map(escape, objects_told(record))),
+        *_groups(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
@@ -93,6 +99,31 @@ def _scores(record: RunRecord) -> list[str]:
             f"| {escape(score.name)} ({score.prompts}) | {interval_text(score.corrected)} "
             f"| {interval_text(score.paper)} | {floor} | {escape(score.detector)} |"
         )
+    return [*lines, ""]
+
+
+def _spaces(record: RunRecord) -> list[str]:
+    rows = space_rows(record)
+    if not rows:
+        return []
+    lines = [f"| {' | '.join(HEADS).lower()} |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
+    told = leaning_words(record)
+    return [*lines, "", *([f"Over all spaces: {told}.", ""] if told else [])]
+
+
+def _groups(record: RunRecord) -> list[str]:
+    rows = group_rows(record)
+    if not rows:
+        return []
+    lines = [
+        "| dependency group | images with it | different objects | most frequent | p |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.group} | {escape(r.presence)} | {r.amount} | {escape(r.prevalent)} | {r.tests[0]} |"
+        for r in rows
+    ]
     return [*lines, ""]
 
 

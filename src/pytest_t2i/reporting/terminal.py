@@ -9,6 +9,9 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.neutrality import leaning_words
+from pytest_t2i.reporting.objects import groups_told
+from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.words import (
     allowed_words,
     change_words,
@@ -101,6 +104,8 @@ def _measured(record: RunRecord) -> Iterator[str]:
     yield from (_groups(groups) for groups in record.groups)
     lines = (_correction(record), _gaps(record), _stereotypes(record), _undetected(record))
     yield from (line for line in lines if line)
+    yield from objects_told(record)
+    yield from groups_told(record)
     yield from (_trial(trial) for trial in record.trials)
 
 
@@ -219,7 +224,8 @@ def _gaps(record: RunRecord) -> str:
         for gap in record.gaps
         if gap.name == "model" and gap.gap is not None
     ]
-    return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}" if gaps else ""
+    tested = f"; {leaning_words(record)}" if record.leaning else ""
+    return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
 
 
 def _stereotypes(record: RunRecord) -> str:

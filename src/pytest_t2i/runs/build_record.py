@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.runs.build_gaps import Gaps
+from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.next_steps import next_steps
@@ -28,7 +30,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
 
     ``command`` is how it was started, ``recorded`` what it was compared with.
     """
-    session, scores = results.session, Scores(results)
+    session, scores, gaps = results.session, Scores(results), Gaps(results)
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
@@ -40,7 +42,10 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         model_scores=tuple(scores.model_scores()),
         prompts=tuple(scores.prompts()),
         stereotypes=tuple(scores.stereotypes()),
-        gaps=tuple(scores.gaps()),
+        gaps=tuple(gaps.records()),
+        leaning=gaps.leaning(),
+        objects=objects_record(results),
+        dependencies=dependencies_record(results),
         sensitivity=tuple(scores.sensitivity()),
         groups=tuple(scores.groups()),
         cells=tuple(scores.cells()),
@@ -108,6 +113,22 @@ def provenance(session: Session) -> dict[str, Any]:
             "folder": str(session.labelled.folder),
             "images": len(session.labelled),
             "fingerprint": session.labelled.fingerprint,
+        }
+    if (captions := session.captions) is not None:
+        facts["captions"] = {
+            "file": str(captions.path),
+            "format": captions.format,
+            "captions": captions.total,
+            "neutral": len(captions),
+            "left out": dict(captions.left_out),
+            "left out for": dict(list(captions.human_words.items())[:10]),
+        }
+    if any(t.selection.finds or t.selection.attends for t in session.tests.values()):
+        finder = session.components.finder(session.finder)
+        facts["objects"] = {
+            "finder": finder.name,
+            "fingerprint": finder.fingerprint,
+            **{key: str(value) for key, value in finder.provenance.items()},
         }
     return facts | {
         "detectors": {

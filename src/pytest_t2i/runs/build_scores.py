@@ -1,4 +1,4 @@
-"""The scores of a run as its record keeps them: prompts, model, stereotypes, gaps."""
+"""The scores of a run as its record keeps them: prompts, model, stereotypes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pytest_t2i.audits.neutrality import TripletSamples
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.sensitivity import sensitivity
 from pytest_t2i.data import Detection, Prompt
@@ -20,7 +19,6 @@ from pytest_t2i.runs.record import (
     CorrectedPrompt,
     CorrectionRecord,
     Counts,
-    GapRecord,
     GroupsRecord,
     ImageRecord,
     ModelScore,
@@ -48,7 +46,7 @@ class Scores:
     @cached_property
     def widest(self) -> list[tuple[Prompt, SelectedTest]]:
         """Every prompt of samples once, with the test that asks for most images of it."""
-        return _widest((p, test) for test in self.tests for p in test.selection.prompts)
+        return widest_of((p, test) for test in self.tests for p in test.selection.prompts)
 
     # prompts
 
@@ -62,7 +60,7 @@ class Scores:
                 *(stereotype.prompt for stereotype in test.selection.stereotypes),
             )
         )
-        for prompt, test in _widest(pairs):
+        for prompt, test in widest_of(pairs):
             yield self._prompt(self.results.one_sample(prompt, test))
 
     def _prompt(self, sample: Sample) -> PromptRecord:
@@ -200,12 +198,12 @@ class Scores:
             prompts=prompts,
         )
 
-    # stereotypes and gaps
+    # stereotypes
 
     def stereotypes(self) -> Iterator[StereotypeRecord]:
         """Every stereotype, with the most images that a test asks for."""
         pairs = ((s, test) for test in self.tests for s in test.selection.stereotypes)
-        for stereotype, test in _widest(pairs):
+        for stereotype, test in widest_of(pairs):
             measured = self.results.one_association(stereotype, test)
             yield StereotypeRecord(
                 stereotype.id,
@@ -220,35 +218,8 @@ class Scores:
                 stereotype.direction,
             )
 
-    def gaps(self) -> Iterator[GapRecord]:
-        """Space by space, over all triplets that are measured in it and axis by axis."""
-        asking = [test for test in self.tests if test.selection.triplets]
-        for space in dict.fromkeys(s for test in asking for s in test.selection.spaces):
-            pairs = (
-                (three, test)
-                for test in asking
-                if space in test.selection.spaces
-                for three in test.selection.triplets
-            )
-            members = tuple(
-                self.results.triplets(
-                    replace(test, selection=replace(test.selection, triplets=(three,)))
-                ).members[0]
-                for three, test in _widest(pairs)
-            )
-            yield from self._gaps(space, members)
 
-    def _gaps(self, space: str, members: tuple) -> Iterator[GapRecord]:  # type: ignore[type-arg]
-        settings = self.results.session.settings
-        level, seed, words = settings.confidence, settings.seed, settings.words
-        yield _gap("model", space, TripletSamples(members, level, seed, words))
-        axes = dict.fromkeys(sample.triplet.neutral.axis for sample in members)
-        for axis in axes if len(axes) > 1 else ():
-            part = tuple(s for s in members if s.triplet.neutral.axis == axis)
-            yield _gap(axis, space, TripletSamples(part, level, seed, words))
-
-
-def _widest(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
+def widest_of(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
     """Every member once, in order of appearance, with the test that asks for most images."""
     widest: dict[str, tuple] = {}  # type: ignore[type-arg]
     for member, test in pairs:
@@ -279,19 +250,3 @@ def _score(name: str, detector: str, samples: Samples) -> ModelScore:
         samples.clear_images,
         samples.worst_case,
     )
-
-
-def _gap(name: str, space: str, triplets: TripletSamples) -> GapRecord:
-    pairs = triplets.similarities(space)
-    return GapRecord(
-        space,
-        name,
-        triplets.gap_interval(pairs),
-        _mean([float(pair.to_feminine.mean()) for pair in pairs]),
-        _mean([float(pair.to_masculine.mean()) for pair in pairs]),
-        len(pairs),
-    )
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None

@@ -194,6 +194,107 @@ class GapRecord:
     to_feminine: float | None
     to_masculine: float | None
     triplets: int
+    p_value: float | None = None
+    """Two-sided, against "the gap is 0"; None without an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaningRecord:
+    """One test over all spaces of a run: is neutral nearer to one gender everywhere (Wu RQ1)?"""
+
+    spaces: tuple[str, ...]
+    masculine: float
+    """p-value against "in some space neutral is not nearer to masculine"."""
+    feminine: float
+    """p-value against "in some space neutral is not nearer to feminine"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRecord:
+    """One object in the images of triplets."""
+
+    name: str
+    neutral: int
+    """Occurrences in images of neutral prompts."""
+    feminine: int
+    masculine: int
+    score: Interval | None
+    """Object bias score (Wu eq. 5); None where it occurs with neither gender."""
+    p_value: float | None
+    """Two-sided, against "it comes with both alike", adjusted for all objects; None for an expected
+    one."""
+    expected: str = ""
+    """Why it is expected to depend on gender; "" where it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndependenceRecord:
+    """Whether objects depend on the variant (Wu section 5.2)."""
+
+    variants: tuple[str, ...]
+    p_value: Interval | None
+    """By permutation within triplets; None where it cannot be tested."""
+    chi_square: float | None
+    """Pearson's statistic."""
+    chi_square_p_value: float | None
+    """Pearson's, which takes occurrences for independent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsRecord:
+    """The objects in the images of all triplets of a run."""
+
+    finder: str
+    triplets: int
+    images: int
+    least: int
+    """Occurrences with one variant that an object had to reach."""
+    rare: int
+    """Objects that did not."""
+    objects: tuple[ObjectRecord, ...]
+    """The most one-sided first."""
+    independence: tuple[IndependenceRecord, ...]
+    """Of the triplet, and of each pair of variants."""
+    to_feminine: float | None
+    """Co-occurrence similarity of neutral and feminine images (Wu eq. 4)."""
+    to_masculine: float | None
+    gap: Interval | None
+    """Their difference; above 0 leans masculine."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """One dependency group over all triplets of a run (Wu section 6)."""
+
+    group: str
+    presence: Interval | None
+    """Share of the images that have something of it."""
+    amount: int
+    """Different objects (of "hidden": nouns)."""
+    prevalent: Mapping[str, int]
+    """The most frequent, with how often they occur."""
+    skewed: tuple[ObjectRecord, ...]
+    """The most one-sided."""
+    independence: tuple[IndependenceRecord, ...]
+    """Of the triplet, and of each pair of variants."""
+    intersections: Mapping[str, float]
+    """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
+    group."""
+
+
+@dataclass(frozen=True, slots=True)
+class DependenciesRecord:
+    """What brought objects into the pictures, the prompt or the scene."""
+
+    finder: str
+    triplets: int
+    images: int
+    """Of which the groups are known."""
+    left_out: int
+    """Images without a picture or without attention."""
+    nouns: int
+    """Different nouns of the prompts."""
+    groups: tuple[GroupRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +380,12 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
+    leaning: LeaningRecord | None = None
+    """None where fewer than two spaces are seen."""
+    objects: ObjectsRecord | None = None
+    """None where no test asks for objects."""
+    dependencies: DependenciesRecord | None = None
+    """None where no test asks for them."""
     sensitivity: tuple[SensitivityRecord, ...] = ()
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_t2i.audits import detector_validation
 from pytest_t2i.audits.correction import Correction, correct
+from pytest_t2i.audits.dependencies import Dependencies
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.detector_validation import Trials
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
+from pytest_t2i.audits.object_counts import Counted, Member
+from pytest_t2i.audits.objects import Objects
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.stereotypes import Association
@@ -23,6 +26,8 @@ from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session
 from pytest_t2i.statistics import look_level
+
+C = TypeVar("C", bound=Counted)
 
 
 @dataclass
@@ -137,6 +142,30 @@ class Results:
             for three in test.selection.triplets
         )
         return TripletSamples(members, settings.confidence, settings.seed, settings.words)
+
+    def objects(self, test: SelectedTest) -> Objects:
+        """The objects in the images of the triplets of a test."""
+        return self._counted(Objects, test)
+
+    def dependencies(self, test: SelectedTest) -> Dependencies:
+        """The same objects by dependency group."""
+        return self._counted(Dependencies, test)
+
+    def _counted(self, kind: type[C], test: SelectedTest) -> C:
+        settings = self.session.settings
+        return kind(
+            tuple(
+                Member(three, self.session.seeds(three.neutral, test.images))
+                for three in test.selection.triplets
+            ),
+            self.session.finder,
+            self.observations,
+            settings.confidence,
+            settings.seed,
+            settings.least_objects,
+            dict(test.selection.expected),
+            settings.words,
+        )
 
     def trials(self) -> Trials:
         """Every detector on the labelled set."""

@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.plan import SPACES
-from pytest_t2i.prompts import Axis, Intersection, Stereotype, builtin_axes, triplet
+from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
+from pytest_t2i.prompts import (
+    Axes,
+    Axis,
+    Captions,
+    Intersection,
+    Stereotype,
+    builtin_axes,
+    triplet,
+)
 from pytest_t2i.runs.telling_apart import Tags, tagged, tags_of
 
 ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
@@ -19,7 +27,13 @@ KINDS = ("prompts", "triplets", "stereotypes")
 """Kinds of members."""
 TRIALS = ("trial", "trials")
 """Fixtures that are about detectors: one test case per detector, or all together."""
-TOGETHER = {"samples": "prompts", "triplets": "triplets", "stereotypes": "stereotypes"}
+TOGETHER = {
+    "samples": "prompts",
+    "triplets": "triplets",
+    "objects": "triplets",
+    "dependencies": "triplets",
+    "stereotypes": "stereotypes",
+}
 """Fixture that gives all members to one test case -> what its members are."""
 
 
@@ -32,6 +46,12 @@ class Selection:
     stereotypes: tuple[Stereotype, ...] = ()
     spaces: tuple[str, ...] = SPACES
     """Where similarity gaps are measured."""
+    finds: bool = False
+    """Whether objects are to be found in the images of triplets."""
+    attends: bool = False
+    """Whether attention to words is to be kept of these images too."""
+    expected: tuple[tuple[str, str], ...] = ()
+    """Objects that are expected to depend on gender, and why."""
     labelled: bool = False
     """Whether detectors are to be tried on the labelled set."""
     most_images: int | None = None
@@ -144,24 +164,28 @@ def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
     return wanted
 
 
-def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
-    """The marker's arguments: axes, prompts, triplets, stereotypes, or names of axes.
+def select(
+    arguments: Iterable[Any], keywords: dict[str, Any], captions: Sequence[Triplet] = ()
+) -> Selection:
+    """The marker's arguments: axes, prompts, triplets, stereotypes, captions, or names of axes.
 
-    Raises ConfigurationError that names the argument.
+    ``captions`` are the triplets of --t2i-captions. Raises ConfigurationError that names the
+    argument.
     """
-    unknown = sorted(set(keywords) - {"images", "spaces"})
+    unknown = sorted(set(keywords) - {"images", "spaces", "expected"})
     if unknown:
         raise ConfigurationError(
-            f"mark t2i: unknown argument {unknown[0]!r}; known are images and spaces"
+            f"mark t2i: unknown argument {unknown[0]!r}; known are images, spaces and expected"
         )
     members = _Members()
-    for argument in _flat(arguments):
+    for argument in _flat(arguments, captions):
         members.add(argument)
     return Selection(
         prompts=_distinct(members.prompts),
         triplets=_distinct(members.triplets),
         stereotypes=_distinct(members.stereotypes),
         most_images=_images(keywords.get("images")),
+        expected=_expected(keywords.get("expected", {})),
         spaces=_spaces(keywords.get("spaces", SPACES)),
     )
 
@@ -193,10 +217,13 @@ class _Members:
             )
 
 
-def _flat(arguments: Iterable[Any]) -> Iterable[Any]:
+def _flat(arguments: Iterable[Any], captions: Sequence[Triplet]) -> Iterable[Any]:
     for argument in arguments:
-        if isinstance(argument, list | tuple | set | frozenset):
-            yield from _flat(argument)
+        if isinstance(argument, Captions):
+            others = argument.otherwise or (builtin_axes().profession,)
+            yield from captions or _flat(others, captions)
+        elif isinstance(argument, list | tuple | set | frozenset | Axes):
+            yield from _flat(argument, captions)
         else:
             yield argument
 
@@ -228,11 +255,26 @@ def _images(value: Any) -> int | None:
     return value
 
 
+def _expected(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(
+            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
+        )
+    for word, reason in value.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise ConfigurationError(
+                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
+            )
+    return tuple((str(word).lower(), reason) for word, reason in value.items())
+
+
 def _spaces(value: Any) -> tuple[str, ...]:
     spaces = (value,) if isinstance(value, str) else tuple(value)
     for space in spaces:
-        if space not in SPACES:
+        if not is_space(space):
+            known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
             raise ConfigurationError(
-                f"mark t2i: a space is one of {', '.join(SPACES)}, got {space!r}"
+                f"mark t2i: a space is one of {known}, or an encoder with its weights such as "
+                f"clip:reference, got {space!r}"
             )
     return spaces

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import neutrality, parity, stereotypes
+from pytest_t2i.audits import dependencies, neutrality, object_counts, parity, stereotypes
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
@@ -18,13 +18,15 @@ from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
-from pytest_t2i.prompts import Reference, read_reference
+from pytest_t2i.prompts import CaptionFile, Reference, read_captions, read_reference
 from pytest_t2i.runs.selection import SelectedTest, images_wanted
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 
 DEFAULT_DETECTOR = "clip-enhance"
 """Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
+DEFAULT_FINDER = "grounded-sam"
+"""Unless the catalogue names one for the model: what Wu uses."""
 NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
 
@@ -75,6 +77,12 @@ class Session:
         return self.detectors[0] if base in self.components.registries.encoders else "clip"
 
     @cached_property
+    def finder(self) -> str:
+        """The object finder: the option's, else what suits the model."""
+        entry = self.components.catalogue.models.get(self.settings.model or "")
+        return self.settings.objects or (entry.objects if entry else None) or DEFAULT_FINDER
+
+    @cached_property
     def generation(self) -> GenerationSettings:
         """The settings in force: the options', else the catalogue's."""
         if not self.has_model:
@@ -121,6 +129,12 @@ class Session:
         given = self.settings.reference
         return None if given is None else read_reference(given)
 
+    @property
+    def captions(self) -> CaptionFile | None:
+        """Captions that are prompts, and what was left out of their file; None without."""
+        given = self.settings.captions
+        return None if given is None else read_captions(given)
+
     def validate(self) -> None:
         """Resolve every name, so that a mistyped one is told before anything is made."""
         if self.has_model:
@@ -129,6 +143,8 @@ class Session:
             _ = self.labelled
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
+        if self.settings.objects is not None:
+            self.components.finder(self.settings.objects)
 
     # what was asked
 
@@ -166,6 +182,10 @@ class Session:
         plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
         seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
+        if selection.finds:
+            plan.add_all(object_counts.needs(selection.triplets, seeds, self.finder))
+        if selection.attends:
+            plan.add_all(dependencies.needs(selection.triplets, seeds, self.finder))
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

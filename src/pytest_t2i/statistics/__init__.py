@@ -42,7 +42,12 @@ from pytest_t2i.statistics.families import (
     family_share_p_values,
     fewest_images,
 )
-from pytest_t2i.statistics.fixed_means import fixed_mean_interval, gap_interval, gap_p_value
+from pytest_t2i.statistics.fixed_means import (
+    fixed_mean_interval,
+    gap_interval,
+    gap_p_value,
+    gap_sign_p_value,
+)
 from pytest_t2i.statistics.floor import fair_floor
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
@@ -69,6 +74,11 @@ from pytest_t2i.statistics.model_reference_distance import (
     total_variation_floor,
 )
 from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg, holm
+from pytest_t2i.statistics.objects import (
+    independence_p_value,
+    object_bias_intervals,
+    object_bias_p_values,
+)
 from pytest_t2i.statistics.parity_difference import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -145,11 +155,13 @@ __all__ = [
     "fleiss_interval",
     "gap_interval",
     "gap_p_value",
+    "gap_sign_p_value",
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
     "holm",
+    "independence_p_value",
     "inverted_p_value",
     "kappa_interval",
     "leaning",
@@ -165,6 +177,8 @@ __all__ = [
     "model_bias_look",
     "model_bias_p_value",
     "model_images_needed",
+    "object_bias_intervals",
+    "object_bias_p_values",
     "observed_model_power",
     "one_sided",
     "paired_change_p_value",

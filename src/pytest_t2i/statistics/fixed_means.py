@@ -130,6 +130,35 @@ def gap_p_value(
     return min(1.0, sum(inverted_p_value(lambda x: _turned(interval(x), side), b) for b in bounds))
 
 
+def gap_sign_p_value(
+    groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed", seed: int = 0
+) -> float:
+    """One-sided p-value of the sign of a mean gap, by inverted intervals.
+
+    Args:
+        groups: as in ``gap_interval``.
+        sign: 1 against "the mean gap is at most 0", -1 against "it is at least 0".
+        words: "fixed" for these triplets, "sample" for triplets like them.
+        seed: seed of the resampling; plays no part with fixed words.
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: as ``gap_interval``, or sign is neither 1 nor -1.
+
+    >>> gap_sign_p_value([[0.1, 0.2], [0.9, 1.0]], sign=1) < 0.05
+    True
+    """
+    if sign not in (1, -1):
+        raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
+
+    def interval(level: float) -> Interval:
+        return _turned(gap_interval(groups, level=level, seed=seed, words=words), float(sign))
+
+    return inverted_p_value(interval, 0.0)
+
+
 def _turned(interval: Interval, side: float) -> Interval:
     """The interval, or its mirror image at 0."""
     if side > 0.0:

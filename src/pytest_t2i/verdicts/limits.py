@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Direction, Limit, MetricInfo, Outcome, Verdict
+from pytest_t2i.data import Direction, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.files import read_toml
 from pytest_t2i.metrics.info import INFO
@@ -17,6 +17,8 @@ from pytest_t2i.verdicts.context import current, settle
 from pytest_t2i.verdicts.measurement import Measurement
 
 FILE_NAME = "limits.toml"
+HALF = 0.5
+"""Where an object comes with both genders alike."""
 MARGIN = ".margin"
 """Ends the name of a worsening that is tolerated against a baseline."""
 
@@ -101,6 +103,7 @@ WORSE = {
     "higher": "higher is worse",
     "lower": "lower is worse",
     "away_from_zero": "away from zero is worse",
+    "away_from_half": "away from 0.5 is worse",
 }
 
 
@@ -115,8 +118,20 @@ def direction_of(metric: MetricInfo) -> Direction:
 
 
 def as_judged(measurement: Measurement) -> Measurement:
-    """The measurement itself, or its absolute value where away from zero is worse."""
+    """The measurement itself, or folded where away from zero or from 0.5 is worse."""
+    if measurement.metric.worse == "away_from_half":
+        return replace(measurement, interval=_folded(measurement.interval))
     return abs(measurement) if measurement.metric.worse == "away_from_zero" else measurement
+
+
+def _folded(interval: Interval | None) -> Interval | None:
+    """Of max(x, 1 - x): what lies below 0.5 is laid over what lies above."""
+    if interval is None:
+        return None
+    ends = sorted((abs(interval.low - HALF), abs(interval.high - HALF)))
+    low = 0.0 if HALF in interval else ends[0]
+    estimate = HALF + abs(interval.estimate - HALF)
+    return replace(interval, estimate=estimate, low=HALF + low, high=HALF + ends[1])
 
 
 def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:

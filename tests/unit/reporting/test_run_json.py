@@ -26,6 +26,9 @@ PARTS = {
     "prompts": records.PromptRecord,
     "stereotypes": records.StereotypeRecord,
     "gaps": records.GapRecord,
+    "leaning": records.LeaningRecord,
+    "objects": records.ObjectsRecord,
+    "dependencies": records.DependenciesRecord,
     "sensitivity": records.SensitivityRecord,
     "groups": records.GroupsRecord,
     "trials": records.TrialRecord,
@@ -47,7 +50,11 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner["sensitivity"] = records.VariationRecord
     inner["correction"] = records.CorrectedPrompt
     inner["checks"] = MovedPrompt
+    inner["dependencies"] = records.GroupRecord
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
+    if section == "objects":
+        rows = (records.ObjectRecord, records.IndependenceRecord)
+        extra = {field.name for row in rows for field in fields(row)}
     if section == "The run":
         extra = {"outcome"}
     assert named(section) == keys | extra

@@ -75,7 +75,7 @@ class YoloPersons(Finder):
             size: Side in pixels that pictures are fitted into; None is that of the training.
             device: As torch names it.
         """
-        path = _weights(source)
+        path = weights_file(source)
         self._model = YoloModel(path, device)
         self._classes = _person_classes(self._model.names, path)
         self._how: dict[str, Any] = {
@@ -113,7 +113,7 @@ def _boxes(raw: Any) -> list[Box]:
     ]
 
 
-def _weights(source: str) -> Path:
+def weights_file(source: str) -> Path:
     """The file of the weights; a published name is fetched into the cache."""
     path = Path(source).expanduser()
     if path.suffix not in FORMATS:

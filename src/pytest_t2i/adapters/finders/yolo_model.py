@@ -45,12 +45,17 @@ class YoloModel:
 
     def look(self, images: Sequence[Image], what: str, **how: Any) -> list[Any]:
         """The boxes of every picture, as ultralytics gives them; ``what`` is looked for."""
+        return [result.boxes for result in self.results(images, what, **how)]
+
+    def results(self, images: Sequence[Image], what: str, **how: Any) -> list[Any]:
+        """Boxes and, of a segmentation model, masks of every picture, as ultralytics has them."""
         with memory_guard(f"looking for {what}"), contained():
-            results = self._model.predict(
-                list(images), batch=len(images), device=self._device, verbose=False, save=False,
-                **how,
+            return list(
+                self._model.predict(
+                    list(images), batch=len(images), device=self._device, verbose=False,
+                    save=False, **how,
+                )
             )  # fmt: skip
-        return [result.boxes for result in results]
 
 
 def _read(library: Any, path: Path) -> tuple[Any, dict[int, str]]:

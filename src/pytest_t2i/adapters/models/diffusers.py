@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
 from pytest_t2i.adapters.models.calls import Calls
 from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
 from pytest_t2i.adapters.models.texts import TextBank, family_of
@@ -20,6 +21,7 @@ from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_d
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
+    ATTENTION,
     FINAL_LATENT,
     TEXT_EMBEDDING,
     Generated,
@@ -180,11 +182,13 @@ class DiffusersModel:
         alone = len(group) == 1 and self.device.type == "cpu" and not self._calls.doubles(call)
         batch = list(group) * 2 if alone else list(group)
         last = _LastLatent()
-        observed = {name for request in group for name in request.observe}
-        if FINAL_LATENT in observed:
+        names = {name for request in group for name in request.observe}
+        if FINAL_LATENT in names:
             self._calls.require("callback_on_step_end", "the final latent cannot be observed")
             call["callback_on_step_end"] = last
-        output = self._run(batch, settings, call)
+        with observed(self.pipeline if ATTENTION in names else None, len(batch)) as sums:
+            output = self._run(batch, settings, call)
+        maps = self._word_maps(sums, batch, output.images[0].size)
         latents = self._unpacked(last.value, settings)
         flags = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         for place, request in enumerate(group):
@@ -193,9 +197,19 @@ class DiffusersModel:
                 final_latent=None
                 if latents is None or FINAL_LATENT not in request.observe
                 else latents[place].float().cpu().numpy(),
+                attention=maps[place] if maps and ATTENTION in request.observe else None,
             )
             refusal = "the safety checker blackened the picture" if flags[place] else None
             yield Generated(output.images[place].convert("RGB"), trace, refusal)
+
+    def _word_maps(
+        self, sums: Sums | None, batch: Sequence[Request], size: tuple[int, int]
+    ) -> list[np.ndarray]:
+        """Attention to the words of each prompt; [] where it was not asked for or is not shown."""
+        if sums is None or not sums.by_size or self._family is None:
+            return []
+        prompts = [request.prompt for request in batch]
+        return word_maps(sums, self.pipeline, self._family, prompts, size)
 
     def _embedding_for(self, request: Request) -> np.ndarray | None:
         return self.embed_text([request.prompt])[0] if TEXT_EMBEDDING in request.observe else None

@@ -25,6 +25,9 @@ CREATE TABLE IF NOT EXISTS detections (
     key TEXT NOT NULL, detector TEXT NOT NULL, label TEXT, undetected TEXT, scores TEXT NOT NULL,
     detail TEXT NOT NULL, PRIMARY KEY (key, detector)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS objects (
+    key TEXT NOT NULL, finder TEXT NOT NULL, objects BLOB NOT NULL, PRIMARY KEY (key, finder)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS arrays (
     key TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL,
     stamp TEXT NOT NULL, PRIMARY KEY (key, name)

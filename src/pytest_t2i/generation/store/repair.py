@@ -137,7 +137,7 @@ def _is_whole(file: Path, sha256: str, findings: Findings) -> bool:
 
 def _strike(index: Any, lost: dict[str, list[tuple[str, ...]]]) -> None:
     with claims.transaction(index):
-        for table in ("images", "detections", "arrays"):
+        for table in ("images", "detections", "objects", "arrays"):
             index.executemany(f"DELETE FROM {table} WHERE key = ?", lost["images"])  # noqa: S608
         index.executemany("DELETE FROM arrays WHERE key = ? AND name = ?", lost["arrays"])
 

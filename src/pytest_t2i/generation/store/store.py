@@ -1,4 +1,7 @@
-"""Images as PNG files that people can open, and an index of what is known of each."""
+"""Images as PNG files that people can open, and an index of what is known of each.
+
+Over 300 lines: what is kept of an image is read and written in one place.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import FINAL_LATENT, Detection, Generated, Request, Undetected
+from pytest_t2i.data import (
+    Detection,
+    FoundObject,
+    Generated,
+    Request,
+    Undetected,
+)
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.packing import packed, unpacked
 from pytest_t2i.generation.store.pictures import Origin, encode
 from pytest_t2i.generation.store.rows import (
     detection_row,
@@ -28,6 +38,8 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
+OF_PIXELS = ("detections", "objects", "arrays")
+"""Tables of what was said of a picture, which holds for its pixels alone."""
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 
 
@@ -111,9 +123,8 @@ class Store:
         rows, arrays = [], []
         for image in new:
             rows.append(self._write_image(image))
-            latent = image.generated.trace.final_latent
-            if latent is not None:
-                arrays.append(self._write_array(image.key, FINAL_LATENT, latent))
+            for name, array in image.generated.trace.per_image().items():
+                arrays.append(self._write_array(image.key, name, array))
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
@@ -161,7 +172,18 @@ class Store:
         with claims.transaction(self._connection):
             self._insert_arrays(rows)
 
-    # detections
+    # detections and objects
+
+    def objects(self, keys: Sequence[str], finder: str) -> dict[str, tuple[FoundObject, ...]]:
+        """What the object finder with this fingerprint found, by image key."""
+        query = "SELECT * FROM objects WHERE key IN ({}) AND finder = ?"
+        return {row["key"]: unpacked(row["objects"]) for row in self._select(query, keys, finder)}
+
+    def add_objects(self, finder: str, objects: Mapping[str, Sequence[FoundObject]]) -> None:
+        """Keep what an object finder found."""
+        rows = [(key, finder, packed(found)) for key, found in objects.items()]
+        with claims.transaction(self._connection):
+            self._connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", rows)
 
     def detections(self, keys: Sequence[str], detector: str) -> dict[str, Detection]:
         """What the detector with this fingerprint said, by image key.
@@ -249,7 +271,7 @@ class Store:
 
     def _drop(self, keys: Sequence[str]) -> None:
         with claims.transaction(self._connection):
-            for table in ("images", "detections", "arrays"):
+            for table in ("images", *OF_PIXELS):
                 self._connection.executemany(
                     f"DELETE FROM {table} WHERE key = ?",  # noqa: S608 - a fixed name
                     [(key,) for key in keys],
@@ -262,7 +284,7 @@ class Store:
             query = "SELECT sha256 FROM images WHERE key = ?"
             before = self._connection.execute(query, (key,)).fetchone()
             if before is not None and before["sha256"] != sha256:
-                for table in ("detections", "arrays"):
+                for table in OF_PIXELS:
                     self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
 
     def _stored(self, row: sqlite3.Row) -> StoredImage:

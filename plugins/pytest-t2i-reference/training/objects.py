@@ -1,0 +1,165 @@
+"""Stage ``objects``: a YOLOv8n-seg that finds the drawn people and things with their masks, by ultralytics' training.
+
+Nothing is fetched: the network is ``yolov8n-seg.yaml``, which the library brings, and starts from the shipped person
+finder, whose features and classes it shares; only the masks and a few further classes are new.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from diffusers import AutoencoderKL
+from numpy.typing import NDArray
+from PIL import Image
+from pytest_t2i.adapters.finders.ultralytics_guard import known_classes_only, ultralytics
+
+from pytest_t2i_reference.drawing import SIZE, Drawing, Part, draw_scene
+from training.persons import CLASSES as PERSON_CLASSES
+from training.persons import FOLDER, RESTORED, Plan, _report, _restored, scenes, ship
+from training.progress import Progress
+from training.settings import WEIGHTS, Settings, device, use_threads
+
+WORN = ("dress", "suit", "beard")
+"""Known to this finder besides the person and what is held and put on."""
+CLASSES = (*PERSON_CLASSES, *WORN)
+"""Class number to name."""
+IMAGES = {"train": 2000, "val": 150}
+SIDE = 192
+"""Pixels that pictures are enlarged to: masks have a quarter of it."""
+BATCH = 16
+NAME = "objects.pt"
+LEAST_PIXELS = 12
+"""Smaller visible parts are no objects."""
+FINE = 4
+"""A mask is enlarged so much before its outline is taken, which then lies at the pixels' edge."""
+
+
+def train_objects(settings: Settings) -> None:
+    """Draw the scenes, train, write the shipped weights; what is there already is kept."""
+    folder = settings.work / "objects"
+    if not (folder / "data.yaml").exists():
+        autoencoder = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae").to(device()).eval()
+        write_scenes(folder, IMAGES, settings.seed, autoencoder)
+    best = train(folder, Plan(IMAGES, settings.time("objects") / 3600), settings)
+    ship(best, FOLDER / NAME)
+
+
+def masks(drawing: Drawing) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Name and exact mask of everything that the finder should find."""
+    for number, person in enumerate(drawing.scene.people):
+        parts = {
+            "person": None,
+            person.held: Part.HELD,
+            person.headwear: Part.HEADWEAR,
+            person.garment: Part.GARMENT,
+            person.facial_hair: Part.FACIAL_HAIR,
+        }
+        for name, part in parts.items():
+            mask = drawing.mask(part, number)
+            if name in CLASSES and mask.sum() >= LEAST_PIXELS:
+                yield name, mask
+
+
+def outline(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """One polygon around all of a mask, as shares of the picture, [points, 2]."""
+    fine: NDArray[np.uint8] = np.kron(mask.astype(np.uint8), np.ones((FINE, FINE), np.uint8)).astype(np.uint8)
+    # Parts that others divide are joined, as one polygon is all that a label has.
+    contours, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_TC89_L1)
+    whole = [contour[:, 0] for contour in contours if cv2.contourArea(contour) >= LEAST_PIXELS]
+    points = [*whole, *(part[:1] for part in reversed(whole[:-1]))]
+    return np.concatenate(points or [contours[0][:, 0]]) / (FINE * SIZE)
+
+
+def labels(drawing: Drawing) -> list[str]:
+    """Lines of a YOLO label file: class, then the points of a polygon."""
+    return [
+        f"{CLASSES.index(name)} " + " ".join(f"{value:.4f}" for value in outline(mask).ravel())
+        for name, mask in masks(drawing)
+    ]
+
+
+def write_scenes(folder: Path, images: dict[str, int], seed: int, autoencoder: AutoencoderKL | None) -> None:
+    """A data set in ultralytics' layout: images/, labels/, data.yaml."""
+    for split, count in images.items():
+        rng = random.Random(f"objects-{seed}-{split}")
+        progress = Progress(f"scenes for {split}", count)
+        for part in ("images", "labels"):
+            (folder / part / split).mkdir(parents=True, exist_ok=True)
+        for number, scene in enumerate(scenes(count, rng)):
+            drawing = draw_scene(scene, rng.randrange(2**31))
+            restored = autoencoder is not None and rng.random() < RESTORED
+            picture = _restored(drawing.image, autoencoder) if restored else drawing.image
+            Image.fromarray(picture).save(folder / "images" / split / f"{number:05}.png")
+            text = "\n".join(labels(drawing))
+            (folder / "labels" / split / f"{number:05}.txt").write_text(text, encoding="utf-8")
+            progress.at(number + 1)
+    names = "".join(f"  {number}: {name}\n" for number, name in enumerate(CLASSES))
+    described = f"path: {folder.resolve()}\ntrain: images/train\nval: images/val\nnames:\n{names}"
+    (folder / "data.yaml").write_text(described, encoding="utf-8")
+
+
+def train(folder: Path, plan: Plan, settings: Settings) -> Path:
+    """Train on from the shipped person finder; the path of the best checkpoint."""
+    model = ultralytics().YOLO("yolov8n-seg.yaml", task="segment")
+    # The library sets a number of threads of its own.
+    model.add_callback("on_train_start", lambda trainer: use_threads(settings.threads))
+    model.add_callback("on_pretrain_routine_end", _start_from_persons)
+    model.add_callback("on_fit_epoch_end", _report)
+    model.train(
+        data=str(folder / "data.yaml"),
+        epochs=plan.epochs,
+        time=plan.hours or None,
+        patience=plan.epochs,
+        imgsz=SIDE,
+        batch=BATCH,
+        nbs=BATCH,
+        workers=0,
+        cache="ram",
+        device=device().type,
+        seed=settings.seed,
+        pretrained=False,
+        amp=False,
+        optimizer="AdamW",
+        lr0=1e-3,
+        cos_lr=True,
+        warmup_epochs=0.3,
+        mask_ratio=2,
+        mosaic=0.0,
+        close_mosaic=0,
+        # A hat lies over a face, a cup over a body: masks of a picture overlap.
+        overlap_mask=False,
+        scale=0.15,
+        translate=0.06,
+        hsv_s=0.4,
+        hsv_v=0.3,
+        plots=False,
+        verbose=False,
+        project=str(folder),
+        name="run",
+        exist_ok=True,
+    )
+    return Path(model.trainer.best)
+
+
+def _start_from_persons(trainer: Any) -> None:
+    """All weights that the person finder has too; of the classes, those that both know."""
+    from ultralytics.nn.tasks import load_checkpoint
+
+    # Where it was trained before, it goes on.
+    shipped = FOLDER / NAME if (FOLDER / NAME).is_file() else FOLDER / "person.pt"
+    with known_classes_only():
+        known, _ = load_checkpoint(str(shipped))
+    old = known.float().state_dict()
+    for model in (trainer.model, trainer.ema.ema):
+        state = model.state_dict()
+        for name, weight in old.items():
+            target = state.get(name)
+            if target is None or target.shape[1:] != weight.shape[1:]:
+                continue
+            rows = min(len(target), len(weight)) if target.ndim else None
+            target[:rows].copy_(weight[:rows]) if rows else target.copy_(weight)

@@ -1,0 +1,136 @@
+"""Pictures through any network of timm: ``resnet50.tv_in1k``, or a folder written by save_for_hf.
+
+Wu compares pictures by the last fully connected layer of a ResNet-50, by DINO ViT-S/16, and patch
+by patch by DINO ViT-B/8. A network gives what it was trained to give: classes where it has a
+classifier, else its pooled features. ``NAME+patches`` gives the features of every patch instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_t2i.adapters.support.devices import (
+    dtype_name,
+    loading_weights,
+    memory_guard,
+    pick_device,
+    pick_dtype,
+)
+from pytest_t2i.adapters.support.loading import looks_like_path, needs
+from pytest_t2i.adapters.support.locating import Described, shared
+from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
+from pytest_t2i.files import stamps
+from pytest_t2i.protocols import LoadOptions
+
+with needs("encoders of timm", "timm"):
+    import timm
+    import torch
+    from timm.data import create_transform, resolve_data_config
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+DEFAULT = "resnet50.tv_in1k"
+"""torchvision's ResNet-50; Wu does not say whose weights."""
+PATCHES = "+patches"
+BATCH = 16
+
+
+def load(options: LoadOptions) -> TimmEncoder:
+    """A network of timm by its name; one per weights, device and dtype in a process.
+
+    Args:
+        options: ``source`` is a name that timm knows, or a folder written by
+            ``timm.models.save_for_hf``; behind either ``+patches`` asks for patch features.
+
+    Raises:
+        ModelLoadError: the weights are absent or damaged.
+        UnknownNameError: timm knows no such network.
+        ConfigurationError: no such device or dtype, or a network without patches.
+    """
+    source = options.source or DEFAULT
+    device = pick_device(options.device)
+    dtype = pick_dtype(options.dtype, device, torch.float32)
+    files = tuple(stamps(Path(source.removesuffix(PATCHES)).expanduser()))
+    key = ("timm", source, files, device, dtype)
+    return shared(key, lambda: TimmEncoder(source, device, dtype))
+
+
+class TimmEncoder(Described):
+    """A network of timm with its preprocessing; obeys Encoder."""
+
+    def __init__(self, source: str, device: torch.device, dtype: torch.dtype) -> None:
+        """Args: as for ``load``."""
+        name = source.removesuffix(PATCHES)
+        self._of_patches = source != name
+        self._model = _read(name).to(device, dtype).eval()
+        if self._of_patches and not hasattr(self._model, "num_prefix_tokens"):
+            raise ConfigurationError(
+                f"{name!r} has no patches: {PATCHES!r} needs a vision transformer of timm, such as "
+                "vit_base_patch8_224.dino."
+            )
+        self._device, self._dtype = device, dtype
+        config = resolve_data_config({}, model=self._model)
+        self._preprocess = create_transform(**config)
+        self._memory: PictureMemory[np.ndarray] = PictureMemory(512)
+        facts = {
+            "weights": f"sha256:{_weights_digest(self._model)}",
+            "model": Path(name).name,
+            "features": "patches" if self._of_patches else "output",
+            "processor": repr(sorted(config.items(), key=str)),
+            "dtype": dtype_name(dtype),
+            "device": device.type,
+            "torch": torch.__version__.partition("+")[0],
+            "timm": timm.__version__,
+        }
+        super().__init__(facts)
+
+    def encode(self, images: Sequence[Image]) -> np.ndarray:
+        """[n_images, d] float32, or [n_images, n_patches, d]; not normalised."""
+        rows = self._memory.of(images, lambda new: in_batches(new, BATCH, self._encode))
+        return np.stack(rows) if rows else np.empty((0, 0), np.float32)
+
+    def _encode(self, images: Sequence[Image]) -> np.ndarray:
+        pixels = torch.stack([self._preprocess(image.convert("RGB")) for image in images])
+        with memory_guard("encoding pictures"), torch.no_grad():
+            given = pixels.to(self._device, self._dtype)
+            if self._of_patches:
+                prefix: Any = self._model.num_prefix_tokens
+                features = self._model.forward_features(given)[:, int(prefix) :]
+            else:
+                features = self._model(given)
+        result: np.ndarray = features.float().cpu().numpy()
+        return result
+
+
+def _read(name: str) -> Any:
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise ModelLoadError(
+                f"{folder} has no config.json, so it is no network written by "
+                "timm.models.save_for_hf."
+            )
+        name, source = f"local-dir:{folder}", str(folder)
+    elif looks_like_path(name):
+        raise ModelLoadError(f"{folder} is no folder, so there is no network of timm in it.")
+    else:
+        source = f"timm/{name}"
+        if name.partition(".")[0] not in timm.list_models():
+            raise UnknownNameError("network of timm", name, timm.list_models(pretrained=True))
+    with loading_weights(source):
+        return timm.create_model(name, pretrained=True)
+
+
+def _weights_digest(model: Any) -> str:
+    hasher = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        hasher.update(name.encode())
+        hasher.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return hasher.hexdigest()

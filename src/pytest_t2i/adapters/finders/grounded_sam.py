@@ -1,0 +1,198 @@
+"""Objects by Grounded-SAM (Ren et al. 2024; Wu section 5.1), its parts through transformers.
+
+Tags say what to look for, GroundingDINO where it is, SAM which pixels it is. Wu tags with RAM,
+which no library on the package index loads; here tags come from Florence-2, or from a vocabulary
+that is given, which then holds for every picture.
+
+This project has never run the published weights: it tests tiny random models of the true classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_t2i.adapters.finders.object_finder import ObjectFinderBase
+from pytest_t2i.adapters.finders.tags import FLORENCE, FlorenceTags, Tags, Vocabulary
+from pytest_t2i.adapters.finders.yolo_objects import box_of
+from pytest_t2i.adapters.support.devices import loading_weights, memory_guard, pick_device
+from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.data import FoundObject, Mask
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import stamp
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the object finder grounded-sam", "grounded-sam"):
+    import torch
+    from torchvision.ops import batched_nms
+    from transformers import (
+        Florence2ForConditionalGeneration,
+        Florence2Processor,
+        GroundingDinoForObjectDetection,
+        GroundingDinoProcessor,
+        SamModel,
+        SamProcessor,
+    )
+
+    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+DINO = "IDEA-Research/grounding-dino-tiny"
+SAM = "facebook/sam-vit-huge"
+"""Those of Wu section 5.1: Grounding DINO-T and ViT-H."""
+BOX, TEXT, OVERLAP = 0.25, 0.2, 0.5
+"""Least score of a box and of its name, largest IoU of two boxes: Grounded-SAM's own with tags."""
+AT_ONCE = 40
+"""Names in one question: GroundingDINO reads 256 tokens."""
+
+
+class Weights(NamedTuple):
+    """Where the parts come from."""
+
+    vocabulary: str
+    florence: str
+    dino: str
+    sam: str
+
+
+def load(options: LoadOptions) -> GroundedSam:
+    """Grounded-SAM, one per weights and device in a process.
+
+    Args:
+        options: ``source`` is a vocabulary, a .txt with a name a line; "" has Florence-2 tag. An
+            alias of the catalogue may name ``vocabulary``, ``florence-2``, ``grounding-dino`` and
+            ``sam``: hub ids or folders.
+
+    Raises:
+        MissingExtraError: transformers or torchvision is not installed.
+        ModelLoadError: weights are absent, damaged or of another kind.
+        FileFormatError: the vocabulary is empty.
+        ConfigurationError: no such device.
+    """
+    device = pick_device(options.device)
+    own: Mapping[str, Any] = options.extra.get("weights", {})
+    source = options.source or str(own.get("vocabulary", ""))
+    if source and Path(source).suffix != ".txt":
+        raise ConfigurationError(
+            f"grounded-sam:{source}: expected a vocabulary, a .txt file with a name a line, or an "
+            "alias of the catalogue for its weights."
+        )
+    weights = Weights(
+        source,
+        str(own.get("florence-2", FLORENCE)),
+        str(own.get("grounding-dino", DINO)),
+        str(own.get("sam", SAM)),
+    )
+    key = ("grounded-sam", weights, stamp(Path(source)) if source else None, device)
+    return shared(key, lambda: GroundedSam(weights, device))
+
+
+class GroundedSam(ObjectFinderBase):
+    """Tags, boxes and masks; obeys ObjectFinder."""
+
+    batch = 1
+
+    def __init__(self, weights: Weights, device: torch.device) -> None:
+        """Args: as for ``load``."""
+        self._device = device
+        self._tags: Tags = _tags(weights, device)
+        self._dino, self._asking, of_dino = _part(
+            GroundingDinoForObjectDetection, GroundingDinoProcessor, weights.dino, device
+        )
+        self._sam, self._cutting, of_sam = _part(SamModel, SamProcessor, weights.sam, device)
+        super().__init__(
+            {
+                **self._tags.facts,
+                **{f"boxes: {name}": value for name, value in of_dino.items()},
+                **{f"masks: {name}": value for name, value in of_sam.items()},
+                "thresholds": f"box {BOX}, text {TEXT}, overlap {OVERLAP}",
+            }
+        )
+
+    def _find(self, images: Sequence[Image]) -> list[list[FoundObject]]:
+        with memory_guard("looking for objects"), torch.no_grad():
+            return [self._objects(image) for image in images]
+
+    def _objects(self, image: Image) -> list[FoundObject]:
+        found = list(self._boxes(image))
+        if not found:
+            return []
+        names, corners, scores = zip(*found, strict=True)
+        numbers = torch.tensor([sorted(set(names)).index(name) for name in names])
+        kept = batched_nms(torch.tensor(corners), torch.tensor(scores), numbers, OVERLAP).tolist()
+        masks = self._masks(image, [list(corners[k]) for k in kept])
+        return [
+            FoundObject(names[k], box_of(corners[k], scores[k]), mask)
+            for k, mask in zip(kept, masks, strict=True)
+        ]
+
+    def _boxes(self, image: Image) -> Iterator[tuple[str, tuple[float, ...], float]]:
+        """Name, corners and score of everything that the tags name."""
+        tags = self._tags.tags(image)
+        for start in range(0, len(tags), AT_ONCE):
+            some = tags[start : start + AT_ONCE]
+            given = self._asking(images=image, text=f"{'. '.join(some)}.", return_tensors="pt")
+            given = given.to(self._device)
+            (result,) = self._asking.post_process_grounded_object_detection(
+                self._dino(**given), given["input_ids"], threshold=BOX, text_threshold=TEXT,
+                target_sizes=[image.size[::-1]],
+            )  # fmt: skip
+            # Without a box there is an empty name all the same.
+            rows = zip(
+                result["boxes"].tolist(), result["scores"].tolist(), result["text_labels"],
+                strict=False,
+            )  # fmt: skip
+            for corners, score, name in rows:
+                whole = _nearest(str(name), some)
+                if whole:
+                    yield whole, _within(corners, image.size), score
+
+    def _masks(self, image: Image, boxes: list[list[float]]) -> list[Mask]:
+        given = self._cutting(image, input_boxes=[boxes], return_tensors="pt").to(self._device)
+        sizes, prepared = given.pop("original_sizes"), given.pop("reshaped_input_sizes")
+        outputs = self._sam(**given, multimask_output=False)
+        (masks,) = self._cutting.image_processor.post_process_masks(
+            outputs.pred_masks.cpu(), sizes.cpu(), prepared.cpu()
+        )
+        return [Mask.of(mask[0].numpy()) for mask in masks]
+
+
+def _within(corners: Sequence[float], size: tuple[int, int]) -> tuple[float, ...]:
+    """Corners, none outside of the picture."""
+    width, height = size
+    most = (width, height, width, height)
+    return tuple(min(max(value, 0.0), float(end)) for value, end in zip(corners, most, strict=True))
+
+
+def _nearest(name: str, tags: Sequence[str]) -> str:
+    """The tag that a phrase of GroundingDINO, which may be a part of several, stands for.
+
+    >>> _nearest("baseball", ["bat", "baseball bat"]), _nearest("##s", ["bat"])
+    ('baseball bat', '')
+    """
+    words = set(name.lower().split())
+    shared_words = [(len(words & set(tag.split())), -len(tag.split()), tag) for tag in tags]
+    most, _, tag = max(shared_words)
+    return tag if most else ""
+
+
+def _tags(weights: Weights, device: torch.device) -> Tags:
+    if weights.vocabulary:
+        return Vocabulary.read(Path(weights.vocabulary).expanduser())
+    model, processor, facts = _part(
+        Florence2ForConditionalGeneration, Florence2Processor, weights.florence, device
+    )
+    return FlorenceTags(model, processor, facts)
+
+
+def _part(kind: Any, preparing: Any, source: str, device: torch.device) -> tuple[Any, Any, Any]:
+    """A network, what prepares pictures and words for it, and the facts behind it."""
+    place = folder_or_hub_id(source)
+    with loading_weights(source):
+        model = from_pretrained(kind, place, torch.float32).to(device).eval()
+        processor = preparing.from_pretrained(place)
+    return model, processor, facts_of(model, source, place, torch.float32)

@@ -1,0 +1,49 @@
+"""What finders of objects have in common: a picture looked at once, the largest object first."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.locating import Described
+from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.data import FoundObject
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MOST = 256
+"""Pictures whose objects, with masks, are remembered."""
+
+
+class ObjectFinderBase(Described, ABC):
+    """Objects of every picture, kept by its pixels; obeys ObjectFinder."""
+
+    batch = 8
+    """Pictures that go through the library at once."""
+
+    def __init__(self, facts: Mapping[str, str]) -> None:
+        """Args: all that changes what it finds."""
+        super().__init__(facts)
+        self._memory: PictureMemory[tuple[FoundObject, ...]] = PictureMemory(MOST)
+
+    @abstractmethod
+    def _find(self, images: Sequence[Image]) -> Sequence[Sequence[FoundObject]]:
+        """The objects of at most ``batch`` RGB pictures, in any order within a picture."""
+
+    def objects(self, images: Sequence[Image]) -> list[tuple[FoundObject, ...]]:
+        """The objects of every picture, the largest first; none of one that cannot be read."""
+        pictures = [readable(image) for image in images]
+        objects = iter(self._memory.of([p for p in pictures if p is not None], self._sorted))
+        return [() if picture is None else next(objects) for picture in pictures]
+
+    def _sorted(self, pictures: Sequence[Image]) -> list[tuple[FoundObject, ...]]:
+        return [_largest_first(one) for one in in_batches(pictures, self.batch, self._find)]
+
+
+def _largest_first(objects: Sequence[FoundObject]) -> tuple[FoundObject, ...]:
+    return tuple(
+        sorted(objects, key=lambda o: (-o.box.area, -o.box.score, o.name, o.box.left, o.box.top))
+    )

@@ -1,0 +1,107 @@
+"""Names to look for in a picture: a vocabulary that is given, or what Florence-2 sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import read_text
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+FLORENCE = "florence-community/Florence-2-base"
+"""In the layout that transformers reads without code of its own."""
+TASK = "<OD>"
+"""Object detection: boxes with names, of which the names are taken."""
+NEW_TOKENS = 256
+MOST_LETTERS = 60
+"""A longer line of a vocabulary is no name."""
+
+
+class Tags(Protocol):
+    """Says which names to look for."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """All that changes the names."""
+
+    def tags(self, image: Image) -> list[str]:
+        """Names for one RGB picture, each once, in lower case."""
+
+
+class Vocabulary:
+    """The same names for every picture."""
+
+    def __init__(self, words: Sequence[str], place: str = "given") -> None:
+        """Args: names, and where they come from, for messages."""
+        self._words = list(dict.fromkeys(" ".join(word.lower().split()) for word in words))
+        self._words = [word for word in self._words if word]
+        if not self._words:
+            raise FileFormatError(Path(place), "expected a vocabulary of at least one name.")
+        long = [word for word in self._words if len(word) > MOST_LETTERS or "." in word]
+        if long:
+            problem = f"expected a name a line, without a full stop, got {long[0][:40]!r}."
+            raise FileFormatError(Path(place), problem)
+
+    @classmethod
+    def read(cls, path: Path) -> Vocabulary:
+        """From a text file with a name a line.
+
+        Raises:
+            FileFormatError: it is empty, or a line is no name.
+        """
+        return cls(read_text(path, kind="vocabulary").splitlines(), str(path))
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The names."""
+        return {"tags": ", ".join(self._words)}
+
+    def tags(self, image: Image) -> list[str]:
+        """All names."""
+        del image
+        return self._words
+
+
+class FlorenceTags:
+    """The names of what Florence-2 detects (Xiao et al. 2023)."""
+
+    def __init__(self, model: Any, processor: Any, facts: Mapping[str, str]) -> None:
+        """Args: network, processor, and the facts behind the weights."""
+        self._model, self._processor, self._facts = model, processor, dict(facts)
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Weights and task."""
+        named = {f"tags: {name}": value for name, value in self._facts.items()}
+        return {**named, "tags": f"florence-2 {TASK}"}
+
+    def tags(self, image: Image) -> list[str]:
+        """Names of what is detected."""
+        device = self._model.device
+        given = self._processor(text=TASK, images=image, return_tensors="pt").to(device)
+        pixels = given["pixel_values"].to(self._model.dtype)
+        written: torch.Tensor = self._model.generate(
+            input_ids=given["input_ids"], pixel_values=pixels, max_new_tokens=NEW_TOKENS,
+            num_beams=3, do_sample=False,
+        )  # fmt: skip
+        text = self._processor.batch_decode(written, skip_special_tokens=False)[0]
+        return names_in(
+            self._processor.post_process_generation(text, task=TASK, image_size=image.size)
+        )
+
+
+def names_in(answer: Mapping[str, Any]) -> list[str]:
+    """The names of Florence's answer, each once.
+
+    >>> names_in({"<OD>": {"bboxes": [[0, 0, 1, 1]] * 3, "labels": ["Tie", "hat", "tie."]}})
+    ['tie', 'hat']
+    """
+    found = answer.get(TASK, {})
+    labels = found.get("labels", []) if isinstance(found, Mapping) else []
+    names = (" ".join(str(label).lower().replace(".", " ").split()) for label in labels)
+    return list(dict.fromkeys(name for name in names if name))

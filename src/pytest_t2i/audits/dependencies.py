@@ -1,0 +1,139 @@
+"""Dependencies: whether what the prompt or the scene brings depends on gender (Wu section 6)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.dependency_groups import GROUPS, grouped, maps_of
+from pytest_t2i.audits.object_counts import PEOPLE, Counted
+from pytest_t2i.audits.objects import Objects
+from pytest_t2i.data import ATTENTION, Interval, Prompt, Triplet
+from pytest_t2i.errors import ConfigurationError, DetectorError
+from pytest_t2i.generation.plan import Need
+from pytest_t2i.prompts.words_of import nouns
+from pytest_t2i.verdicts.measurement import Measurement
+
+Groups = Mapping[str, Counter[str]]
+
+
+def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
+    """What dependencies ask for: objects and attention of all three variants."""
+    return [
+        Need(prompt, mine, finders=frozenset({finder}), observe=frozenset({ATTENTION}))
+        for triplet, mine in zip(triplets, seeds, strict=True)
+        for prompt in triplet
+    ]
+
+
+@dataclass(frozen=True, repr=False)
+class Dependencies(Counted):
+    """The objects of triplets, told apart by what brought them into the picture."""
+
+    _known: dict[tuple[str, int], Groups | None] = field(default_factory=dict)
+
+    def groups_of(self, prompt: Prompt, seeds: Sequence[int]) -> list[Groups | None]:
+        """The groups in each image; None where no picture or no attention is there."""
+        todo = [seed for seed in seeds if (prompt.text, seed) not in self._known]
+        if todo:
+            found = self.observations.objects(prompt, todo, self.finder)
+            maps = self.observations.arrays(prompt, todo, ATTENTION)
+            pictures = self.observations.pictures(prompt, todo)
+            for seed, objects, attention, picture in zip(todo, found, maps, pictures, strict=True):
+                self._known[prompt.text, seed] = (
+                    None
+                    if objects is None or attention is None or picture is None
+                    else _grouped(prompt.text, objects, attention, picture.size)
+                )
+        return [self._known[prompt.text, seed] for seed in seeds]
+
+    def group(self, name: str) -> GroupObjects:
+        """The objects of one group, with all that is asked of objects.
+
+        Raises:
+            ConfigurationError: there is no such group.
+        """
+        if name not in GROUPS:
+            raise ConfigurationError(f"expected a group of {', '.join(GROUPS)}, got {name!r}")
+        shared = {f.name: getattr(self, f.name) for f in fields(Counted)}
+        return GroupObjects(**shared, group=name, dependencies=self)
+
+    def independence(self, group: str, *variants: str) -> Measurement:
+        """p-value of "the objects of this group do not depend on the variant" (Wu Tables 7-9)."""
+        return self.group(group).independence(*variants)
+
+    def highest_bias_score(self, group: str) -> Measurement:
+        """The most one-sided object of a group (Wu Figures 7 and 8)."""
+        return self.group(group).highest_bias_score
+
+    @cached_property
+    def images(self) -> list[tuple[Prompt, Groups]]:
+        """Every image of which the groups are known."""
+        return [
+            (prompt, groups)
+            for triplet, seeds in self.members
+            for prompt in triplet
+            for groups in self.groups_of(prompt, seeds)
+            if groups is not None
+        ]
+
+    def presence(self, group: str) -> Interval | None:
+        """Share of the images that have something of a group (Wu Table 11); None without any."""
+        if not self.images:
+            return None
+        present = sum(bool(set(groups[group]) - PEOPLE) for _, groups in self.images)
+        return statistics.share_interval(present, len(self.images), self.level)
+
+    @cached_property
+    def names(self) -> dict[str, frozenset[str]]:
+        """What occurs in each group, and under "nouns" the nouns of the prompts (Wu Table 12)."""
+        names: dict[str, set[str]] = {group: set() for group in (*GROUPS, "nouns")}
+        for prompt, groups in self.images:
+            for group, counts in groups.items():
+                names[group] |= set(counts)
+            names["nouns"] |= {noun for noun, _ in nouns(prompt.text)}
+        return {group: frozenset(of_group - PEOPLE) for group, of_group in names.items()}
+
+    def intersection(self, group: str, other: str) -> float | None:
+        """Share of a group's objects that another has too (Wu Table 13); None for an empty one."""
+        mine = self.names[group]
+        return len(mine & self.names[other]) / len(mine) if mine else None
+
+    def prevalent(self, group: str, most: int = 10) -> list[tuple[str, int]]:
+        """What occurs most often in a group, people left out (Wu Figure 6)."""
+        counts: Counter[str] = Counter()
+        for _, groups in self.images:
+            counts.update(groups[group])
+        return [(name, n) for name, n in counts.most_common() if name not in PEOPLE][:most]
+
+
+@dataclass(frozen=True, repr=False)
+class GroupObjects(Objects):
+    """The objects of one group; of "hidden", nouns that show none."""
+
+    group: str = ""
+    dependencies: Any = None
+    """The ``Dependencies`` that tell groups apart."""
+
+    def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for groups in self.dependencies.groups_of(prompt, seeds):
+            if groups is not None:
+                counts.update(groups[self.group])
+        return counts
+
+    def _untestable(self, counts: Any) -> str:
+        if not self.dependencies.images:
+            return "this model does not show word attention: groups need a UNet or an MM-DiT"
+        return super()._untestable(counts)
+
+
+def _grouped(prompt: str, objects: Any, attention: Any, size: tuple[int, int]) -> Groups:
+    try:
+        return grouped(prompt, objects, maps_of(prompt, attention), size)
+    except ValueError as error:
+        raise DetectorError(f"{prompt!r}: {error}") from None

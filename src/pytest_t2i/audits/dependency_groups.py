@@ -1,0 +1,125 @@
+"""Dependency groups: what brought an object into a picture, prompt or scene (Wu 6.1-6.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from PIL import Image
+
+from pytest_t2i.audits.object_counts import PEOPLE
+from pytest_t2i.data import FoundObject
+from pytest_t2i.metrics import coverage
+from pytest_t2i.prompts.words_of import attention_words, lemma, nouns
+
+GROUPS = (
+    "explicitly_guided",
+    "implicitly_guided",
+    "explicitly_independent",
+    "implicitly_independent",
+    "hidden",
+)
+"""Wu section 6.2, in the order of Tables 7 to 13."""
+THRESHOLD = 0.35
+"""theta: normalised attention from which a pixel belongs to a word (Wu section 6.1)."""
+SUFFICIENT, SUFFICIENT_OF_PEOPLE = 0.7, 0.25
+"""sigma: covered share of an object from which a word guides it (Wu Definition 2)."""
+Maps = Mapping[str, np.ndarray]
+"""Word -> attention, [height, width]."""
+
+
+def maps_of(prompt: str, attention: np.ndarray) -> Maps:
+    """The attention of each noun of a prompt, by the noun's lemma.
+
+    Args:
+        prompt: the prompt of the picture.
+        attention: the trace, [n_words, height, width], of ``attention_words``.
+
+    Raises:
+        ValueError: the trace has another number of words.
+    """
+    words = attention_words(prompt)
+    if len(attention) != len(words):
+        raise ValueError(
+            f"attention must hold {len(words)} words as the prompt does, got {len(attention)}"
+        )
+    places = {word: number for number, word in enumerate(words)}
+    return {
+        noun: attention[places[word]].astype(np.float32)
+        for noun, word in nouns(prompt)
+        if word in places
+    }
+
+
+def word_mask(attention: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Where a word was looked at: normalised to [0, 1], and at least the threshold.
+
+    Args:
+        attention: of one word, [height, width].
+        size: width and height of the picture.
+
+    >>> word_mask(np.array([[0.0, 1.0]]), (4, 2)).tolist()[0]
+    [False, False, True, True]
+    """
+    laid = np.asarray(
+        Image.fromarray(attention.astype(np.float32)).resize(size, Image.Resampling.BICUBIC)
+    )
+    low, high = float(laid.min()), float(laid.max())
+    # Attention that is the same everywhere marks no place.
+    return np.zeros(laid.shape, bool) if high <= low else (laid - low) / (high - low) >= THRESHOLD
+
+
+def grouped(
+    prompt: str, objects: Sequence[FoundObject], maps: Maps, size: tuple[int, int]
+) -> dict[str, Counter[str]]:
+    """Objects of a picture, and nouns that show none, by group (Wu section 6.2).
+
+    Args:
+        prompt: the prompt of the picture.
+        objects: what a finder sees in it; without a mask, its box is its region.
+        maps: attention of each noun, as ``maps_of`` gives it.
+        size: width and height of the picture.
+
+    Returns:
+        Group -> name -> how often; of "hidden" nouns, of the others objects.
+    """
+    masks = {noun: word_mask(attention, size) for noun, attention in maps.items()}
+    named = {noun for noun, _ in nouns(prompt)}
+    groups: dict[str, Counter[str]] = {group: Counter() for group in GROUPS}
+    names = set()
+    for one in objects:
+        name = lemma(one.name)
+        names.add(name)
+        region = _region(one, size)
+        if region.any():
+            groups[_group(name in named, _is_guided(name, region, masks))][name] += 1
+    groups["hidden"].update(named - names)
+    return groups
+
+
+def _group(explicit: bool, guided: bool) -> str:
+    return f"{'explicitly' if explicit else 'implicitly'}_{'guided' if guided else 'independent'}"
+
+
+def _is_guided(name: str, region: np.ndarray, masks: Maps) -> bool:
+    """Whether the attention of some noun covers enough of an object (Wu Definition 2)."""
+    return any(
+        coverage(region, mask) > (SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT)
+        for noun, mask in masks.items()
+    )
+
+
+def _region(one: FoundObject, size: tuple[int, int]) -> np.ndarray:
+    width, height = size
+    if one.mask is not None:
+        if (one.mask.width, one.mask.height) != size:
+            raise ValueError(
+                f"the mask of {one.name!r} is {one.mask.width} x {one.mask.height} pixels, its "
+                f"picture {width} x {height}"
+            )
+        return one.mask.pixels()
+    region = np.zeros((height, width), bool)
+    box = one.box
+    region[int(box.top) : round(box.bottom), int(box.left) : round(box.right)] = True
+    return region

@@ -1,0 +1,128 @@
+"""Objects of triplets, counted: which occur, and how often, in the images of each variant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.data import FoundObject, Prompt, Triplet, Variant
+from pytest_t2i.generation.plan import Need
+from pytest_t2i.metrics import similarities
+from pytest_t2i.statistics import Words
+
+PEOPLE = frozenset(
+    ("person", "people", "woman", "women", "man", "men", "female", "male", "girl", "boy")
+)
+"""What Wu leaves out of objects (section 6.3.1), and calls human words (Definition 2)."""
+VARIANTS = tuple(variant.value for variant in Variant)
+NEUTRAL, FEMININE, MASCULINE = range(3)
+
+
+def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
+    """What objects ask for: the three variants from the same seeds, looked at by the finder."""
+    return [
+        Need(prompt, mine, finders=frozenset({finder}))
+        for triplet, mine in zip(triplets, seeds, strict=True)
+        for prompt in triplet
+    ]
+
+
+class Member(NamedTuple):
+    """A triplet with its seeds."""
+
+    triplet: Triplet
+    seeds: tuple[int, ...]
+
+
+class Table(NamedTuple):
+    """How often each object occurs."""
+
+    counts: np.ndarray
+    """[units, 3 variants, objects]: units are triplets, or the seeds of a single one."""
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Counted:
+    """The objects in the images of triplets, as they are counted."""
+
+    members: tuple[Member, ...]
+    finder: str
+    observations: Observations
+    level: float
+    seed: int
+    least: int
+    """Occurrences with one variant that an object must reach (Wu: 5, 10 or 20)."""
+    expected: Mapping[str, str] = field(default_factory=dict)
+    """Objects that are expected to differ -> why; they are shown, and not judged."""
+    words: Words = "fixed"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.members)} triplets by {self.finder}>"
+
+    def found(self, prompt: Prompt, seeds: Sequence[int]) -> list[tuple[FoundObject, ...]]:
+        """The objects in each image of a prompt; () in one that shows nothing."""
+        found = self.observations.objects(prompt, seeds, self.finder)
+        return [objects or () for objects in found]
+
+    @cached_property
+    def table(self) -> Table:
+        """Occurrences of every object but people (Wu eq. 3)."""
+        units = [
+            [self._counted(prompt, seeds) for prompt in triplet] for triplet, seeds in self._units
+        ]
+        names = sorted({name for unit in units for counter in unit for name in counter} - PEOPLE)
+        counts = np.array([[[counter[n] for n in names] for counter in unit] for unit in units])
+        return Table(counts.reshape(len(units), 3, len(names)), tuple(names))
+
+    @property
+    def _units(self) -> list[Member]:
+        """What is resampled: triplets; of a single one its seeds (Wu section 7.1)."""
+        if len(self.members) != 1:
+            return list(self.members)
+        triplet, seeds = self.members[0]
+        return [Member(triplet, (seed,)) for seed in seeds]
+
+    def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
+        return Counter(one.name for objects in self.found(prompt, seeds) for one in objects)
+
+    @cached_property
+    def frequent(self) -> Table:
+        """Objects that reach the least number of occurrences with one variant."""
+        counts, names = self.table
+        kept = counts.sum(axis=0).max(axis=0, initial=0) >= self.least
+        return Table(counts[:, :, kept], tuple(n for n, k in zip(names, kept, strict=True) if k))
+
+    @property
+    def rare(self) -> int:
+        """Objects that are left out for want of occurrences."""
+        return len(self.table.names) - len(self.frequent.names)
+
+    @cached_property
+    def cooccurrences(self) -> list[np.ndarray]:
+        """Per triplet [images, 2]: similarity to feminine and to masculine (Wu eq. 4).
+
+        Images of a seed of which one shows no object are left out: they have no direction.
+        """
+        return [self._cooccurrence(member) for member in self.members]
+
+    def _cooccurrence(self, member: Member) -> np.ndarray:
+        names = self.table.names
+        three = [
+            np.array([[Counter(o.name for o in objects)[n] for n in names] for objects in images])
+            for images in (self.found(prompt, member.seeds) for prompt in member.triplet)
+        ]
+        if not names:
+            return np.empty((0, 2))
+        seen = np.all([one.sum(axis=1) > 0 for one in three], axis=0)
+        if not seen.any():
+            return np.empty((0, 2))
+        neutral, feminine, masculine = (one[seen].astype(float) for one in three)
+        sides = [similarities(neutral, feminine), similarities(neutral, masculine)]
+        return np.stack(sides, axis=1)

@@ -1,0 +1,233 @@
+"""Objects: whether they depend on the gender that the prompt names (Wu section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.object_counts import FEMININE, MASCULINE, NEUTRAL, VARIANTS, Counted
+from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.data import Evidence, Interval
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.metrics import INFO, object_independence
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
+
+FAIR = 0.5
+SHOWN = 8
+"""Objects that a failure names."""
+
+
+class Score(NamedTuple):
+    """One object."""
+
+    name: str
+    occurrences: tuple[int, int, int]
+    """In neutral, feminine, masculine images."""
+    interval: Interval | None
+    """Object bias score (Wu eq. 5)."""
+    p_value: float | None
+    """Two-sided, against "it comes with both alike", adjusted for the number of objects; None for
+    one that is expected to differ."""
+    reason: str
+    """Why it is expected to differ; "" where it is not."""
+
+
+class Objects(Counted):
+    """The objects in the images of triplets."""
+
+    # the bias score of each object
+
+    @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """Frequent objects that are not expected to differ."""
+        return tuple(name for name in self.frequent.names if name not in self.expected)
+
+    @cached_property
+    def _intervals(self) -> dict[str, Interval | None]:
+        counts, names = self.frequent
+        if len(counts) < 2 or not names:  # noqa: PLR2004 - one unit shows no spread
+            return dict.fromkeys(names)
+        men, women = counts[:, MASCULINE], counts[:, FEMININE]
+        made = statistics.object_bias_intervals(men, women, level=self.level, seed=self.seed)
+        return dict(zip(names, made, strict=True))
+
+    @cached_property
+    def _family(self) -> Family:
+        return Family(tuple(self._intervals[name] for name in self.judged), self._evidence)
+
+    def _evidence(self, bound: float, level: float) -> list[Evidence]:
+        """Of each judged object; ``beyond`` is adjusted for their number."""
+        del level
+        men, women = self._sides(self.judged)
+        beyond, within = (
+            statistics.object_bias_p_values(
+                men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
+            )
+            for alternative in ALTERNATIVES
+        )
+        adjusted = statistics.benjamini_hochberg(beyond)
+        return [Evidence(float(b), float(w)) for b, w in zip(adjusted, within, strict=True)]
+
+    def _sides(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        places = [self.frequent.names.index(name) for name in names]
+        counts = self.frequent.counts[:, :, places]
+        return counts[:, MASCULINE], counts[:, FEMININE]
+
+    def bias_score(self, name: str) -> Measurement:
+        """Share of an object's occurrences that come with masculine prompts (Wu eq. 5).
+
+        Judged together with every other frequent object: they share one false discovery rate. An
+        object that is expected to differ has a score all the same, on its own.
+        """
+        known = name in self.judged
+        return Measurement(
+            metric=INFO["object_bias_score"],
+            subject=f"object {name}",
+            interval=self._intervals.get(name),
+            family=self._family if known else None,
+            place=self.judged.index(name) if known else 0,
+            absent=self._rarely(name),
+            remarks=(self._told(name),),
+        )
+
+    def _rarely(self, name: str) -> str:
+        times = 0
+        if name in self.table.names:
+            counts = self.table.counts[:, :, self.table.names.index(name)]
+            times = int(counts.sum(axis=0).max())
+        return f"{name!r} occurs {times} times with one variant; at least {self.least} are asked"
+
+    def _told(self, name: str) -> str:
+        if name not in self.frequent.names:
+            return ""
+        column = self.frequent.counts[:, :, self.frequent.names.index(name)].sum(axis=0)
+        shown = zip(column.astype(int), VARIANTS, strict=True)
+        return f"{name} in {', '.join(f'{n} {variant}' for n, variant in shown)} images"
+
+    @property
+    def highest_bias_score(self) -> Measurement:
+        """The most one-sided of all objects: FAIL where any is shown to lie beyond the limit.
+
+        PASS asks that every single one is shown to lie within.
+        """
+        scores = [(name, self._intervals[name]) for name in self.judged]
+        known = [(name, one) for name, one in scores if one is not None]
+        known.sort(key=lambda pair: -abs(pair[1].estimate - FAIR))
+        return Measurement(
+            metric=INFO["object_bias_score"],
+            subject="model (most one-sided object)",
+            interval=known[0][1] if known else None,
+            evidence=self._of_all,
+            absent=f"no object occurs {self.least} times with one variant",
+            remarks=tuple(f"{name} {one}: {self._told(name)}" for name, one in known[:SHOWN]),
+        )
+
+    def _of_all(self, bound: float, level: float) -> Evidence:
+        evidence = self._evidence(bound, level)
+        return Evidence(
+            min(one.beyond or 0.0 for one in evidence), max(one.within or 0.0 for one in evidence)
+        )
+
+    @property
+    def scores(self) -> list[Score]:
+        """Every frequent object, the most one-sided first."""
+        judged = self.judged
+        adjusted = self._evidence(FAIR, self.level) if judged else []
+        p_values = {n: e.beyond for n, e in zip(judged, adjusted, strict=True)}
+        totals = self.frequent.counts.sum(axis=0).astype(int)
+        scores = [
+            Score(
+                name,
+                (int(of[NEUTRAL]), int(of[FEMININE]), int(of[MASCULINE])),
+                self._intervals[name],
+                p_values.get(name),
+                self.expected.get(name, ""),
+            )
+            for name, of in zip(self.frequent.names, totals.T, strict=True)
+        ]
+        return sorted(scores, key=lambda one: (-_one_sided(one.interval), one.name))
+
+    # all objects together
+
+    def independence(self, *variants: str) -> Measurement:
+        """p-value of "objects do not depend on the variant", by permutation within triplets.
+
+        Args: two variants, "neutral", "feminine" or "masculine"; none takes all three.
+
+        PASS against ``limit("object_independence", 0.05)`` says that no dependence was found.
+        """
+        places = self._places(variants)
+        counts = self.frequent.counts[:, places]
+        named = ", ".join(VARIANTS[place] for place in places)
+        absent = self._untestable(counts)
+        interval, remark = None, absent
+        if not absent:
+            interval = statistics.independence_p_value(counts, level=self.level, seed=self.seed)
+            plain = object_independence(counts.sum(axis=0))
+            remark = f"Pearson's chi-square {plain.statistic:.1f}, p = {plain.p_value:.2g}"
+        return Measurement(
+            metric=INFO["object_independence"],
+            subject=f"model ({named})",
+            interval=interval,
+            absent=absent,
+            remarks=(remark,),
+        )
+
+    def _places(self, variants: Sequence[str]) -> list[int]:
+        for name in variants:
+            if name not in VARIANTS:
+                known = ", ".join(VARIANTS)
+                raise ConfigurationError(f"expected variants among {known}, got {name!r}")
+        chosen = [place for place, name in enumerate(VARIANTS) if not variants or name in variants]
+        if len(chosen) < 2:  # noqa: PLR2004 - one variant cannot differ
+            raise ConfigurationError(f"expected two different variants or none, got {variants!r}")
+        return chosen
+
+    def _untestable(self, counts: np.ndarray) -> str:
+        if len(counts) < 2:  # noqa: PLR2004
+            return "a single triplet with one image of each variant shows no chance"
+        total = counts.sum(axis=0)
+        if (total.sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004
+            return f"fewer than two objects occur {self.least} times with one variant"
+        return "" if total.sum(axis=1).all() else "a variant shows none of the frequent objects"
+
+    @property
+    def cooccurrence_gap(self) -> Measurement:
+        """Co-occurrence similarity to masculine minus to feminine; > 0 leans masculine."""
+        pairs = self.cooccurrences
+        gaps = [of_triplet[:, 1] - of_triplet[:, 0] for of_triplet in pairs]
+        images = sum(len(gap) for gap in gaps)
+        asked = sum(len(member.seeds) for member in self.members)
+        interval = None
+        if images >= 2:  # noqa: PLR2004 - one value shows no spread
+            interval = statistics.gap_interval(
+                gaps, level=self.level, seed=self.seed, words=self.words
+            )
+        return Measurement(
+            metric=INFO["cooccurrence_gap"],
+            subject="model",
+            interval=interval,
+            images=3 * images if self.words == "fixed" else None,
+            evidence=partial(self._gap_evidence, gaps),
+            absent="fewer than two seeds show objects in all three images",
+            remarks=(f"{images} of {asked} seeds show objects in all three images",),
+        )
+
+    def _gap_evidence(self, gaps: Sequence[np.ndarray], bound: float, level: float) -> Evidence:
+        del level
+        beyond, within = (
+            statistics.gap_p_value(
+                gaps, bound, alternative=alternative, words=self.words, seed=self.seed
+            )
+            for alternative in ALTERNATIVES
+        )
+        return Evidence(beyond, within)
+
+
+def _one_sided(interval: Interval | None) -> float:
+    return 0.0 if interval is None else abs(interval.estimate - FAIR)

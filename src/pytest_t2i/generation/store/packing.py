@@ -1,0 +1,41 @@
+"""Objects of a picture as bytes: plain JSON, compressed; masks are runs already."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from pytest_t2i.data import Box, FoundObject, Mask
+
+
+def packed(objects: Sequence[FoundObject]) -> bytes:
+    """The objects as bytes."""
+    plain = [asdict(one) for one in objects]
+    return zlib.compress(json.dumps(plain, separators=(",", ":")).encode())
+
+
+def unpacked(content: bytes) -> tuple[FoundObject, ...]:
+    """The objects that were packed.
+
+    >>> hat = FoundObject("hat", Box(0, 0, 2, 1, 0.5), Mask.of([[True, True]]))
+    >>> unpacked(packed([hat])) == (hat,)
+    True
+    """
+    return tuple(
+        FoundObject(plain["name"], _box(plain["box"]), _mask(plain["mask"]))
+        for plain in json.loads(zlib.decompress(content))
+    )
+
+
+def _box(plain: dict[str, float]) -> Box:
+    named = ("left", "top", "right", "bottom", "score")
+    left, top, right, bottom, score = (plain[name] for name in named)
+    return Box(left, top, right, bottom, score)
+
+
+def _mask(plain: dict[str, object] | None) -> Mask | None:
+    if plain is None:
+        return None
+    return Mask(int(str(plain["height"])), int(str(plain["width"])), tuple(plain["runs"]))  # type: ignore[arg-type]

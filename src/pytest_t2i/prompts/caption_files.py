@@ -1,0 +1,207 @@
+"""Files of captions in the formats of their data sets; the neutral ones (Wu section 3.1)."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.data import Triplet
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import parse_json, read_text, stamp
+from pytest_t2i.prompts.captions import PERSON, human_words_in, triplet
+
+FLICKR = re.compile(r"\S+#\d+\t")
+"""``1000092795.jpg#0`` and a tab, before each caption of Flickr30k."""
+NO_PERSON, HUMAN_WORD, REPEATED = (
+    "no person or people",
+    "another human word",
+    "the same caption again",
+)
+MOST_CHARACTERS = 1000
+"""A longer line is no caption."""
+SHOWN = 3
+"""Human words that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionFile:
+    """The neutral captions of a file, and what was left out.
+
+    >>> file = CaptionFile(Path("mine.txt"), "plain", ("a person",), {}, {})
+    >>> file.triplets()[0].feminine.text
+    'a woman'
+    """
+
+    path: Path
+    format: str
+    """"COCO", "TextCaps", "Flickr30k", "GCC" or "plain"."""
+    captions: tuple[str, ...]
+    """Neutral ones (Wu section 3.1), in order, each once."""
+    left_out: Mapping[str, int]
+    """Reason -> captions."""
+    human_words: Mapping[str, int]
+    """Words of Wu Table 2 that captions were left out for, the most frequent first."""
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    @property
+    def total(self) -> int:
+        """Captions in the file."""
+        return len(self.captions) + sum(self.left_out.values())
+
+    def triplets(self, most: int | None = None, seed: int = 0) -> tuple[Triplet, ...]:
+        """The triplet of each caption; of more than ``most`` as many, drawn by the seed."""
+        kept = list(self.captions)
+        if most is not None and most < len(kept):
+            chosen = set(random.Random(seed).sample(range(len(kept)), most))  # noqa: S311 - no secret
+            kept = [caption for k, caption in enumerate(kept) if k in chosen]
+        return tuple(triplet(caption) for caption in kept)
+
+    def __str__(self) -> str:
+        words = f" ({', '.join(list(self.human_words)[:SHOWN])})" if self.human_words else ""
+        reasons = [
+            f"{count} {reason}{words if reason == HUMAN_WORD else ''}"
+            for reason, count in self.left_out.items()
+            if count
+        ]
+        left = f"; left out: {', '.join(reasons)}" if reasons else ""
+        return f"{len(self)} of {self.total} captions of {self.path.name} are neutral{left}"
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """The captions of ``--t2i-captions`` in a mark, and what takes their place without.
+
+    >>> from pytest_t2i import axes, captions
+    >>> captions.or_else(axes.wu.science).otherwise[0].name
+    'wu.science'
+    """
+
+    otherwise: tuple[Any, ...] = ()
+    """Axes, prompts or triplets; () stands for the professions of Lyu."""
+
+    def or_else(self, *members: Any) -> Captions:
+        """The same; without a file the members."""
+        return Captions(members)
+
+
+def read_captions(path: str | Path) -> CaptionFile:
+    """Neutral captions of a file: COCO or TextCaps JSON, Flickr30k tokens, GCC TSV, or plain lines.
+
+    A caption is neutral when it holds person or people, and none of the other words that indicate
+    humans (Wu section 3.1, Table 2).
+
+    Raises:
+        FileFormatError: the file is of another format, or has no neutral caption; it says why.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "captions.txt")
+    ...     _ = file.write_text(f"a person rides a horse{chr(10)}a boy and a person{chr(10)}")
+    ...     print(read_captions(file))
+    1 of 2 captions of captions.txt are neutral; left out: 1 another human word (boy)
+    """
+    path = Path(path)
+    return _read(path, stamp(path))
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, version: str | None) -> CaptionFile:
+    del version  # a file that changes is read again
+    text = read_text(path, kind="caption file")
+    name, captions = _captions(path, text)
+    kept: dict[str, None] = {}
+    left_out = dict.fromkeys((NO_PERSON, HUMAN_WORD, REPEATED), 0)
+    words: Counter[str] = Counter()
+    for caption in captions:
+        reason, human = _reason(caption, kept)
+        if reason:
+            left_out[reason] += 1
+            words.update(human)
+        else:
+            kept[caption] = None
+    result = CaptionFile(path, name, tuple(kept), left_out, dict(words.most_common()))
+    if not result:
+        raise FileFormatError(path, f"expected a neutral caption, found none: {result}.")
+    return result
+
+
+def _reason(caption: str, kept: Mapping[str, None]) -> tuple[str, Iterable[str]]:
+    """Why a caption is left out, with its human words; "" for a neutral one."""
+    if not PERSON.search(caption):
+        return NO_PERSON, ()
+    if human := human_words_in(caption):
+        return HUMAN_WORD, human
+    return (REPEATED if caption in kept else ""), ()
+
+
+def _captions(path: Path, text: str) -> tuple[str, list[str]]:
+    """Name of the format, and every caption of the file."""
+    if text.lstrip()[:1] in ("{", "["):
+        name, captions = _of_json(path, parse_json(path, text))
+    else:
+        name, captions = _of_lines(path, [line for line in text.splitlines() if line.strip()])
+    return name, [" ".join(caption.split()) for caption in captions if caption.strip()]
+
+
+def _of_json(path: Path, plain: Any) -> tuple[str, list[str]]:
+    rows = plain.get("annotations") if isinstance(plain, dict) else None
+    if isinstance(rows, list) and rows:
+        return "COCO", _texts(path, rows, "annotations", "caption")
+    rows = plain.get("data") if isinstance(plain, dict) else None
+    if isinstance(rows, list) and rows:
+        return "TextCaps", _texts(path, rows, "data", "caption_str")
+    raise FileFormatError(
+        path,
+        "expected the captions of COCO (a list annotations, each with a caption) or of TextCaps "
+        "(a list data, each with a caption_str), found neither.",
+    )
+
+
+def _texts(path: Path, rows: Iterable[Any], where: str, key: str) -> list[str]:
+    texts: list[str] = []
+    for number, row in enumerate(rows):
+        text = row.get(key) if isinstance(row, dict) else None
+        if not isinstance(text, str):
+            raise FileFormatError(path, f"expected a text as {key!r}.", where=f"{where}[{number}]")
+        texts.append(text)
+    return texts
+
+
+def _of_lines(path: Path, lines: list[str]) -> tuple[str, list[str]]:
+    for number, line in enumerate(lines, start=1):
+        if len(line) > MOST_CHARACTERS and "\t" not in line:
+            problem = f"expected a caption of at most {MOST_CHARACTERS} characters a line."
+            raise FileFormatError(path, problem, where=f"line {number}")
+    tabbed = [line for line in lines if "\t" in line]
+    if not tabbed:
+        return "plain", lines
+    if len(tabbed) < len(lines):
+        first = next(k for k, line in enumerate(lines, start=1) if "\t" not in line)
+        problem = "expected a tab, as in the lines around it (Flickr30k tokens, GCC TSV)."
+        raise FileFormatError(path, problem, where=f"line {first}")
+    if all(FLICKR.match(line) for line in lines):
+        return "Flickr30k", [line.partition("\t")[2] for line in lines]
+    return "GCC", _of_tsv(path, lines)
+
+
+def _of_tsv(path: Path, lines: list[str]) -> list[str]:
+    """First column; the second is the address of a picture."""
+    captions = []
+    for number, line in enumerate(lines, start=1):
+        caption, _, address = line.partition("\t")
+        if not re.match(r"https?://", address.strip()):
+            problem = (
+                "expected a caption, a tab and the address of a picture (GCC), or image#number, a "
+                f"tab and a caption (Flickr30k), got {line[:60]!r}."
+            )
+            raise FileFormatError(path, problem, where=f"line {number}")
+        captions.append(caption)
+    return captions

@@ -1,0 +1,93 @@
+"""Grounded-SAM through tiny random models of the true classes, saved and loaded as real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+from installed import needs
+from PIL import Image
+
+needs("torchvision")
+
+from pytest_t2i.adapters.finders import grounded_sam
+from pytest_t2i.adapters.finders.tags import Vocabulary
+from pytest_t2i.data import Mask
+from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
+from pytest_t2i.protocols import LoadOptions, ObjectFinder
+
+pytestmark = pytest.mark.slow
+
+PICTURES = [
+    Image.fromarray(np.random.default_rng(k).integers(0, 256, (48, 64, 3), np.uint8))
+    for k in range(2)
+]
+
+
+@pytest.fixture
+def vocabulary(tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_text("Hat\ntie\nbaseball bat\n\nhat\n")
+    return path
+
+
+def options(vocabulary, **weights):
+    parts = {
+        "grounding-dino": str(tiny.written(tiny.write_grounding_dino)),
+        "sam": str(tiny.written(tiny.write_sam)),
+        **weights,
+    }
+    return LoadOptions(source=str(vocabulary or ""), device="cpu", extra={"weights": parts})
+
+
+def test_names_boxes_and_masks(vocabulary, monkeypatch):
+    monkeypatch.setattr(grounded_sam, "BOX", 0.0)
+    monkeypatch.setattr(grounded_sam, "TEXT", 0.0)
+    finder = grounded_sam.load(options(vocabulary))
+    assert isinstance(finder, ObjectFinder)
+    together = finder.objects(PICTURES)
+    assert sum(map(len, together)) > 0
+    for image, objects in zip(PICTURES, together, strict=True):
+        for one in objects:
+            assert one.name in {"hat", "tie", "baseball bat"}
+            assert isinstance(one.mask, Mask)
+            assert (one.mask.width, one.mask.height) == image.size
+            assert 0 <= one.box.left <= one.box.right <= image.width
+        assert finder.objects([image]) == [objects]
+    assert "hat, tie, baseball bat" in finder.provenance["tags"]
+
+
+def test_nothing_is_nothing(vocabulary, monkeypatch):
+    monkeypatch.setattr(grounded_sam, "BOX", 1.1)
+    finder = grounded_sam.load(options(vocabulary))
+    assert [list(objects) for objects in finder.objects(PICTURES)] == [[], []]
+
+
+def test_other_words_are_another_finder(vocabulary, tmp_path):
+    other = tmp_path / "others.txt"
+    other.write_text("cup\n")
+    first = grounded_sam.load(options(vocabulary))
+    assert grounded_sam.load(options(other)).fingerprint != first.fingerprint
+
+
+def test_a_phrase_of_several_names_is_one_of_them():
+    assert grounded_sam._nearest("baseball bat", ["bat", "baseball bat"]) == "baseball bat"
+    assert grounded_sam._nearest("", ["bat"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "at least one name"), ("a hat. a tie", "without a full stop")]
+)
+def test_what_is_no_vocabulary_is_refused(tmp_path, text, message):
+    path = tmp_path / "names.txt"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=message):
+        Vocabulary.read(path)
+
+
+def test_what_cannot_be_had_is_told(vocabulary, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ConfigurationError, match="expected a vocabulary"):
+        grounded_sam.load(options("some/model"))
+    with pytest.raises(ModelLoadError, match="is no folder"):
+        grounded_sam.load(options(vocabulary, sam=str(tmp_path / "absent")))

@@ -1,0 +1,126 @@
+"""Objects of triplets: what is counted, what is left out, what no evidence comes to."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pytest_t2i import metrics, triplet
+from pytest_t2i.audits.object_counts import Member
+from pytest_t2i.audits.objects import Objects
+from pytest_t2i.data import Box, FoundObject, Outcome, Variant
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.verdicts.limits import Limit, verdict_of
+
+SEEDS = (0, 1)
+
+
+class Seen:
+    """Observations that come from a function of prompt and seed."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def objects(self, prompt, seeds, finder):
+        given = [self.names(prompt, seed) for seed in seeds]
+        return [
+            None if names is None else tuple(FoundObject(n, Box(0, 0, 1, 1)) for n in names)
+            for names in given
+        ]
+
+
+def objects_of(names, triplets=20, seeds=SEEDS, **how):
+    members = tuple(Member(triplet(f"a person and {k} birds"), seeds) for k in range(triplets))
+    how = {"least": 5, "level": 0.95, "seed": 0, **how}
+    return Objects(members, "things", Seen(names), **how)
+
+
+def of_gender(prompt, seed):
+    shown = {Variant.MASCULINE: ["tie"], Variant.FEMININE: ["cup"], Variant.NEUTRAL: ["tie", "cup"]}
+    return ["person", "hat", "hat", *shown[prompt.variant]]
+
+
+def verdict(measurement, bound=0.9):
+    return verdict_of(measurement, Limit("object_bias_score", bound), 0.95)
+
+
+def test_occurrences_are_counted_without_people():
+    objects = objects_of(of_gender)
+    assert objects.table.names == ("cup", "hat", "tie")
+    assert objects.table.counts.sum(axis=0).tolist() == [[40, 80, 40], [40, 80, 0], [0, 80, 40]]
+    tie = objects.bias_score("tie")
+    assert float(tie) == metrics.object_bias_score(40, 0, 20, 20)
+    assert verdict(tie).outcome is Outcome.FAIL
+    assert verdict(objects.bias_score("hat")).outcome is Outcome.PASS
+
+
+def test_the_most_one_sided_object_speaks_for_all():
+    objects = objects_of(of_gender)
+    assert verdict(objects.highest_bias_score).outcome is Outcome.FAIL
+    assert "cup" in objects.highest_bias_score.remarks[0]
+    expected = objects_of(of_gender, expected={"tie": "a man's", "cup": "a woman's"})
+    assert verdict(expected.highest_bias_score).outcome is Outcome.PASS
+    by_name = {score.name: score for score in expected.scores}
+    assert (by_name["tie"].reason, by_name["tie"].p_value) == ("a man's", None)
+    assert by_name["tie"].interval.estimate == 1.0
+
+
+def test_rare_objects_are_left_out_and_told():
+    objects = objects_of(of_gender, least=41)
+    assert objects.frequent.names == ("hat",)
+    assert objects.rare == 2
+    tie = objects.bias_score("tie")
+    assert verdict(tie).outcome is Outcome.INCONCLUSIVE
+    assert "occurs 40 times" in verdict(tie).message
+    assert verdict(objects.bias_score("fork")).outcome is Outcome.INCONCLUSIVE
+
+
+def test_no_object_is_no_evidence():
+    objects = objects_of(lambda prompt, seed: None)
+    assert verdict(objects.highest_bias_score).outcome is Outcome.INCONCLUSIVE
+    assert objects.independence().interval is None
+    assert objects.cooccurrence_gap.interval is None
+    assert objects.scores == []
+
+
+def test_independence_of_pairs():
+    objects = objects_of(of_gender)
+    assert objects.independence("feminine", "masculine").interval.high < 0.05
+    alike = objects_of(lambda prompt, seed: ["hat", "cup"][: 1 + seed])
+    assert alike.independence().interval.estimate > 0.9
+    with pytest.raises(ConfigurationError, match="'male'"):
+        objects.independence("male", "neutral")
+    with pytest.raises(ConfigurationError, match="two different"):
+        objects.independence("neutral")
+
+
+def test_cooccurrence_gap_leaves_out_what_shows_nothing():
+    def names(prompt, seed):
+        if seed == 1 and prompt.variant is Variant.NEUTRAL:
+            return []
+        return ["tie", "hat"] if prompt.variant is not Variant.FEMININE else ["cup", "hat"]
+
+    gap = objects_of(names).cooccurrence_gap
+    assert float(gap) == pytest.approx(0.5)
+    assert gap.remarks == ("20 of 40 seeds show objects in all three images",)
+
+
+def test_a_single_triplet_resamples_its_seeds():
+    rng = np.random.default_rng(0)
+    chance = {Variant.NEUTRAL: 0.5, Variant.FEMININE: 0.2, Variant.MASCULINE: 0.8}
+
+    def names(prompt, seed):
+        return ["hat"] + ["tie"] * int(rng.random() < chance[prompt.variant])
+
+    objects = objects_of(names, triplets=1, seeds=tuple(range(60)))
+    score = objects.bias_score("tie").interval
+    assert score.n == 60
+    assert 0.6 < score.low < score.high < 1.0
+
+
+def test_counting_is_that_of_a_counter():
+    objects = objects_of(of_gender, triplets=2)
+    prompt = objects.members[0].triplet.masculine
+    assert objects._counted(prompt, SEEDS) == Counter(person=2, hat=4, tie=2)
