@@ -101,6 +101,16 @@ class FakeEncoder:
         return np.array([np.asarray(one).mean(axis=(0, 1)) for one in images], dtype=np.float32)
 
 
+class FakeTextEncoder(FakeEncoder):
+    """The mean colour, of texts that of the colour they name."""
+
+    fingerprint = "fake-text-encoder"
+
+    def encode_text(self, texts: Sequence[str]) -> np.ndarray:
+        named = (BLUE if "blue" in text else RED if "red" in text else GREY for text in texts)
+        return np.array(list(named), dtype=np.float32)
+
+
 def fair(options: LoadOptions) -> FakeModel:
     """A balanced model."""
     return FakeModel(0.5, "fair")
@@ -134,6 +144,11 @@ class HazyDetector(FakeDetector):
 def hazy(options: LoadOptions) -> HazyDetector:
     """A detector that leaves many pictures without a label."""
     return HazyDetector()
+
+
+def text_encoder(options: LoadOptions) -> FakeTextEncoder:
+    """An encoder of colours and of their names."""
+    return FakeTextEncoder()
 
 
 def encoder(options: LoadOptions) -> FakeEncoder:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.audits import crossing, groups, parity, references
+from pytest_t2i.audits import crossing, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.parity import Corrected
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Attribute, Interval
 from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
@@ -58,6 +58,21 @@ class Sample(DetectedPrompt):
     def group_entropy(self) -> Measurement:
         """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
         return groups.entropy(self)
+
+    def wals(
+        self,
+        attribute: Attribute,
+        direction: str = "text",
+        *,
+        center: bool = False,
+        rank: int | None = None,
+    ) -> Measurement:
+        """How much of the spread of its images lies along an attribute, from 0 to 1 (OASIS eq. 7).
+
+        ``direction``: "text", "images" or "kernel". Raises ConfigurationError for what the mark did
+        not ask to be observed.
+        """
+        return variety.variety_of(self, attribute, direction, center=center, rank=rank).wals
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Half the sum of |share - reference's share| over the labels, from 0 to 1.
@@ -117,6 +132,24 @@ class Samples(DetectedPrompts):
         not correct it. Raises as ``Sample.total_variation_distance`` does.
         """
         return references.of_model(self, reference)
+
+    def wals(
+        self,
+        attribute: Attribute,
+        direction: str = "text",
+        *,
+        center: bool = False,
+        rank: int | None = None,
+    ) -> Measurement:
+        """Mean over prompts of the variety of their images along an attribute (OASIS eq. 7).
+
+        See ``Sample.wals``.
+        """
+        several = [
+            variety.variety_of(sample, attribute, direction, center=center, rank=rank)
+            for sample in self.members
+        ]
+        return variety.mean_of(several, self.level)
 
     def by_axis(self) -> dict[str, Samples]:
         """The same, axis by axis, in order of appearance."""

@@ -19,13 +19,15 @@ from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.waiting import Waiting
-from pytest_t2i.protocols import Executor, TextEmbedding
+from pytest_t2i.protocols import Executor, TextEmbedding, TextEncoder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 CLAIMED = 256
 """Images that one process takes on at a time; the rest is left for other devices."""
+TEXT_FEATURES = "text_features"
+"""Name of what an encoder makes of a text."""
 TURNS = 3
 """Times that images which turn out damaged are made again before the store is given up."""
 
@@ -89,6 +91,7 @@ class Runner:
         keys = self.keys(plan)
         self.observer.check(plan)
         self._embed_texts(plan)
+        self._encode_texts(plan)
         self._make_and_look(plan, keys)
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
@@ -144,6 +147,18 @@ class Runner:
             return  # the audit says that this space cannot be observed
         embedded = model.embed_text(list(missing.values()))
         self.store.add_arrays(TEXT_EMBEDDING, dict(zip(missing, embedded, strict=True)))
+
+    def _encode_texts(self, plan: Plan) -> None:
+        """Features of texts, by encoders that have any."""
+        for name, texts in plan.texts.items():
+            handle = self.components.encoder(name)
+            wanted = {text_key(handle.fingerprint, text): text for text in sorted(texts)}
+            known = self.store.arrays(list(wanted), TEXT_FEATURES)
+            missing = {key: text for key, text in wanted.items() if key not in known}
+            encoder = handle.get() if missing else None
+            if isinstance(encoder, TextEncoder):  # else the audit says that it has none
+                features = encoder.encode_text(list(missing.values()))
+                self.store.add_arrays(TEXT_FEATURES, dict(zip(missing, features, strict=True)))
 
     # images
 

@@ -11,6 +11,14 @@ SPACES = ("prompt", "denoising", "image", "ssim")
 """Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
 
 
+FEATURES = "features"
+"""Features of the images and of an attribute's descriptions: for WALS."""
+ATTRIBUTE_IMAGES = "attribute_images"
+"""Features of images made from the descriptions, too: for a direction learnt from them."""
+OBSERVED = (FEATURES, ATTRIBUTE_IMAGES)
+"""What a mark may ask to be observed."""
+
+
 @dataclass(frozen=True, slots=True)
 class DetectorRef:
     """A detector by name, looking for its own labels or for one attribute."""
@@ -29,6 +37,8 @@ class Need:
     detectors: frozenset[DetectorRef] = frozenset()
     encoders: frozenset[str] = frozenset()
     observe: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    """Texts whose features by these encoders are compared with those of images."""
 
 
 @dataclass(slots=True)
@@ -48,10 +58,14 @@ class Plan:
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     """By text; the first test that asked names it."""
+    texts: dict[str, set[str]] = field(default_factory=dict)
+    """Encoder -> texts whose features are asked for."""
 
     def add(self, need: Need) -> None:
         """Merge what one test needs."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
+        for encoder in need.encoders if need.texts else ():
+            self.texts.setdefault(encoder, set()).update(need.texts)
         for seed in need.seeds:
             of_image = self.needs.setdefault(self.request(need.prompt, seed), ImageNeeds())
             of_image.detectors |= need.detectors

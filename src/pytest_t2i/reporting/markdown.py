@@ -45,6 +45,7 @@ def render_markdown(record: RunRecord) -> str:
         *_judged(record),
         *_moved(record),
         *_scores(record),
+        *_variety(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
@@ -93,6 +94,24 @@ def _scores(record: RunRecord) -> list[str]:
             f"| {escape(score.name)} ({score.prompts}) | {interval_text(score.corrected)} "
             f"| {interval_text(score.paper)} | {floor} | {escape(score.detector)} |"
         )
+    return [*lines, ""]
+
+
+def _variety(record: RunRecord) -> list[str]:
+    if not record.variety:
+        return []
+    scores = {(one.concept, one.attribute): one.score for one in record.stereotypes}
+    lines = [
+        "| variety | direction | WALS | stereotype score |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {escape(one.concept)}: {escape(one.attribute)} "
+        f"| {one.direction}{', centred' * one.center} "
+        f"| {interval_text(one.wals)} "
+        f"| {interval_text(scores.get((one.concept, one.attribute)))} |"
+        for one in record.variety
+    ]
     return [*lines, ""]
 
 

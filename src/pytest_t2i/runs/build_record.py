@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.runs.build_oasis import variety_records
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.next_steps import next_steps
@@ -40,6 +41,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         model_scores=tuple(scores.model_scores()),
         prompts=tuple(scores.prompts()),
         stereotypes=tuple(scores.stereotypes()),
+        variety=tuple(variety_records(results)),
         gaps=tuple(scores.gaps()),
         sensitivity=tuple(scores.sensitivity()),
         groups=tuple(scores.groups()),

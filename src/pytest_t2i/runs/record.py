@@ -184,6 +184,25 @@ class StereotypeRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class VarietyRecord:
+    """Variety of one concept's images along one attribute."""
+
+    id: str
+    prompt: str
+    """Id of the prompt."""
+    concept: str
+    attribute: str
+    direction: str
+    """Where the attribute's direction comes from: "text", "images", "kernel"."""
+    center: bool
+    """Whether the mean feature was taken off first; the paper does not."""
+    encoder: str
+    wals: Interval | None
+    absent: str
+    """Why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class GapRecord:
     """Similarity gap in one space over a set of triplets."""
 
@@ -278,6 +297,7 @@ class RunRecord:
     model_scores: tuple[ModelScore, ...] = ()
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
+    variety: tuple[VarietyRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
     sensitivity: tuple[SensitivityRecord, ...] = ()
     groups: tuple[GroupsRecord, ...] = ()

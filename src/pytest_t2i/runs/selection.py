@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.data import Prompt, Triplet, Variant
+from pytest_t2i.data import Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.plan import SPACES
+from pytest_t2i.generation.plan import OBSERVED, SPACES
 from pytest_t2i.prompts import Axis, Intersection, Stereotype, builtin_axes, triplet
 from pytest_t2i.runs.telling_apart import Tags, tagged, tags_of
 
@@ -34,6 +34,10 @@ class Selection:
     """Where similarity gaps are measured."""
     labelled: bool = False
     """Whether detectors are to be tried on the labelled set."""
+    attributes: tuple[Attribute, ...] = ()
+    """What the instruments look for in the images of prompts; a stereotype has its own."""
+    observe: tuple[str, ...] = ()
+    """What is kept for the instruments: names of generation.plan.OBSERVED."""
     most_images: int | None = None
     """At most that many images per prompt, when the run has more."""
 
@@ -72,6 +76,12 @@ class Selection:
         prompts = [*self.prompts, *(stereotype.prompt for stereotype in self.stereotypes)]
         prompts += [prompt for three in self.triplets for prompt in three]
         return [prompt.text for prompt in prompts]
+
+    @property
+    def subjects(self) -> list[tuple[Prompt, Attribute]]:
+        """Whose images the instruments look at, and for which attribute."""
+        of_prompts = [(prompt, one) for prompt in self.prompts for one in self.attributes]
+        return [*of_prompts, *((s.prompt, s.attribute) for s in self.stereotypes)]
 
     @property
     def needs_model(self) -> bool:
@@ -144,15 +154,19 @@ def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
     return wanted
 
 
+KEYWORDS = ("images", "spaces", "attributes", "observe")
+"""Keywords of the mark."""
+
+
 def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
     """The marker's arguments: axes, prompts, triplets, stereotypes, or names of axes.
 
     Raises ConfigurationError that names the argument.
     """
-    unknown = sorted(set(keywords) - {"images", "spaces"})
+    unknown = sorted(set(keywords) - set(KEYWORDS))
     if unknown:
         raise ConfigurationError(
-            f"mark t2i: unknown argument {unknown[0]!r}; known are images and spaces"
+            f"mark t2i: unknown argument {unknown[0]!r}; known are {', '.join(KEYWORDS)}"
         )
     members = _Members()
     for argument in _flat(arguments):
@@ -163,6 +177,8 @@ def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
         stereotypes=_distinct(members.stereotypes),
         most_images=_images(keywords.get("images")),
         spaces=_spaces(keywords.get("spaces", SPACES)),
+        attributes=_attributes(keywords.get("attributes", ())),
+        observe=_observe(keywords.get("observe", ())),
     )
 
 
@@ -236,3 +252,21 @@ def _spaces(value: Any) -> tuple[str, ...]:
                 f"mark t2i: a space is one of {', '.join(SPACES)}, got {space!r}"
             )
     return spaces
+
+
+def _observe(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
+    for name in names:
+        if name not in OBSERVED:
+            raise ConfigurationError(
+                f"mark t2i: what to observe is one of {', '.join(OBSERVED)}, got {name!r}"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _attributes(value: Any) -> tuple[Attribute, ...]:
+    attributes = (value,) if isinstance(value, Attribute) else tuple(value)
+    for attribute in attributes:
+        if not isinstance(attribute, Attribute):
+            raise ConfigurationError(f"mark t2i: expected an Attribute, got {attribute!r}")
+    return tuple(dict.fromkeys(attributes))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import neutrality, parity, stereotypes
+from pytest_t2i.audits import neutrality, parity, stereotypes, variety
+from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
@@ -19,7 +20,7 @@ from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
 from pytest_t2i.prompts import Reference, read_reference
-from pytest_t2i.runs.selection import SelectedTest, images_wanted
+from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 
@@ -164,8 +165,26 @@ class Session:
         plan.add_all(parity.needs(selection.prompts, seeds, refs))
         seeds = [self.seeds(s.prompt, images) for s in selection.stereotypes]
         plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
+        self._add_observed(plan, test)
         seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
+
+
+    def _add_observed(self, plan: Plan, test: SelectedTest) -> None:
+        """What the test asks to be observed for the instruments of OASIS."""
+        subjects = [
+            (prompt, self.seeds(prompt, test.images), attribute)
+            for prompt, attribute in test.selection.subjects
+        ]
+        if test.selection.observe:
+            plan.add_all(variety.needs(subjects, self.instruments(test.selection)))
+
+    def instruments(self, selection: Selection) -> Instruments:
+        """What the instruments of OASIS need for what a test selects."""
+        attributes = tuple(attribute for _, attribute in selection.subjects)
+        return Instruments(
+            self.encoder, self.settings.seed, selection.observe, attributes, self.seeds
+        )
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

@@ -105,6 +105,12 @@ from pytest_t2i.statistics.shares import (
     wilson,
 )
 from pytest_t2i.statistics.squared_bias import squared_bias_interval, squared_bias_score
+from pytest_t2i.statistics.variety import (
+    mean_wals_interval,
+    wals_at_level,
+    wals_change_interval,
+    wals_interval,
+)
 from pytest_t2i.statistics.worsening import paired_prompt_p_value
 from pytest_t2i.statistics.worst_case import worst_case_bounds
 
@@ -155,6 +161,7 @@ __all__ = [
     "mean_total_variation",
     "mean_total_variation_interval",
     "mean_total_variation_p_value",
+    "mean_wals_interval",
     "model_bias_interval",
     "model_bias_look",
     "model_bias_p_value",
@@ -188,6 +195,9 @@ __all__ = [
     "total_variation_floor",
     "total_variation_interval",
     "total_variation_p_value",
+    "wals_at_level",
+    "wals_change_interval",
+    "wals_interval",
     "widest_gap",
     "wilson",
     "within_p_value",
