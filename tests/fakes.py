@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from pytest_t2i.data import Attribute, Detection, Generated, Request, Trace, Undetected
+from pytest_t2i.data import Attribute, Detection, Generated, Request, Trace, Undetected, spi_name
 from pytest_t2i.protocols import LoadOptions
 
 BLUE, RED, GREY = (40, 60, 200), (200, 60, 40), (120, 120, 120)
@@ -62,8 +62,19 @@ class FakeModel:
         picture[:] = BLUE if male else RED
         picture[0, :4, 0] = [request.seed >> shift & 255 for shift in (0, 8, 16, 24)]
         latent = np.array([[[1.0 if male else -1.0, 0.5]]], dtype=np.float32)
-        trace = Trace(final_latent=latent) if "final_latent" in request.observe else Trace()
-        return Generated(Image.fromarray(picture), trace)
+        image = Image.fromarray(picture)
+        final = latent if "final_latent" in request.observe else None
+        spi = {spi_name(one): self._spi(request, one) for one in request.attributes}
+        blue = Image.new("RGB", (16, 16), BLUE)
+        foreseen = (blue, blue, image) if "foreseen" in request.observe else ()
+        return Generated(image, Trace(final_latent=final, spi=spi, foreseen=foreseen))
+
+    def _spi(self, request: Request, attribute: Attribute) -> np.ndarray:
+        """Falls over four steps; the other way round with the descriptions exchanged."""
+        rng = np.random.default_rng(request.seed)
+        sign = 1.0 if attribute.positive > attribute.negative else -1.0
+        curve = sign * (np.array([0.4, 0.3, 0.2, 0.1]) + 0.02 * rng.normal(size=4))
+        return np.stack([np.array([1.0, 0.75, 0.5, 0.25]), curve, curve / 2])
 
 
 class FakeDetector:

@@ -163,7 +163,9 @@ class Request:
     seed: int
     settings: GenerationSettings = field(default_factory=GenerationSettings)
     observe: frozenset[str] = frozenset()
-    """Names of the traces to keep (``text_embedding``, ``final_latent``); not part of the key."""
+    """Names of the traces to keep (``text_embedding``, ``velocity``); not part of the key."""
+    attributes: tuple[Attribute, ...] = ()
+    """What ``velocity`` is held against; not part of the key."""
 
     def key(self, fingerprint: str) -> str:
         """Hash of all that changes the picture made by the model with this fingerprint."""
@@ -181,6 +183,22 @@ TEXT_EMBEDDING = "text_embedding"
 """Name of the trace that shows the prompt space."""
 FINAL_LATENT = "final_latent"
 """Name of the trace that shows the denoising space."""
+VELOCITY = "velocity"
+"""Name of the trace that holds velocities against descriptions of attributes: SPI."""
+ALL_VELOCITIES = "all_velocities"
+"""Name of the trace that keeps the velocities themselves."""
+FORESEEN = "foreseen"
+"""Name of the trace that shows the picture as each step foresees it."""
+
+
+def spi_name(attribute: Attribute) -> str:
+    """Name under which the SPI of an attribute is kept.
+
+    >>> spi_name(Attribute("hat", "a man with a hat", "a man"))[:4]
+    'spi:'
+    """
+    told = [attribute.positive, attribute.negative]
+    return f"spi:{digest(told)[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +214,14 @@ class Trace:
     """Text encoder output for the prompt, [n_tokens, d] float32 without padding tokens."""
     final_latent: np.ndarray | None = None
     """The latent z0 after the last denoising step, [channels, height, width] float32."""
+    spi: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """``spi_name`` of an attribute -> [3, n_steps] float64: share of noise from 1 to 0, SPI with
+    guidance, SPI without (OASIS eq. 11)."""
+    velocities: np.ndarray | None = None
+    """Velocity of each step towards the picture, up to a factor above 0 per step: [n_steps,
+    channels, height, width] float32 (FLUX: of its packed latent)."""
+    foreseen: tuple[Image, ...] = ()
+    """The picture as each step foresees it, in the order of steps."""
 
 
 @dataclass(frozen=True, slots=True)

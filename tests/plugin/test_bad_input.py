@@ -86,7 +86,7 @@ def test_one_clear_message(project, arguments, expected):
         ("@pytest.mark.t2i(axes.place, images=0)", "images is a whole number of at least 1"),
         ("@pytest.mark.t2i(axes.place, image=3)", "unknown argument 'image'"),
         ("@pytest.mark.t2i(axes.place, spaces=['pixel'])", "a space is one of"),
-        ("@pytest.mark.t2i(axes.place, observe='pixels')", "what to observe is one of features, att"),
+        ("@pytest.mark.t2i(axes.place, observe='pixels')", "what to observe is one of features"),
         ("@pytest.mark.t2i(axes.place, attributes=['hat'])", "expected an Attribute, got 'hat'"),
         ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
         ("@pytest.mark.t2i(42)", "mark t2i takes axes, intersections of axes, prompts"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Attribute, Prompt
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 
 AXIS = "attribute"
 """Axis of the prompts that are an attribute's descriptions."""
@@ -31,6 +32,8 @@ class Instruments:
 
         Raises ConfigurationError with the keyword that is missing.
         """
+        if observed == FEATURES and ATTRIBUTE_IMAGES in self.observe:
+            observed = ATTRIBUTE_IMAGES
         if observed not in self.observe:
             raise ConfigurationError(
                 f"{what} needs what was not observed: write @pytest.mark.t2i(..., "

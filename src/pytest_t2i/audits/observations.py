@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.data import TEXT_EMBEDDING, Detection, GenerationSettings, Prompt, Request
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.generate import TEXT_FEATURES, text_key
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store, StoredImage
+from pytest_t2i.generation.texts import TEXT_FEATURES, text_key
 
 if TYPE_CHECKING:
     import numpy as np

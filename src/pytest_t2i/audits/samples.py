@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from pytest_t2i.audits import crossing, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.emergence import Emergence, emergence_of
 from pytest_t2i.audits.parity import Corrected
+from pytest_t2i.audits.predisposition import Predisposition, of_attribute
 from pytest_t2i.data import Attribute, Interval
 from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics import Estimator
@@ -73,6 +75,21 @@ class Sample(DetectedPrompt):
         not ask to be observed.
         """
         return variety.variety_of(self, attribute, direction, center=center, rank=rank).wals
+
+    def spi(self, attribute: Attribute, *, guidance: bool = True) -> Emergence:
+        """How the attribute gets into its images, step by step (OASIS eq. 11)."""
+        return emergence_of(self, attribute, guidance=guidance)
+
+    def foreseen(self, attribute: Attribute) -> Predisposition:
+        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6)."""
+        ref, label = of_attribute(self.ref.name, attribute)
+        return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
+
+    def foreseen_label(self, label: str) -> Predisposition:
+        """The same for a label of the detector, such as "male"."""
+        return Predisposition(
+            self.prompt, self.seeds, self.ref, label, self.observations, self.level
+        )
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Half the sum of |share - reference's share| over the labels, from 0 to 1.

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.variety import Variety
@@ -142,6 +143,15 @@ class Association:
             self.stereotype.prompt, self.seeds, self.stereotype.attribute, direction,
             self.observations, self.instruments, self.level, center, rank,
         ).wals  # fmt: skip
+
+    def spi(self, *, guidance: bool = True) -> Emergence:
+        """How the attribute gets into the images, step by step (OASIS eq. 11)."""
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
+        return Emergence(
+            self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
+            self.instruments, self.level, guidance,
+        )  # fmt: skip
 
     def _definition(self) -> tuple[str, ...]:
         """Direction and margin in words, where they are not the usual ones."""

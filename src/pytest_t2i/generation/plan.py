@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pytest_t2i.data import TEXT_EMBEDDING, Attribute, GenerationSettings, Prompt, Request
+from pytest_t2i.data import (
+    FORESEEN,
+    TEXT_EMBEDDING,
+    VELOCITY,
+    Attribute,
+    GenerationSettings,
+    Prompt,
+    Request,
+)
 
 SPACES = ("prompt", "denoising", "image", "ssim")
 """Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
@@ -15,7 +23,7 @@ FEATURES = "features"
 """Features of the images and of an attribute's descriptions: for WALS."""
 ATTRIBUTE_IMAGES = "attribute_images"
 """Features of images made from the descriptions, too: for a direction learnt from them."""
-OBSERVED = (FEATURES, ATTRIBUTE_IMAGES)
+OBSERVED = (FEATURES, ATTRIBUTE_IMAGES, VELOCITY, FORESEEN)
 """What a mark may ask to be observed."""
 
 
@@ -37,6 +45,8 @@ class Need:
     detectors: frozenset[DetectorRef] = frozenset()
     encoders: frozenset[str] = frozenset()
     observe: frozenset[str] = frozenset()
+    attributes: frozenset[Attribute] = frozenset()
+    """What velocities are held against."""
     texts: frozenset[str] = frozenset()
     """Texts whose features by these encoders are compared with those of images."""
 
@@ -48,6 +58,8 @@ class ImageNeeds:
     detectors: set[DetectorRef] = field(default_factory=set)
     encoders: set[str] = field(default_factory=set)
     observe: set[str] = field(default_factory=set)
+    attributes: set[Attribute] = field(default_factory=set)
+    """What velocities are held against."""
 
 
 @dataclass(slots=True)
@@ -71,6 +83,7 @@ class Plan:
             of_image.detectors |= need.detectors
             of_image.encoders |= need.encoders
             of_image.observe |= need.observe
+            of_image.attributes |= need.attributes
 
     def add_all(self, needs: Iterable[Need]) -> None:
         """Merge several."""

@@ -46,6 +46,7 @@ def render_markdown(record: RunRecord) -> str:
         *_moved(record),
         *_scores(record),
         *_variety(record),
+        *_emergence(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
@@ -113,6 +114,18 @@ def _variety(record: RunRecord) -> list[str]:
         for one in record.variety
     ]
     return [*lines, ""]
+
+
+def _emergence(record: RunRecord) -> list[str]:
+    lines = [
+        f"| {escape(one.concept)}: {escape(one.attribute)} "
+        f"| {one.mean[0]:+.3f} [{one.low[0]:+.3f}, {one.high[0]:+.3f}] "
+        f"| {interval_text(one.half_step)} |"
+        for one in record.emergence
+        if one.mean and one.guidance
+    ]
+    head = ["| emergence | SPI of the first step | half of the lean by step |", "|---|---|---|"]
+    return [*head, *lines, ""] if lines else []
 
 
 def _otherwise(record: RunRecord) -> list[str]:

@@ -1,4 +1,4 @@
-"""Charts of the instruments of OASIS: variety, and the plane of stereotype score and variety."""
+"""Charts of WALS: variety, and the plane of stereotype score and variety (OASIS Fig. 4 and 5)."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
         if not judged and score.name == "model" and score.detector not in others:
             yield _score(score)
     yield from (_groups(groups) for groups in record.groups)
-    found = (_correction, _gaps, _stereotypes, _variety, _undetected)
+    found = (_correction, _gaps, _stereotypes, _variety, _emergence, _undetected)
     yield from (line for line in (told(record) for told in found) if line)
     yield from (_trial(trial) for trial in record.trials)
 
@@ -240,6 +240,19 @@ def _variety(record: RunRecord) -> str:
     return (
         f"variety (WALS): lowest {interval_text(wals)} ({least.concept}: {least.attribute}, "
         f"direction from {least.direction}) of {len(measured)}"
+    )
+
+
+def _emergence(record: RunRecord) -> str:
+    """The attribute that the first steps add most of."""
+    leaning = [(one.mean[0], one) for one in record.emergence if one.mean and one.guidance]
+    if not leaning:
+        return ""
+    first, most = max(leaning, key=lambda pair: pair[0])
+    half = f", half of it by step {most.half_step}" if most.half_step else ""
+    return (
+        f"emergence (SPI): first step adds most of {most.concept}: {most.attribute}, {first:+.3f} "
+        f"[{most.low[0]:+.3f}, {most.high[0]:+.3f}]{half}"
     )
 
 

@@ -10,7 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.runs.build_oasis import variety_records
+from pytest_t2i.runs.build_oasis import (
+    emergence_records,
+    foreseen_records,
+    variety_records,
+)
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.next_steps import next_steps
@@ -42,6 +46,8 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         prompts=tuple(scores.prompts()),
         stereotypes=tuple(scores.stereotypes()),
         variety=tuple(variety_records(results)),
+        emergence=tuple(emergence_records(results)),
+        foreseen=tuple(foreseen_records(results)),
         gaps=tuple(scores.gaps()),
         sensitivity=tuple(scores.sensitivity()),
         groups=tuple(scores.groups()),

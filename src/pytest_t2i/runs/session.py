@@ -10,12 +10,19 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import neutrality, parity, stereotypes, variety
+from pytest_t2i.audits import (
+    emergence,
+    neutrality,
+    parity,
+    predisposition,
+    stereotypes,
+    variety,
+)
 from pytest_t2i.audits.instruments import Instruments
-from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.data import FORESEEN, VELOCITY, GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
-from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
@@ -169,15 +176,24 @@ class Session:
         seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
 
-
     def _add_observed(self, plan: Plan, test: SelectedTest) -> None:
         """What the test asks to be observed for the instruments of OASIS."""
         subjects = [
             (prompt, self.seeds(prompt, test.images), attribute)
             for prompt, attribute in test.selection.subjects
         ]
-        if test.selection.observe:
+        observe = set(test.selection.observe)
+        if observe & {FEATURES, ATTRIBUTE_IMAGES}:
             plan.add_all(variety.needs(subjects, self.instruments(test.selection)))
+        if VELOCITY in observe:
+            plan.add_all(emergence.needs(subjects))
+        if FORESEEN in observe:
+            refs = [DetectorRef(name) for name in self.detectors]
+            plan.add_all(predisposition.needs(subjects or self._unattributed(test), refs))
+
+    def _unattributed(self, test: SelectedTest) -> list[tuple[Prompt, tuple[int, ...], None]]:
+        """Prompts of which detectors' own labels are asked alone."""
+        return [(p, self.seeds(p, test.images), None) for p in test.selection.prompts]
 
     def instruments(self, selection: Selection) -> Instruments:
         """What the instruments of OASIS need for what a test selects."""

@@ -11,6 +11,13 @@ caller turns into INCONCLUSIVE.
 from __future__ import annotations
 
 from pytest_t2i.statistics.agreement import fleiss_interval, kappa_interval
+from pytest_t2i.statistics.bands import (
+    Band,
+    half_step,
+    half_step_interval,
+    mean_band,
+    settled_step,
+)
 from pytest_t2i.statistics.change import (
     PairedScores,
     Words,
@@ -115,6 +122,7 @@ from pytest_t2i.statistics.worsening import paired_prompt_p_value
 from pytest_t2i.statistics.worst_case import worst_case_bounds
 
 __all__ = [
+    "Band",
     "CorrectedScores",
     "Decidable",
     "Estimator",
@@ -150,12 +158,15 @@ __all__ = [
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
+    "half_step",
+    "half_step_interval",
     "inverted_p_value",
     "kappa_interval",
     "leaning",
     "leans",
     "look_level",
     "looks",
+    "mean_band",
     "mean_confidence_sequence",
     "mean_interval",
     "mean_total_variation",
@@ -182,6 +193,7 @@ __all__ = [
     "prompt_bias_p_value",
     "prompt_bias_p_values",
     "prompt_bias_sequence",
+    "settled_step",
     "share_confidence_sequence",
     "share_interval",
     "share_p_value",

@@ -8,6 +8,7 @@ not feel each other (see ``pipelines.settle``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,17 +17,22 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.adapters.models.calls import Calls
 from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
 from pytest_t2i.adapters.models.texts import TextBank, family_of
+from pytest_t2i.adapters.models.velocity import VelocityWatch, decoded, kind_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
+    ALL_VELOCITIES,
     FINAL_LATENT,
+    FORESEEN,
     TEXT_EMBEDDING,
+    VELOCITY,
     Generated,
     GenerationSettings,
     Request,
     Trace,
     digest,
+    spi_name,
 )
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import LoadOptions
@@ -184,7 +190,9 @@ class DiffusersModel:
         if FINAL_LATENT in observed:
             self._calls.require("callback_on_step_end", "the final latent cannot be observed")
             call["callback_on_step_end"] = last
-        output = self._run(batch, settings, call)
+        watch = self._watch(group, len(batch), observed)
+        with watch.looking() if watch else nullcontext():
+            output = self._run(batch, settings, call)
         latents = self._unpacked(last.value, settings)
         flags = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         for place, request in enumerate(group):
@@ -193,9 +201,47 @@ class DiffusersModel:
                 final_latent=None
                 if latents is None or FINAL_LATENT not in request.observe
                 else latents[place].float().cpu().numpy(),
+                **(self._seen(watch, request, place, settings) if watch else {}),
             )
             refusal = "the safety checker blackened the picture" if flags[place] else None
             yield Generated(output.images[place].convert("RGB"), trace, refusal)
+
+    def _watch(
+        self, group: Sequence[Request], images: int, observed: set[str]
+    ) -> VelocityWatch | None:
+        """What looks on while the batch is made; None where nobody asks for it."""
+        if not observed & {VELOCITY, ALL_VELOCITIES, FORESEEN}:
+            return None
+        if self._texts is None:
+            raise ConfigurationError(
+                f"velocities of a {type(self.pipeline).__name__} cannot be observed."
+            )
+        kind_of(self.pipeline)
+        attributes = dict.fromkeys(
+            a for request in group for a in request.attributes if VELOCITY in request.observe
+        )
+        return VelocityWatch(
+            self.pipeline,
+            self._texts,
+            images,
+            list(attributes),
+            FORESEEN in observed,
+            ALL_VELOCITIES in observed,
+        )
+
+    def _seen(
+        self, watch: VelocityWatch, request: Request, place: int, settings: GenerationSettings
+    ) -> dict[str, Any]:
+        """What was seen of one image, as fields of its trace."""
+        seen: dict[str, Any] = {}
+        if VELOCITY in request.observe:
+            seen["spi"] = {spi_name(a): watch.spi(a, place) for a in request.attributes}
+        if ALL_VELOCITIES in request.observe:
+            seen["velocities"] = watch.stacked("velocities", place).numpy()
+        if FORESEEN in request.observe:
+            latents = self._unpacked(watch.stacked("foreseen", place), settings)
+            seen["foreseen"] = tuple(decoded(self.pipeline, latents))
+        return seen
 
     def _embedding_for(self, request: Request) -> np.ndarray | None:
         return self.embed_text([request.prompt])[0] if TEXT_EMBEDDING in request.observe else None

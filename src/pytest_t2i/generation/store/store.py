@@ -7,12 +7,12 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.data import FINAL_LATENT, Detection, Generated, Request, Undetected
+from pytest_t2i.data import Detection, Generated, Request, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp, write_whole
 from pytest_t2i.generation.store import claims
@@ -55,6 +55,8 @@ class NewImage:
     request: Request
     generated: Generated
     black: bool
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Traces of its making, by name."""
 
 
 class Store:
@@ -102,9 +104,7 @@ class Store:
         rows, arrays = [], []
         for image in new:
             rows.append(self._write_image(image))
-            latent = image.generated.trace.final_latent
-            if latent is not None:
-                arrays.append(self._write_array(image.key, FINAL_LATENT, latent))
+            arrays += [self._write_array(image.key, *named) for named in image.arrays.items()]
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
