@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
     from pytest_t2i.protocols import FaceDetector as FaceDetector
+    from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import NextTokens as NextTokens
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PersonDetector as PersonDetector
     from pytest_t2i.protocols import ReadyMade as ReadyMade
@@ -80,8 +82,9 @@ _HOMES = {
         "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "OpenSet",
-        "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
+        "Detector", "Encoder", "Executor", "FaceDetector", "Language", "LoadOptions",
+        "NextTokens", "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder",
+        "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limits": ("limit",),

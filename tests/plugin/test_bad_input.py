@@ -89,6 +89,10 @@ def test_one_clear_message(project, arguments, expected):
         ("@pytest.mark.t2i(axes.place, observe='pixels')", "what to observe is one of features"),
         ("@pytest.mark.t2i(axes.place, attributes=['hat'])", "expected an Attribute, got 'hat'"),
         ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
+        (
+            "@pytest.mark.t2i(read_stereotypes('unfilled.toml'))",
+            "1 of 1 stereotypes are not filled in: Indian: hat (expected, source)",
+        ),
         ("@pytest.mark.t2i(42)", "mark t2i takes axes, intersections of axes, prompts"),
         ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
     ],
@@ -98,6 +102,10 @@ def test_a_mistake_in_a_suite(project, suite, expected):
     (project.path / "zeta.toml").write_text(
         "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
         "expected = 0.5\nmargin = -0.1\n"
+    )
+    (project.path / "unfilled.toml").write_text(
+        "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
+        "expected = ''\nsource = ''\n"
     )
     (project.path / "test_suite.py").write_text(
         f"import pytest\nfrom pytest_t2i import axes, read_stereotypes\n{suite}\n"

@@ -31,6 +31,7 @@ GROUPS = {
     "face": "pytest_t2i.faces",
     "person": "pytest_t2i.persons",
     "encoder": "pytest_t2i.encoders",
+    "language": "pytest_t2i.languages",
     "engine": "pytest_t2i.engines",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
@@ -51,6 +52,8 @@ EXTRAS = {
     "dlib": "faces",
     "cv2": "yunet",
     "ultralytics": "yolo",
+    "openai": "llm",
+    "sklearn": "origins",
 }
 
 
@@ -177,6 +180,18 @@ def import_factory(path: str) -> Factory:
     return factory  # type: ignore[no-any-return]
 
 
+def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
+    """The factory and the source of ``name``, ``name:source`` or ``module:factory[:source]``.
+
+    Raises UnknownNameError for what is neither registered nor a module.
+    """
+    base, _, source = name.partition(":")
+    if base in registry or "." not in base:
+        return registry.get(base, "module:factory[:source] is taken, too."), source
+    factory, _, rest = source.partition(":")
+    return import_factory(f"{base}:{factory}"), rest
+
+
 @dataclass(slots=True)
 class Registries:
     """One registry per kind."""
@@ -186,6 +201,7 @@ class Registries:
     faces: Registry = field(default_factory=lambda: Registry("face"))
     persons: Registry = field(default_factory=lambda: Registry("person"))
     encoders: Registry = field(default_factory=lambda: Registry("encoder"))
+    languages: Registry = field(default_factory=lambda: Registry("language"))
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))

@@ -24,6 +24,7 @@ COMMANDS = {
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
     "label": ("label", "label images by hand on a local page"),
+    "candidates": ("candidates", "ask a language model for stereotypes to look for"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
 """Command -> its module and what it does."""
