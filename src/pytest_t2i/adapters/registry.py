@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, cast
 
 from pytest_t2i.adapters.support.code import (
@@ -186,7 +187,7 @@ def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
     Raises UnknownNameError for what is neither registered nor a module.
     """
     base, _, source = name.partition(":")
-    if base in registry or "." not in base:
+    if base in registry or ("." not in base and find_spec(base) is None):
         return registry.get(base, "module:factory[:source] is taken, too."), source
     factory, _, rest = source.partition(":")
     return import_factory(f"{base}:{factory}"), rest
