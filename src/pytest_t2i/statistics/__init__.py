@@ -51,6 +51,10 @@ from pytest_t2i.statistics.families import (
 )
 from pytest_t2i.statistics.fixed_means import fixed_mean_interval, gap_interval, gap_p_value
 from pytest_t2i.statistics.floor import fair_floor
+from pytest_t2i.statistics.footprint import (
+    rank_correlation_interval,
+    share_difference_interval,
+)
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
     group_gap_interval,
@@ -193,8 +197,10 @@ __all__ = [
     "prompt_bias_p_value",
     "prompt_bias_p_values",
     "prompt_bias_sequence",
+    "rank_correlation_interval",
     "settled_step",
     "share_confidence_sequence",
+    "share_difference_interval",
     "share_interval",
     "share_p_value",
     "squared_bias_interval",
