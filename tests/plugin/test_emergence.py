@@ -41,14 +41,6 @@ def test_not_observed(sample):
 def test_one_image(sample):
     assert sample.spi(BLUE).mean() <= limit("spi", 0.2)
 """
-NO_DESCRIPTION = """
-import pytest
-from pytest_t2i import Attribute
-
-@pytest.mark.t2i("a photo of a nurse", attributes=Attribute("empty", "a", " "), observe="velocity")
-def test_it(sample):
-    pass
-"""
 IMAGES = ("--t2i-images", "24")
 
 
@@ -97,12 +89,3 @@ def test_nothing_is_made_again(project, measured):
     before = len(project.made())
     project.run(*IMAGES, "-k", "foreseen or exchanged").assert_outcomes(passed=2)
     assert len(project.made()) == before
-
-
-def test_an_attribute_without_descriptions_is_refused_before_anything_is_made(project):
-    project.write({"test_suite.py": NO_DESCRIPTION})
-    result = project.run()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert "attribute 'empty' needs two different descriptions" in told
-    assert project.made() == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_t2i.audits.instruments import described
 from pytest_t2i.data import Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import OBSERVED, SPACES
@@ -76,6 +77,12 @@ class Selection:
         prompts = [*self.prompts, *(stereotype.prompt for stereotype in self.stereotypes)]
         prompts += [prompt for three in self.triplets for prompt in three]
         return [prompt.text for prompt in prompts]
+
+    def checked(self) -> Selection:
+        """Itself; ConfigurationError for an attribute that the instruments cannot look for."""
+        for _, attribute in self.subjects if self.observe else ():
+            described(attribute)
+        return self
 
     @property
     def subjects(self) -> list[tuple[Prompt, Attribute]]:
@@ -179,7 +186,7 @@ def select(arguments: Iterable[Any], keywords: dict[str, Any]) -> Selection:
         spaces=_spaces(keywords.get("spaces", SPACES)),
         attributes=_attributes(keywords.get("attributes", ())),
         observe=_observe(keywords.get("observe", ())),
-    )
+    ).checked()
 
 
 @dataclass(slots=True)

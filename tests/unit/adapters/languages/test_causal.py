@@ -10,6 +10,7 @@ from pytest_t2i.adapters.languages.transformers import load
 from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
 from pytest_t2i.protocols import Language, LoadOptions, NextTokens
 
+pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def model():

@@ -24,6 +24,8 @@ from pytest_t2i.data import (
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 HAT = Attribute("hat", "a man with a hat", "a man")
 TURNED = Attribute("turned", "a man", "a man with a hat")
 OLD = Attribute("old", "an old man", "a young man")
