@@ -276,7 +276,7 @@ def write_bad_files(folder):
         (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "no usable answer in 3 tries"),
         (("stereotypes", "absent.json"), "absent.json: no such run.json"),
         (("stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"), "unknown model"),
-        (("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"), "continues no texts"),
+        (("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"), "no texts"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )

@@ -88,7 +88,6 @@ def wals(
     features: npt.ArrayLike,
     direction: npt.ArrayLike,
     rank: int | None = None,
-    *,
     center: bool = False,
 ) -> float:
     """Weighted alignment score: how much of the variety of images lies along an attribute.

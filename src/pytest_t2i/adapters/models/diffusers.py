@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.adapters.models.calls import Calls
 from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
 from pytest_t2i.adapters.models.texts import TextBank, family_of
-from pytest_t2i.adapters.models.velocity import VelocityWatch, decoded, kind_of
+from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
@@ -167,7 +167,8 @@ class DiffusersModel:
     def generate(self, requests: Sequence[Request]) -> list[Generated]:
         """Make one picture per request, in order.
 
-        Requests with different settings are made in one go per setting.
+        Requests with different settings are made in one go per setting, and those whose velocities
+        are asked for apart from others: extra passes are made for these alone.
 
         Raises:
             ConfigurationError: the pipeline does not take a setting that was asked for.
@@ -175,7 +176,7 @@ class DiffusersModel:
             GenerationError: the pipeline failed.
         """
         made: dict[int, Generated] = {}
-        for settings, places in _by_settings(requests).items():
+        for (settings, *_), places in alike(requests).items():
             group = [requests[place] for place in places]
             made.update(zip(places, self._make(group, self.resolve(settings)), strict=True))
         return [made[place] for place in range(len(requests))]
@@ -210,21 +211,18 @@ class DiffusersModel:
         self, group: Sequence[Request], images: int, observed: set[str]
     ) -> VelocityWatch | None:
         """What looks on while the batch is made; None where nobody asks for it."""
-        if not observed & {VELOCITY, ALL_VELOCITIES, FORESEEN}:
+        if not observed & WATCHED:
             return None
         if self._texts is None:
             raise ConfigurationError(
                 f"velocities of a {type(self.pipeline).__name__} cannot be observed."
             )
         kind_of(self.pipeline)
-        attributes = dict.fromkeys(
-            a for request in group for a in request.attributes if VELOCITY in request.observe
-        )
         return VelocityWatch(
             self.pipeline,
             self._texts,
             images,
-            list(attributes),
+            group[0].attributes if VELOCITY in observed else (),
             FORESEEN in observed,
             ALL_VELOCITIES in observed,
         )
@@ -284,10 +282,3 @@ class DiffusersModel:
             latents, settings.height or default, settings.width or default, scale
         )
         return unpacked
-
-
-def _by_settings(requests: Sequence[Request]) -> dict[GenerationSettings, list[int]]:
-    groups: dict[GenerationSettings, list[int]] = {}
-    for place, request in enumerate(requests):
-        groups.setdefault(request.settings, []).append(place)
-    return groups

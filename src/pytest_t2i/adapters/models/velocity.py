@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.texts import TextBank
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.data import Attribute
+from pytest_t2i.data import (
+    ALL_VELOCITIES,
+    FORESEEN,
+    VELOCITY,
+    Attribute,
+    GenerationSettings,
+    Request,
+)
 from pytest_t2i.errors import ConfigurationError
 
 with needs("the diffusers adapter", "diffusers"):
@@ -33,6 +40,22 @@ if TYPE_CHECKING:
 
 ROWS = 32
 """Rows that the extra passes send through the network at once, at least one image's."""
+
+
+WATCHED = frozenset({VELOCITY, ALL_VELOCITIES, FORESEEN})
+"""Traces for which the network is looked at while it runs."""
+Alike = tuple[GenerationSettings, frozenset[str], tuple[Attribute, ...]]
+"""What requests that are made in one go have in common."""
+
+
+def alike(requests: Sequence[Request]) -> dict[Alike, list[int]]:
+    """Places of requests by settings, and by what is asked of their velocities."""
+    groups: dict[Alike, list[int]] = {}
+    for place, request in enumerate(requests):
+        watched = request.observe & WATCHED
+        attributes = request.attributes if VELOCITY in watched else ()
+        groups.setdefault((request.settings, watched, attributes), []).append(place)
+    return groups
 
 
 @dataclass(slots=True)

@@ -64,6 +64,30 @@ def test_every_family_shows_them(family):
     assert alone == pytest.approx(seen[1].trace.spi[spi_name(OLD)], abs=1e-5)
 
 
+def test_extra_passes_only_where_they_are_asked_for():
+    model = model_of(tiny.write_stable_diffusion_3)
+    rows = []
+    forward = model.pipeline.transformer.forward
+
+    def counted(*args, **kwargs):
+        rows.append(len(kwargs["hidden_states"]))
+        return forward(*args, **kwargs)
+
+    model.pipeline.transformer.forward = counted
+    settings = GenerationSettings(steps=1, guidance=1.0)
+    both = asked(settings, frozenset({VELOCITY}), (0, 1), (HAT,))
+    none = asked(settings, frozenset(), (2, 3), ())
+    other = asked(settings, frozenset({VELOCITY}), (4, 5), (OLD, HAT))
+    made = model.generate([*both, *none, *other])
+    # Making two at a time, and of each description one row per image.
+    assert sorted(rows) == sorted([2, 2 * 2, 2, 2, 2 * 4])
+    assert [set(one.trace.spi) for one in made[::2]] == [
+        {spi_name(HAT)},
+        set(),
+        {spi_name(OLD), spi_name(HAT)},
+    ]
+
+
 @pytest.mark.parametrize("guidance", [1.0, 3.0])
 def test_a_flow_by_passes_of_ones_own(guidance):
     """Stable Diffusion 3: the transformer called by hand at each step's latent."""
