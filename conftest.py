@@ -10,13 +10,18 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# Its examples cannot be run where it cannot be imported; no extra brings it (see the module).
-collect_ignore = (
-    [] if find_spec("facenet_pytorch") else ["src/pytest_t2i/adapters/finders/mtcnn.py"]
-)
+# Examples cannot be run where a module cannot be imported; no extra brings the first (see there).
+OPTIONAL = {"facenet_pytorch": "finders/mtcnn.py", "openai": "languages/openai.py"}
+collect_ignore = [
+    f"src/pytest_t2i/adapters/{module}"
+    for library, module in OPTIONAL.items()
+    if find_spec(library) is None
+]
 HERE = Path(__file__).parent
 ADAPTERS = HERE / "src" / "pytest_t2i" / "adapters"
-SLOW_FOLDERS = [ADAPTERS / name for name in ("detectors", "encoders", "finders", "models")]
+SLOW_FOLDERS = [
+    ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")
+]
 """Whose modules bring torch, transformers and diffusers: their import takes seconds."""
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 

@@ -24,6 +24,7 @@ from pytest_t2i.data import (
     Request,
     Trace,
     Undetected,
+    spi_name,
 )
 from pytest_t2i.protocols import LoadOptions
 
@@ -72,8 +73,19 @@ class FakeModel:
         picture[:] = BLUE if male else RED
         picture[0, :4, 0] = [request.seed >> shift & 255 for shift in (0, 8, 16, 24)]
         latent = np.array([[[1.0 if male else -1.0, 0.5]]], dtype=np.float32)
-        trace = Trace(final_latent=latent) if "final_latent" in request.observe else Trace()
-        return Generated(Image.fromarray(picture), trace)
+        image = Image.fromarray(picture)
+        final = latent if "final_latent" in request.observe else None
+        spi = {spi_name(one): self._spi(request, one) for one in request.attributes}
+        blue = Image.new("RGB", (16, 16), BLUE)
+        foreseen = (blue, blue, image) if "foreseen" in request.observe else ()
+        return Generated(image, Trace(final_latent=final, spi=spi, foreseen=foreseen))
+
+    def _spi(self, request: Request, attribute: Attribute) -> np.ndarray:
+        """Falls over four steps; the other way round with the descriptions exchanged."""
+        rng = np.random.default_rng(request.seed)
+        sign = 1.0 if attribute.positive > attribute.negative else -1.0
+        curve = sign * (np.array([0.4, 0.3, 0.2, 0.1]) + 0.02 * rng.normal(size=4))
+        return np.stack([np.array([1.0, 0.75, 0.5, 0.25]), curve, curve / 2])
 
 
 class FakeDetector:
@@ -132,6 +144,16 @@ def finder(options: LoadOptions) -> FakeFinder:
     return FakeFinder()
 
 
+class FakeTextEncoder(FakeEncoder):
+    """The mean colour, of texts that of the colour they name."""
+
+    fingerprint = "fake-text-encoder"
+
+    def encode_text(self, texts: Sequence[str]) -> np.ndarray:
+        named = (BLUE if "blue" in text else RED if "red" in text else GREY for text in texts)
+        return np.array(list(named), dtype=np.float32)
+
+
 def fair(options: LoadOptions) -> FakeModel:
     """A balanced model."""
     return FakeModel(0.5, "fair")
@@ -165,6 +187,11 @@ class HazyDetector(FakeDetector):
 def hazy(options: LoadOptions) -> HazyDetector:
     """A detector that leaves many pictures without a label."""
     return HazyDetector()
+
+
+def text_encoder(options: LoadOptions) -> FakeTextEncoder:
+    """An encoder of colours and of their names."""
+    return FakeTextEncoder()
 
 
 def encoder(options: LoadOptions) -> FakeEncoder:

@@ -41,6 +41,8 @@ from transformers import (
     CLIPTextModel,
     CLIPTextModelWithProjection,
     CLIPTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
     GPT2Tokenizer,
     T5Config,
     T5EncoderModel,
@@ -383,6 +385,25 @@ def _save_timm(folder: Path, seed: int, name: str, **shape: Any) -> Path:
     torch.manual_seed(seed)
     model = timm.create_model(name, pretrained=False, **shape)
     timm.models.save_for_hf(model, str(folder), model_args=shape)
+    return folder
+
+
+def write_causal(folder: Path, seed: int = 0, *, extra_tokens: int = 0) -> Path:
+    """A causal language model of one layer whose tokens are bytes; more tokens do not fit it."""
+    torch.manual_seed(seed)
+    tokenizer = gpt2_tokenizer()
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=2048,
+        n_embd=16,
+        n_layer=1,
+        n_head=2,
+        bos_token_id=1,
+        eos_token_id=1,
+    )
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.add_tokens([f"<more{k}>" for k in range(extra_tokens)])
+    tokenizer.save_pretrained(folder)
     return folder
 
 

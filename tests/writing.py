@@ -11,12 +11,15 @@ from PIL import Image
 from pytest_t2i.data import Detection, Generated, Request, Trace
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.store import NewImage
+from pytest_t2i.generation.traces import arrays_of
 
 
 def new(key, colour=(10, 20, 30), refusal=None, latent=None):
     image = None if refusal else Image.new("RGB", (8, 8), colour)
     generated = Generated(image, Trace(final_latent=latent), refusal)
-    return NewImage(key, "model", Request("a prompt", 1), generated, black=colour == (0, 0, 0))
+    black = colour == (0, 0, 0)
+    request = Request("a prompt", 1)
+    return NewImage(key, "model", request, generated, black, arrays_of(generated))
 
 
 def write_many(folder, offset):

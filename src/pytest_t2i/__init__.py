@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
     from pytest_t2i.protocols import FaceDetector as FaceDetector
+    from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import NextTokens as NextTokens
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PersonDetector as PersonDetector
@@ -95,8 +97,9 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "FaceDetector", "LoadOptions", "ObjectFinder",
-        "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
+        "Detector", "Encoder", "Executor", "FaceDetector", "Language", "LoadOptions",
+        "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding",
+        "TextEncoder", "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limits": ("limit",),

@@ -163,7 +163,9 @@ class Request:
     seed: int
     settings: GenerationSettings = field(default_factory=GenerationSettings)
     observe: frozenset[str] = frozenset()
-    """Names of the traces to keep (``text_embedding``, ...); not part of the key."""
+    """Names of the traces to keep (``text_embedding``, ``attention``); not part of the key."""
+    attributes: tuple[Attribute, ...] = ()
+    """What ``velocity`` is held against; not part of the key."""
 
     def key(self, fingerprint: str) -> str:
         """Hash of all that changes the picture made by the model with this fingerprint."""
@@ -181,12 +183,26 @@ TEXT_EMBEDDING = "text_embedding"
 """Name of the trace that shows the prompt space."""
 FINAL_LATENT = "final_latent"
 """Name of the trace that shows the denoising space."""
+VELOCITY = "velocity"
+"""Name of the trace that holds velocities against descriptions of attributes: SPI."""
+ALL_VELOCITIES = "all_velocities"
+"""Name of the trace that keeps the velocities themselves."""
+FORESEEN = "foreseen"
+"""Name of the trace that shows the picture as each step foresees it."""
+
+
+def spi_name(attribute: Attribute) -> str:
+    """Name under which the SPI of an attribute is kept.
+
+    >>> spi_name(Attribute("hat", "a man with a hat", "a man"))[:4]
+    'spi:'
+    """
+    told = [attribute.positive, attribute.negative]
+    return f"spi:{digest(told)[:16]}"
 
 
 ATTENTION = "attention"
 """Name of the trace that shows where each word of the prompt was looked at."""
-PER_IMAGE = (FINAL_LATENT, ATTENTION)
-"""Traces of each image, which only making it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +221,14 @@ class Trace:
     attention: np.ndarray | None = None
     """Attention to each word of the prompt (``attention_words``), [n_words, height, width] float16,
     summed over steps, blocks and heads."""
-
-    def per_image(self) -> dict[str, np.ndarray]:
-        """What there is of the traces that only making an image shows, by name."""
-        known = {FINAL_LATENT: self.final_latent, ATTENTION: self.attention}
-        return {name: array for name, array in known.items() if array is not None}
+    spi: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """``spi_name`` of an attribute -> [3, n_steps] float64: share of noise from 1 to 0, SPI with
+    guidance, SPI without (OASIS eq. 11)."""
+    velocities: np.ndarray | None = None
+    """Velocity of each step towards the picture, up to a factor above 0 per step: [n_steps,
+    channels, height, width] float32 (FLUX: of its packed latent)."""
+    foreseen: tuple[Image, ...] = ()
+    """The picture as each step foresees it, in the order of steps."""
 
 
 @dataclass(frozen=True, slots=True)

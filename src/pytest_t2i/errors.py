@@ -90,6 +90,14 @@ class DetectorError(T2IError):
     """A detector that failed as a whole (a single bad image is an Undetected, not an error)."""
 
 
+class LanguageError(T2IError):
+    """A language model gave no usable answer."""
+
+
+class MalformedAnswerError(LanguageError):
+    """One answer of a language model cannot be used; asking again may help."""
+
+
 class StoreError(T2IError):
     """A store that cannot be written or read."""
 

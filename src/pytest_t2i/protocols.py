@@ -1,8 +1,9 @@
 """The extension points: Protocols of one or two methods.
 
 An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors``,
-``pytest_t2i.faces``, ``pytest_t2i.persons``, ``pytest_t2i.objects`` and ``pytest_t2i.encoders``
-names a factory that takes a :class:`LoadOptions` and returns an object that obeys the Protocol.
+``pytest_t2i.faces``, ``pytest_t2i.persons``, ``pytest_t2i.objects``, ``pytest_t2i.encoders`` and
+``pytest_t2i.languages`` names a factory that takes a :class:`LoadOptions` and returns an object
+that obeys the Protocol.
 """
 
 from __future__ import annotations
@@ -261,3 +262,39 @@ class TextEncoder(Protocol):
 
     def encode_text(self, texts: Sequence[str]) -> np.ndarray:
         """[n_texts, d] float32, not normalised."""
+
+
+@runtime_checkable
+class Language(Protocol):
+    """A language model that answers questions.
+
+    >>> class Silent:
+    ...     fingerprint = "silent-1"
+    ...
+    ...     def answer(self, question, schema=None):
+    ...         return "{}"
+    >>> isinstance(Silent(), Language)
+    True
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes its answers, as far as it is known."""
+
+    def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
+        """The answer, as JSON where a schema is given; MalformedAnswerError to be asked again."""
+
+
+@runtime_checkable
+class NextTokens(Protocol):
+    """A language model that continues texts token by token.
+
+    >>> class Parrot:
+    ...     def next_tokens(self, texts, count):
+    ...         return [[f"{text} again"] for text in texts]
+    >>> isinstance(Parrot(), NextTokens)
+    True
+    """
+
+    def next_tokens(self, texts: Sequence[str], count: int) -> Sequence[Sequence[str]]:
+        """Of each text the likeliest texts that are one token longer, the likeliest first."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from distributions import installed, write_metadata
+
+from pytest_t2i.cli.main import main
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 
@@ -86,7 +89,17 @@ def test_one_clear_message(project, arguments, expected):
         ("@pytest.mark.t2i(axes.place, images=0)", "images is a whole number of at least 1"),
         ("@pytest.mark.t2i(axes.place, image=3)", "unknown argument 'image'"),
         ("@pytest.mark.t2i(axes.place, spaces=['pixel'])", "a space is one of"),
+        ("@pytest.mark.t2i(axes.place, observe='pixels')", "what to observe is one of features"),
+        (
+            "@pytest.mark.t2i('a b', attributes=Attribute('hat', 'a', ''), observe='velocity')",
+            "attribute 'hat' needs two different descriptions",
+        ),
+        ("@pytest.mark.t2i(axes.place, attributes=['hat'])", "expected an Attribute, got 'hat'"),
         ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
+        (
+            "@pytest.mark.t2i(read_stereotypes('unfilled.toml'))",
+            "1 of 1 stereotypes are not filled in: Indian: hat (expected, source)",
+        ),
         ("@pytest.mark.t2i(42)", "mark t2i takes axes, intersections of axes, prompts"),
         ("@pytest.mark.t2i()", "fixture 'sample' has nothing to be about"),
     ],
@@ -97,8 +110,12 @@ def test_a_mistake_in_a_suite(project, suite, expected):
         "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
         "expected = 0.5\nmargin = -0.1\n"
     )
+    (project.path / "unfilled.toml").write_text(
+        "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
+        "expected = ''\nsource = ''\n"
+    )
     (project.path / "test_suite.py").write_text(
-        f"import pytest\nfrom pytest_t2i import axes, read_stereotypes\n{suite}\n"
+        f"import pytest\nfrom pytest_t2i import Attribute, axes, read_stereotypes\n{suite}\n"
         "def test_it(sample): pass\n"
     )
     code, told = project.refused()
@@ -248,3 +265,26 @@ def write_bad_files(folder):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     (folder / "empty").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("candidates", "a house", "--llm", "file:absent"), "no concept is seen in 'a house'"),
+        (("candidates", "a Tunisian person", "--llm", "file:absent"), "absent: no such file with"),
+        (("candidates", "a Tunisian person", "--llm", "opnai:m"), "unknown language 'opnai'"),
+        (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "no usable answer in 3 tries"),
+        (("stereotypes", "absent.json"), "absent.json: no such run.json"),
+        (("stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"), "unknown model"),
+        (("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"), "no texts"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_a_mistake_in_a_command(tmp_path, monkeypatch, capsys, arguments, expected):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("a hat and a beard")
+    languages = {"file": "pytest_t2i.adapters.languages.file:load"}
+    write_metadata(tmp_path, "languages", "1", {"pytest_t2i.languages": languages})
+    for _ in installed(tmp_path, monkeypatch):
+        assert main(arguments) == 2
+    assert expected in " ".join(capsys.readouterr().err.split())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, cast
 
 from pytest_t2i.adapters.support.code import (
@@ -32,6 +33,7 @@ GROUPS = {
     "person": "pytest_t2i.persons",
     "object": "pytest_t2i.objects",
     "encoder": "pytest_t2i.encoders",
+    "language": "pytest_t2i.languages",
     "engine": "pytest_t2i.engines",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
@@ -54,6 +56,8 @@ EXTRAS = {
     "ultralytics": "yolo",
     "textblob": "nouns",
     "lemminflect": "nouns",
+    "openai": "llm",
+    "sklearn": "origins",
 }
 
 
@@ -180,6 +184,18 @@ def import_factory(path: str) -> Factory:
     return factory  # type: ignore[no-any-return]
 
 
+def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
+    """The factory and the source of ``name``, ``name:source`` or ``module:factory[:source]``.
+
+    Raises UnknownNameError for what is neither registered nor a module.
+    """
+    base, _, source = name.partition(":")
+    if base in registry or ("." not in base and find_spec(base) is None):
+        return registry.get(base, "module:factory[:source] is taken, too."), source
+    factory, _, rest = source.partition(":")
+    return import_factory(f"{base}:{factory}"), rest
+
+
 @dataclass(slots=True)
 class Registries:
     """One registry per kind."""
@@ -190,6 +206,7 @@ class Registries:
     persons: Registry = field(default_factory=lambda: Registry("person"))
     objects: Registry = field(default_factory=lambda: Registry("object"))
     encoders: Registry = field(default_factory=lambda: Registry("encoder"))
+    languages: Registry = field(default_factory=lambda: Registry("language"))
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))

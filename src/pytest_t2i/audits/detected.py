@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt
 from pytest_t2i.generation.plan import DetectorRef
@@ -57,6 +58,8 @@ class DetectedPrompt:
     """Confidence level of intervals."""
     sequential: bool = False
     """Whether the number of images was chosen while looking at them."""
+    instruments: Instruments | None = field(default=None, compare=False)
+    """What OASIS' instruments need besides its images; None: nothing was observed for them."""
 
     @cached_property
     def detections(self) -> list[Detection]:

@@ -16,9 +16,9 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.generate import text_key
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store, StoredImage
+from pytest_t2i.generation.texts import TEXT_FEATURES, text_key
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,6 +79,14 @@ class Observations:
 
         key = text_key(self.components.model().fingerprint, prompt.text)
         result = self.store.arrays([key], TEXT_EMBEDDING)
+        return np.load(result[key]) if key in result else None
+
+    def text_features(self, encoder: str, text: str) -> np.ndarray | None:
+        """[d] by an encoder; None where it has none of texts, or nobody asked for them."""
+        import numpy as np
+
+        key = text_key(self.components.encoder(encoder).fingerprint, text)
+        result = self.store.arrays([key], TEXT_FEATURES)
         return np.load(result[key]) if key in result else None
 
     def arrays(self, prompt: Prompt, seeds: Sequence[int], name: str) -> list[np.ndarray | None]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.audits import crossing, groups, parity, references
+from pytest_t2i.audits import crossing, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.emergence import Emergence, emergence_of
 from pytest_t2i.audits.parity import Corrected
-from pytest_t2i.data import Interval
+from pytest_t2i.audits.predisposition import Predisposition, of_attribute
+from pytest_t2i.data import Attribute, Interval
 from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
@@ -58,6 +60,36 @@ class Sample(DetectedPrompt):
     def group_entropy(self) -> Measurement:
         """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
         return groups.entropy(self)
+
+    def wals(
+        self,
+        attribute: Attribute,
+        direction: str = "text",
+        *,
+        center: bool = False,
+        rank: int | None = None,
+    ) -> Measurement:
+        """How much of the spread of its images lies along an attribute, from 0 to 1 (OASIS eq. 7).
+
+        ``direction``: "text", "images" or "kernel". Raises ConfigurationError for what the mark did
+        not ask to be observed.
+        """
+        return variety.variety_of(self, attribute, direction, center=center, rank=rank).wals
+
+    def spi(self, attribute: Attribute, *, guidance: bool = True) -> Emergence:
+        """How the attribute gets into its images, step by step (OASIS eq. 11)."""
+        return emergence_of(self, attribute, guidance=guidance)
+
+    def foreseen(self, attribute: Attribute) -> Predisposition:
+        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6)."""
+        ref, label = of_attribute(self.ref.name, attribute)
+        return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
+
+    def foreseen_label(self, label: str) -> Predisposition:
+        """The same for a label of the detector, such as "male"."""
+        return Predisposition(
+            self.prompt, self.seeds, self.ref, label, self.observations, self.level
+        )
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Half the sum of |share - reference's share| over the labels, from 0 to 1.
@@ -117,6 +149,24 @@ class Samples(DetectedPrompts):
         not correct it. Raises as ``Sample.total_variation_distance`` does.
         """
         return references.of_model(self, reference)
+
+    def wals(
+        self,
+        attribute: Attribute,
+        direction: str = "text",
+        *,
+        center: bool = False,
+        rank: int | None = None,
+    ) -> Measurement:
+        """Mean over prompts of the variety of their images along an attribute (OASIS eq. 7).
+
+        See ``Sample.wals``.
+        """
+        several = [
+            variety.variety_of(sample, attribute, direction, center=center, rank=rank)
+            for sample in self.members
+        ]
+        return variety.mean_of(several, self.level)
 
     def by_axis(self) -> dict[str, Samples]:
         """The same, axis by axis, in order of appearance."""

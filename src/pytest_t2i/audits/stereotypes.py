@@ -8,8 +8,12 @@ from functools import cached_property, partial
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.emergence import Emergence
+from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.variety import Variety
 from pytest_t2i.data import Evidence, Interval, Prone
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
@@ -54,6 +58,8 @@ class Association:
     """The stereotypes of the same test function: they share one error level."""
     sequential: bool = False
     """Whether the number of images was chosen while looking at them."""
+    instruments: Instruments | None = None
+    """What OASIS' other instruments need; None: nothing was observed for them."""
 
     def __repr__(self) -> str:
         return f"<Association {self.stereotype.id}: {len(self.seeds)} images, {self.detector}>"
@@ -122,6 +128,30 @@ class Association:
                 *self._definition(),
             ),
         )
+
+    def wals(
+        self, direction: str = "text", *, center: bool = False, rank: int | None = None
+    ) -> Measurement:
+        """How much of the images' spread lies along the attribute, from 0 to 1 (OASIS eq. 7).
+
+        ``direction``: "text", "images" or "kernel". Raises ConfigurationError for what the mark did
+        not ask to be observed.
+        """
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
+        return Variety(
+            self.stereotype.prompt, self.seeds, self.stereotype.attribute, direction,
+            self.observations, self.instruments, self.level, center, rank,
+        ).wals  # fmt: skip
+
+    def spi(self, *, guidance: bool = True) -> Emergence:
+        """How the attribute gets into the images, step by step (OASIS eq. 11)."""
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
+        return Emergence(
+            self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
+            self.instruments, self.level, guidance,
+        )  # fmt: skip
 
     def _definition(self) -> tuple[str, ...]:
         """Direction and margin in words, where they are not the usual ones."""

@@ -28,6 +28,9 @@ COMMANDS = {
     "agreement": ("agreement", "how far annotators agree, and where not"),
     "label": ("label", "label images by hand on a local page"),
     "store": ("store", "verify a store of images, or read a damaged one back in"),
+    "candidates": ("candidates", "ask a language model for stereotypes to look for"),
+    "stereotypes": ("stereotypes", "stereotype scores of several runs side by side"),
+    "stop": ("stop", "find prompts that lead to what a model makes of a concept"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
 """Command -> its module and what it does."""

@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.decoding import gate
-from pytest_t2i.data import PER_IMAGE, TEXT_EMBEDDING, Generated, Request, Undetected, digest
+from pytest_t2i.data import FORESEEN, Generated, Request, Undetected
 from pytest_t2i.errors import GenerationError, StoreError
+from pytest_t2i.generation import traces
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.executors import InProcess
@@ -18,8 +19,10 @@ from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.store import NewImage
+from pytest_t2i.generation.texts import embed_texts, encode_texts
+from pytest_t2i.generation.traces import arrays_of
 from pytest_t2i.generation.waiting import Waiting
-from pytest_t2i.protocols import Executor, TextEmbedding
+from pytest_t2i.protocols import Executor
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -88,7 +91,8 @@ class Runner:
             return self.work
         keys = self.keys(plan)
         self.observer.check(plan)
-        self._embed_texts(plan)
+        embed_texts(plan, self.components, self.store)
+        encode_texts(plan, self.components, self.store)
         self._make_and_look(plan, keys)
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
@@ -100,6 +104,7 @@ class Runner:
             self._unread.clear()
             self._make(plan, keys)
             self.observer.look(self._pictures(plan, keys))
+            self._look_ahead(plan, keys)
             if not self._unread:
                 return
         problem = next(iter(self._unread.values()))
@@ -120,6 +125,18 @@ class Runner:
         needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
         return Pictures(needs, lambda key: self._open(stored[key]), unseen)
 
+    def _look_ahead(self, plan: Plan, keys: dict[Request, str]) -> None:
+        """Detectors look at the pictures that each step foresees, where these are asked for."""
+        asking = [r for r, needs in plan.needs.items() if FORESEEN in needs.observe]
+        strips = self.store.arrays([keys[r] for r in asking], FORESEEN)
+        stored = self.store.images(list(strips))
+        for request in asking:
+            key, needs = keys[request], plan.needs[request]
+            if key in stored and (array := traces.read(strips[key])).size:
+                self.observer.look_at(
+                    traces.foreseen_pictures(array, stored[key].sha256, needs.detectors)
+                )
+
     def _open(self, stored: StoredImage) -> Image | Undetected | None:
         """The picture; None where it cannot be read at this moment, of which nothing is kept."""
         try:
@@ -129,21 +146,6 @@ class Runner:
             return None
         except OSError:  # whole, as its checksum shows, and still no picture to Pillow
             return Undetected.UNREADABLE
-
-    # prompt space
-
-    def _embed_texts(self, plan: Plan) -> None:
-        handle = self.components.model()
-        wanted = {text_key(handle.fingerprint, text): text for text in plan.embedded_texts()}
-        known = self.store.arrays(list(wanted), TEXT_EMBEDDING)
-        missing = {key: text for key, text in wanted.items() if key not in known}
-        if not missing:
-            return
-        model = handle.get()
-        if not isinstance(model, TextEmbedding):
-            return  # the audit says that this space cannot be observed
-        embedded = model.embed_text(list(missing.values()))
-        self.store.add_arrays(TEXT_EMBEDDING, dict(zip(missing, embedded, strict=True)))
 
     # images
 
@@ -169,11 +171,12 @@ class Runner:
 
     def _missing(self, plan: Plan, keys: dict[Request, str]) -> list[Request]:
         images = self.store.images(list(keys.values()))
-        unseen: set[Request] = set()
-        for name in PER_IMAGE:
-            wanting = [r for r, needs in plan.needs.items() if name in needs.observe]
-            known = self.store.arrays([keys[r] for r in wanting], name)
-            unseen |= {r for r in wanting if keys[r] not in known}
+        names = {r: traces.wanted(needs) for r, needs in plan.needs.items()}
+        known = {
+            name: self.store.arrays([keys[r] for r, mine in names.items() if name in mine], name)
+            for name in sorted(set().union(*names.values()))
+        }
+        unseen = {r for r, mine in names.items() if traces.missing(known, keys[r], mine)}
         return [
             r
             for r, key in keys.items()
@@ -183,9 +186,7 @@ class Runner:
     def _make_claimed(
         self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request], claimed: list[str]
     ) -> None:
-        requests = [
-            Request(r.prompt, r.seed, r.settings, frozenset(plan.needs[r].observe)) for r in todo
-        ]
+        requests = [traces.asked(r, plan.needs[r]) for r in todo]
         size = self.batch or self.components.model_batch() or DEFAULT_BATCH
         try:
             for part in _parts(self.executor.run(requests), size):
@@ -200,7 +201,7 @@ class Runner:
         opened = {keys[r]: self._gate(r, generated) for r, generated in plain}
         model = self.components.model().fingerprint
         new = [
-            NewImage(keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE)
+            NewImage(keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE, arrays_of(g))
             for r, g in plain
         ]
         self.store.add_images(new)
@@ -237,14 +238,12 @@ class Runner:
         """An empty trace says that the model does not show it, so that it is not asked again."""
         import numpy as np
 
-        for name in PER_IMAGE:
-            unseen = {
-                keys[r]: np.zeros(0, dtype=np.float32)
-                for r, g in part
-                if name in plan.needs[r].observe and name not in g.trace.per_image()
-            }
-            if unseen:
-                self.store.add_arrays(name, unseen)
+        unseen: dict[str, list[str]] = {}
+        for request, generated in part:
+            for name in traces.wanted(plan.needs[request]) - arrays_of(generated).keys():
+                unseen.setdefault(name, []).append(keys[request])
+        for name, of_images in unseen.items():
+            self.store.add_arrays(name, dict.fromkeys(of_images, np.zeros(0, dtype=np.float32)))
 
     def _say(self, note: str) -> None:
         self.work.notes.append(note)
@@ -272,8 +271,3 @@ def _parts(
         raise
     if part:
         yield part
-
-
-def text_key(model: str, text: str) -> str:
-    """The store's key of a prompt's text embedding."""
-    return digest(["text", model, text])

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pytest_t2i.data import TEXT_EMBEDDING, Attribute, GenerationSettings, Prompt, Request
+from pytest_t2i.data import (
+    FORESEEN,
+    TEXT_EMBEDDING,
+    VELOCITY,
+    Attribute,
+    GenerationSettings,
+    Prompt,
+    Request,
+)
+
+FEATURES = "features"
+"""Features of the images and of an attribute's descriptions: for WALS."""
+ATTRIBUTE_IMAGES = "attribute_images"
+"""Features of images made from the descriptions, too: for a direction learnt from them."""
+OBSERVED = (FEATURES, ATTRIBUTE_IMAGES, VELOCITY, FORESEEN)
+"""What a mark may ask to be observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,10 @@ class Need:
     finders: frozenset[str] = frozenset()
     """Of objects."""
     observe: frozenset[str] = frozenset()
+    attributes: frozenset[Attribute] = frozenset()
+    """What velocities are held against."""
+    texts: frozenset[str] = frozenset()
+    """Texts whose features by these encoders are compared with those of images."""
 
 
 @dataclass(slots=True)
@@ -38,6 +57,8 @@ class ImageNeeds:
     encoders: set[str] = field(default_factory=set)
     finders: set[str] = field(default_factory=set)
     observe: set[str] = field(default_factory=set)
+    attributes: set[Attribute] = field(default_factory=set)
+    """What velocities are held against."""
 
 
 @dataclass(slots=True)
@@ -48,16 +69,21 @@ class Plan:
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     """By text; the first test that asked names it."""
+    texts: dict[str, set[str]] = field(default_factory=dict)
+    """Encoder -> texts whose features are asked for."""
 
     def add(self, need: Need) -> None:
         """Merge what one test needs."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
+        for encoder in need.encoders if need.texts else ():
+            self.texts.setdefault(encoder, set()).update(need.texts)
         for seed in need.seeds:
             of_image = self.needs.setdefault(self.request(need.prompt, seed), ImageNeeds())
             of_image.detectors |= need.detectors
             of_image.encoders |= need.encoders
             of_image.finders |= need.finders
             of_image.observe |= need.observe
+            of_image.attributes |= need.attributes
 
     def add_all(self, needs: Iterable[Need]) -> None:
         """Merge several."""

@@ -26,7 +26,7 @@ from pytest_t2i.metrics.lyu import (
     prompt_bias_difference,
     prompt_bias_score,
 )
-from pytest_t2i.metrics.oasis import attribute_presence, stereotype_score
+from pytest_t2i.metrics.oasis import attribute_presence, spi, stereotype_score, wals
 from pytest_t2i.metrics.objects import (
     Independence,
     cooccurrence_similarity,
@@ -34,6 +34,7 @@ from pytest_t2i.metrics.objects import (
     object_bias_score,
     object_independence,
 )
+from pytest_t2i.metrics.supervised import supervised_direction
 from pytest_t2i.metrics.total_variation import total_variation_distance
 from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
 
@@ -65,8 +66,11 @@ __all__ = [
     "similarity",
     "similarity_gap",
     "similarity_gaps",
+    "spi",
     "split_product",
     "ssim",
     "stereotype_score",
+    "supervised_direction",
     "total_variation_distance",
+    "wals",
 ]

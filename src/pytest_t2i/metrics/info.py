@@ -20,6 +20,8 @@ _ALL = (
     MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6"),
     MetricInfo("stereotype_score", 0.0, 1.0, "higher", "OASIS eq. 3"),
     MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"),
+    MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7"),
+    MetricInfo("spi", -1.0, 1.0, "higher", "OASIS eq. 10-11"),
     MetricInfo("similarity", -1.0, 1.0, "lower", "Wu eq. 1-2"),
     MetricInfo("similarity_gap", -2.0, 2.0, "away_from_zero", "Wu eq. 1-2"),
     MetricInfo("ssim", -1.0, 1.0, "lower", "Wu section 4.1"),

@@ -1,4 +1,4 @@
-"""Stereotype score and attribute presence (OASIS, equations 3 and 5)."""
+"""Stereotype score, attribute presence, WALS and SPI (OASIS, equations 3, 5, 7, 10 and 11)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Prone
 from pytest_t2i.metrics import checks
+from pytest_t2i.metrics.vectors import feature_rows, singular, unit
 
 # A cosine of float32 features may pass 1 by a few units in the last place.
 COSINE_TOLERANCE = 1e-5
@@ -81,3 +82,96 @@ def attribute_presence(positive: npt.ArrayLike, negative: npt.ArrayLike) -> npt.
     absent = checks.in_range("negative", negative, -1.0, 1.0, COSINE_TOLERANCE)
     checks.same_shape(positive=present, negative=absent)
     return np.asarray(present > absent, dtype=np.bool_)
+
+
+def wals(
+    features: npt.ArrayLike,
+    direction: npt.ArrayLike,
+    rank: int | None = None,
+    center: bool = False,
+) -> float:
+    """Weighted alignment score: how much of the variety of images lies along an attribute.
+
+    .. math:: sum_i s_i |d . u_i| / sum_i s_i      (OASIS eq. 7)
+
+    with the singular values s_i of the features and their right singular vectors u_i, directions
+    of feature space. A singular vector has no sign of its own, hence the absolute value: turning
+    the direction round changes nothing.
+
+    It is a mean of alignments, weighted by spread, and no count of different images: a set that is
+    shown twice keeps its score, as every s_i grows alike. What makes it fall is spread in
+    directions that have nothing to do with the attribute, or a lack of it along the attribute.
+    It depends on how many images there are, so scores compare between equal numbers of them, by
+    one encoder.
+
+    Args:
+        features: one row per image, [n_images, d].
+        direction: direction of change in the attribute, [d]; scaled to unit length.
+        rank: how many of the largest singular values count, 1 to min(n_images, d); None for all.
+        center: whether the mean feature is taken off first; the paper does not.
+
+    Returns:
+        The score in [0, 1]; lower is worse: less variety along the attribute.
+
+    Raises:
+        ValueError: shapes do not match, a value is not finite, the direction is zero, the rank is
+            out of range, or the features do not vary at all.
+
+    >>> wals([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    0.5
+    >>> wals([[1.0, 0.0], [-3.0, 0.0]], [-2.0, 0.0])
+    1.0
+    """
+    rows, along = feature_rows("features", features), checks.floats("direction", direction)
+    if along.shape != rows.shape[1:]:
+        raise ValueError(
+            "direction must have a value per feature, got "
+            f"direction.shape={along.shape}, features.shape={rows.shape}"
+        )
+    most = min(rows.shape)
+    if rank is not None and not 1 <= rank <= most:
+        raise ValueError(f"rank must lie in [1, {most}], got rank={rank!r}")
+    if center:
+        rows = rows - rows.mean(axis=0)
+    values, vectors = singular(rows)
+    values, vectors = values[:rank], vectors[:rank]
+    if not values[0]:
+        raise ValueError(f"features must not all be {'the same' if center else '0'}")
+    alignments = np.abs(vectors @ unit("direction", along))
+    return float(min(1.0, np.sum(values * alignments) / np.sum(values)))
+
+
+def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike) -> checks.Floats:
+    """Stereotype propagation index: how far each step of the making adds an attribute.
+
+    .. math:: cos(v_t, v_t^+ - v_t^-)      (OASIS eq. 10-11)
+
+    All three are velocities of one latent at one time: for the prompt, for the description of the
+    attribute's presence and for that of its absence, in one sign convention. Above 0 the step
+    moves the image towards the attribute; exchanging the descriptions turns the sign round.
+
+    Args:
+        velocity: for the prompt, [n_steps, ...]; further axes are flattened.
+        positive: for d+, same shape.
+        negative: for d-, same shape.
+
+    Returns:
+        Array of n_steps values in [-1, 1].
+
+    Raises:
+        ValueError: shapes differ or are empty, a velocity is zero, or d+ and d- give the same.
+
+    >>> spi([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]])
+    array([ 1., -1.])
+    """
+    moved = checks.floats("velocity", velocity)
+    toward, away = checks.floats("positive", positive), checks.floats("negative", negative)
+    checks.same_shape(velocity=moved, positive=toward, negative=away)
+    if moved.ndim < 2 or not moved.size:  # noqa: PLR2004 - steps, and a latent for each
+        raise ValueError(f"velocity must hold a latent per step, got velocity.shape={moved.shape}")
+    steps, lean = moved.reshape(len(moved), -1), (toward - away).reshape(len(moved), -1)
+    cosines = [
+        unit(f"velocity[{t}]", one) @ unit(f"positive[{t}] - negative[{t}]", other)
+        for t, (one, other) in enumerate(zip(steps, lean, strict=True))
+    ]
+    return np.asarray(np.clip(cosines, -1.0, 1.0), dtype=np.float64)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pytest_t2i.data import Attribute, Prompt, Prone
-from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
 
@@ -82,7 +82,25 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
     if not isinstance(rows, list) or not rows:
         raise FileFormatError(path, "expected at least one [[stereotype]] table, found none.")
     axis = axis or builtin_axes().nationality
+    _refuse_unfilled(path, rows)
     return tuple(_stereotype(path, axis, number, row) for number, row in enumerate(rows, start=1))
+
+
+def _refuse_unfilled(path: Path, rows: list[Any]) -> None:
+    """Candidates of a language model are no stereotypes before a person has looked at them."""
+    unfilled = [
+        f"{row.get('concept')}: {row.get('attribute')} ({', '.join(empty)})"
+        for row in rows
+        if isinstance(row, dict)
+        and (empty := [key for key in ("expected", "source") if row.get(key) == ""])
+    ]
+    if unfilled:
+        raise FileFormatError(
+            path,
+            f"{len(unfilled)} of {len(rows)} stereotypes are not filled in: {some(unfilled)}. "
+            "Write the share in the real world as expected, from 0 to 1, and where it comes from "
+            "as source, or strike them out.",
+        )
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True):

@@ -51,6 +51,8 @@ def render_markdown(record: RunRecord) -> str:
         *_spaces(record),
         *(f"{line}.\n" for line in map(escape, objects_told(record))),
         *_groups(record),
+        *_variety(record),
+        *_emergence(record),
         *_correction(record),
         *_trials(record),
         *_failures(record),
@@ -125,6 +127,36 @@ def _groups(record: RunRecord) -> list[str]:
         for r in rows
     ]
     return [*lines, ""]
+
+
+def _variety(record: RunRecord) -> list[str]:
+    if not record.variety:
+        return []
+    scores = {(one.concept, one.attribute): one.score for one in record.stereotypes}
+    lines = [
+        "| variety | direction | WALS | stereotype score |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {escape(one.concept)}: {escape(one.attribute)} "
+        f"| {one.direction}{', centred' * one.center} "
+        f"| {interval_text(one.wals)} "
+        f"| {interval_text(scores.get((one.concept, one.attribute)))} |"
+        for one in record.variety
+    ]
+    return [*lines, ""]
+
+
+def _emergence(record: RunRecord) -> list[str]:
+    lines = [
+        f"| {escape(one.concept)}: {escape(one.attribute)} "
+        f"| {one.mean[0]:+.3f} [{one.low[0]:+.3f}, {one.high[0]:+.3f}] "
+        f"| {interval_text(one.half_step)} |"
+        for one in record.emergence
+        if one.mean and one.guidance
+    ]
+    head = ["| emergence | SPI of the first step | half of the lean by step |", "|---|---|---|"]
+    return [*head, *lines, ""] if lines else []
 
 
 def _otherwise(record: RunRecord) -> list[str]:

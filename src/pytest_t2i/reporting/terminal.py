@@ -102,8 +102,8 @@ def _measured(record: RunRecord) -> Iterator[str]:
         if not judged and score.name == "model" and score.detector not in others:
             yield _score(score)
     yield from (_groups(groups) for groups in record.groups)
-    lines = (_correction(record), _gaps(record), _stereotypes(record), _undetected(record))
-    yield from (line for line in lines if line)
+    found = (_correction, _gaps, _stereotypes, _variety, _emergence, _undetected)
+    yield from (line for line in (told(record) for told in found) if line)
     yield from objects_told(record)
     yield from groups_told(record)
     yield from (_trial(trial) for trial in record.trials)
@@ -240,6 +240,30 @@ def _stereotypes(record: RunRecord) -> str:
     return (
         f"stereotype score: highest {score:.3f} ({worst.concept}: {worst.attribute}) "
         f"of {len(scored)}"
+    )
+
+
+def _variety(record: RunRecord) -> str:
+    measured = [(o.wals, o) for o in record.variety if o.wals is not None and not o.center]
+    if not measured:
+        return ""
+    wals, least = min(measured, key=lambda pair: pair[0].estimate)
+    return (
+        f"variety (WALS): lowest {interval_text(wals)} ({least.concept}: {least.attribute}, "
+        f"direction from {least.direction}) of {len(measured)}"
+    )
+
+
+def _emergence(record: RunRecord) -> str:
+    """The attribute that the first steps add most of."""
+    leaning = [(one.mean[0], one) for one in record.emergence if one.mean and one.guidance]
+    if not leaning:
+        return ""
+    first, most = max(leaning, key=lambda pair: pair[0])
+    half = f", half of it by step {most.half_step}" if most.half_step else ""
+    return (
+        f"emergence (SPI): first step adds most of {most.concept}: {most.attribute}, {first:+.3f} "
+        f"[{most.low[0]:+.3f}, {most.high[0]:+.3f}]{half}"
     )
 
 

@@ -11,6 +11,11 @@ from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_gaps import Gaps
+from pytest_t2i.runs.build_oasis import (
+    emergence_records,
+    foreseen_records,
+    variety_records,
+)
 from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
@@ -46,6 +51,9 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         leaning=gaps.leaning(),
         objects=objects_record(results),
         dependencies=dependencies_record(results),
+        variety=tuple(variety_records(results)),
+        emergence=tuple(emergence_records(results)),
+        foreseen=tuple(foreseen_records(results)),
         sensitivity=tuple(scores.sensitivity()),
         groups=tuple(scores.groups()),
         cells=tuple(scores.cells()),

@@ -184,6 +184,73 @@ class StereotypeRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class VarietyRecord:
+    """Variety of one concept's images along one attribute."""
+
+    id: str
+    prompt: str
+    """Id of the prompt."""
+    concept: str
+    attribute: str
+    direction: str
+    """Where the attribute's direction comes from: "text", "images", "kernel"."""
+    center: bool
+    """Whether the mean feature was taken off first; the paper does not."""
+    encoder: str
+    wals: Interval | None
+    absent: str
+    """Why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmergenceRecord:
+    """How an attribute gets into a prompt's images, step by step."""
+
+    id: str
+    prompt: str
+    """Id of the prompt."""
+    concept: str
+    attribute: str
+    guidance: bool
+    """Whether the velocity with guidance counts."""
+    noise: tuple[float, ...]
+    """Share of noise in the latent at each step, from 1 to 0."""
+    mean: tuple[float, ...]
+    """Mean SPI of each step; () without a band."""
+    low: tuple[float, ...]
+    """Lower end of a band that holds at all steps at once."""
+    high: tuple[float, ...]
+    half_step: Interval | None
+    """The step by which half of the final lean is there; None where there is none."""
+    images: int
+    absent: str
+    """Why there is no band."""
+    curves: tuple[tuple[float, ...], ...] = ()
+    """SPI of some of the images."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeseenRecord:
+    """Share of an attribute or a label among the pictures that each step foresees."""
+
+    id: str
+    prompt: str
+    """Id of the prompt."""
+    concept: str
+    looked_for: str
+    """The attribute, or a label of the detector."""
+    detector: str
+    shares: tuple[Interval | None, ...]
+    """Of each step, then of the finished images; None where no picture has a label."""
+    undetected: tuple[int, ...]
+    """Pictures of each step without a label."""
+    settles: int | None
+    """The step from which the share stays within the finished images' interval."""
+    strips: tuple[str, ...] = ()
+    """Some film strips, each a small JPEG as a data URI: what the steps of one image foresee."""
+
+
+@dataclass(frozen=True, slots=True)
 class GapRecord:
     """Similarity gap in one space over a set of triplets."""
 
@@ -379,6 +446,9 @@ class RunRecord:
     model_scores: tuple[ModelScore, ...] = ()
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
+    variety: tuple[VarietyRecord, ...] = ()
+    emergence: tuple[EmergenceRecord, ...] = ()
+    foreseen: tuple[ForeseenRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
     leaning: LeaningRecord | None = None
     """None where fewer than two spaces are seen."""

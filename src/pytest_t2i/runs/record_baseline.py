@@ -5,10 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_t2i.runs.build_oasis import varieties
 from pytest_t2i.runs.build_record import conditions, environment
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import distinct
-from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt, RecordedTrial
+from pytest_t2i.verdicts.baseline_file import (
+    Baseline,
+    RecordedPrompt,
+    RecordedTrial,
+    RecordedVariety,
+)
 
 
 def save_baseline(results: Results, path: Path) -> Baseline:
@@ -24,6 +30,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
         seed=session.settings.seed,
         images=session.settings.images,
         trials=_trials(results) if session.tries_detectors else {},
+        variety=_variety(results),
     )
     baseline.write(path)
     return baseline
@@ -40,6 +47,16 @@ def _prompts(results: Results) -> dict[str, RecordedPrompt]:
                 said = tuple(detection.said for detection in sample.detections)
                 prompts[prompt.text] = RecordedPrompt(prompt.id, sample.seeds, said)
     return prompts
+
+
+def _variety(results: Results) -> dict[str, RecordedVariety]:
+    """By what was measured, from images as many as most tests ask for."""
+    found = [one for one in varieties(results) if one.interval is not None]
+    return {
+        one.id: RecordedVariety(one.interval, one.encoder_fingerprint)
+        for one in sorted(found, key=lambda one: len(one.seeds))
+        if one.interval is not None
+    }
 
 
 def _trials(results: Results) -> dict[str, RecordedTrial]:

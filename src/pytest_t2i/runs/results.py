@@ -87,6 +87,7 @@ class Results:
             observations=self.observations,
             level=self.session.settings.confidence,
             sequential=test.sequential,
+            instruments=self.session.instruments(test.selection),
         )
 
     def level(self, test: SelectedTest) -> float:
@@ -123,6 +124,7 @@ class Results:
             self.observations,
             self.session.settings.confidence,
             sequential=test.sequential,
+            instruments=self.session.instruments(test.selection),
         )
 
     # triplets and trials

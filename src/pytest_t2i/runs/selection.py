@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.data import Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
+from pytest_t2i.audits.instruments import described
+from pytest_t2i.data import Attribute, Prompt, Triplet
+from pytest_t2i.generation.spaces import SPACES
 from pytest_t2i.prompts import (
-    Axes,
-    Axis,
-    Captions,
-    Intersection,
     Stereotype,
-    builtin_axes,
-    triplet,
 )
 from pytest_t2i.runs.telling_apart import Tags, tagged, tags_of
 
@@ -54,6 +48,10 @@ class Selection:
     """Objects that are expected to depend on gender, and why."""
     labelled: bool = False
     """Whether detectors are to be tried on the labelled set."""
+    attributes: tuple[Attribute, ...] = ()
+    """What the instruments look for in the images of prompts; a stereotype has its own."""
+    observe: tuple[str, ...] = ()
+    """What is kept for the instruments: names of generation.plan.OBSERVED."""
     most_images: int | None = None
     """At most that many images per prompt, when the run has more."""
 
@@ -92,6 +90,18 @@ class Selection:
         prompts = [*self.prompts, *(stereotype.prompt for stereotype in self.stereotypes)]
         prompts += [prompt for three in self.triplets for prompt in three]
         return [prompt.text for prompt in prompts]
+
+    def checked(self) -> Selection:
+        """Itself; ConfigurationError for an attribute that the instruments cannot look for."""
+        for _, attribute in self.subjects if self.observe else ():
+            described(attribute)
+        return self
+
+    @property
+    def subjects(self) -> list[tuple[Prompt, Attribute]]:
+        """Whose images the instruments look at, and for which attribute."""
+        of_prompts = [(prompt, one) for prompt in self.prompts for one in self.attributes]
+        return [*of_prompts, *((s.prompt, s.attribute) for s in self.stereotypes)]
 
     @property
     def needs_model(self) -> bool:
@@ -162,119 +172,3 @@ def images_wanted(tests: Iterable[tuple[Selection, int]]) -> dict[str, int]:
         for text in selection.texts:
             wanted[text] = max(images, wanted.get(text, 0))
     return wanted
-
-
-def select(
-    arguments: Iterable[Any], keywords: dict[str, Any], captions: Sequence[Triplet] = ()
-) -> Selection:
-    """The marker's arguments: axes, prompts, triplets, stereotypes, captions, or names of axes.
-
-    ``captions`` are the triplets of --t2i-captions. Raises ConfigurationError that names the
-    argument.
-    """
-    unknown = sorted(set(keywords) - {"images", "spaces", "expected"})
-    if unknown:
-        raise ConfigurationError(
-            f"mark t2i: unknown argument {unknown[0]!r}; known are images, spaces and expected"
-        )
-    members = _Members()
-    for argument in _flat(arguments, captions):
-        members.add(argument)
-    return Selection(
-        prompts=_distinct(members.prompts),
-        triplets=_distinct(members.triplets),
-        stereotypes=_distinct(members.stereotypes),
-        most_images=_images(keywords.get("images")),
-        expected=_expected(keywords.get("expected", {})),
-        spaces=_spaces(keywords.get("spaces", SPACES)),
-    )
-
-
-@dataclass(slots=True)
-class _Members:
-    prompts: list[Prompt] = field(default_factory=list)
-    triplets: list[Triplet] = field(default_factory=list)
-    stereotypes: list[Stereotype] = field(default_factory=list)
-
-    def add(self, argument: Any) -> None:
-        """Take over an argument of the marker."""
-        if isinstance(argument, str):
-            argument = _axis_or_prompt(argument)
-        if isinstance(argument, Axis | Intersection):
-            self.prompts += argument.prompts()
-            self.triplets += argument.triplets()
-        elif isinstance(argument, Prompt):
-            self.prompts.append(argument)
-        elif isinstance(argument, Triplet):
-            self.prompts.append(argument.neutral)
-            self.triplets.append(argument)
-        elif isinstance(argument, Stereotype):
-            self.stereotypes.append(argument)
-        else:
-            raise ConfigurationError(
-                "mark t2i takes axes, intersections of axes, prompts, triplets, stereotypes, names "
-                f"of axes or whole prompts as texts, got {argument!r}"
-            )
-
-
-def _flat(arguments: Iterable[Any], captions: Sequence[Triplet]) -> Iterable[Any]:
-    for argument in arguments:
-        if isinstance(argument, Captions):
-            others = argument.otherwise or (builtin_axes().profession,)
-            yield from captions or _flat(others, captions)
-        elif isinstance(argument, list | tuple | set | frozenset | Axes):
-            yield from _flat(argument, captions)
-        else:
-            yield argument
-
-
-def _axis_or_prompt(text: str) -> Any:
-    if " " not in text.strip():
-        return builtin_axes()[text]
-    try:
-        return triplet(text)
-    except ConfigurationError:
-        return Prompt(text, "prompt", text, Variant.NEUTRAL)
-
-
-def _distinct(members: list[Any]) -> tuple[Any, ...]:
-    by_id: dict[str, Any] = {}
-    tags = tags_of(members)
-    for member in [tagged(member, tags) for member in members] if tags else members:
-        if by_id.setdefault(member.id, member) != member:
-            raise ConfigurationError(
-                f"mark t2i: two different members have the id {member.id!r}; give one of them "
-                "another axis name or concept"
-            )
-    return tuple(by_id.values())
-
-
-def _images(value: Any) -> int | None:
-    if value is not None and (not isinstance(value, int) or value < 1):
-        raise ConfigurationError(f"mark t2i: images is a whole number of at least 1, got {value!r}")
-    return value
-
-
-def _expected(value: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, Mapping):
-        raise ConfigurationError(
-            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
-        )
-    for word, reason in value.items():
-        if not isinstance(reason, str) or not reason.strip():
-            raise ConfigurationError(
-                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
-            )
-    return tuple((str(word).lower(), reason) for word, reason in value.items())
-
-
-def _spaces(value: Any) -> tuple[str, ...]:
-    spaces = (value,) if isinstance(value, str) else tuple(value)
-    for space in spaces:
-        if not is_space(space):
-            known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
-            raise ConfigurationError(
-                f"mark t2i: a space is one of {known}, or an encoder with its weights such as "
-                f"clip:reference, got {space!r}"
-            )
-    return spaces

@@ -10,16 +10,26 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pytest_t2i.audits import dependencies, neutrality, object_counts, parity, stereotypes
-from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.audits import (
+    dependencies,
+    emergence,
+    neutrality,
+    object_counts,
+    parity,
+    predisposition,
+    stereotypes,
+    variety,
+)
+from pytest_t2i.audits.instruments import Instruments
+from pytest_t2i.data import FORESEEN, VELOCITY, GenerationSettings, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
-from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
 from pytest_t2i.prompts import CaptionFile, Reference, read_captions, read_reference
-from pytest_t2i.runs.selection import SelectedTest, images_wanted
+from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 
@@ -180,12 +190,39 @@ class Session:
         plan.add_all(parity.needs(selection.prompts, seeds, refs))
         seeds = [self.seeds(s.prompt, images) for s in selection.stereotypes]
         plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
+        self._add_observed(plan, test)
         seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
         plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
         if selection.finds:
             plan.add_all(object_counts.needs(selection.triplets, seeds, self.finder))
         if selection.attends:
             plan.add_all(dependencies.needs(selection.triplets, seeds, self.finder))
+
+    def _add_observed(self, plan: Plan, test: SelectedTest) -> None:
+        """What the test asks to be observed for the instruments of OASIS."""
+        subjects = [
+            (prompt, self.seeds(prompt, test.images), attribute)
+            for prompt, attribute in test.selection.subjects
+        ]
+        observe = set(test.selection.observe)
+        if observe & {FEATURES, ATTRIBUTE_IMAGES}:
+            plan.add_all(variety.needs(subjects, self.instruments(test.selection)))
+        if VELOCITY in observe:
+            plan.add_all(emergence.needs(subjects))
+        if FORESEEN in observe:
+            refs = [DetectorRef(name) for name in self.detectors]
+            plan.add_all(predisposition.needs(subjects or self._unattributed(test), refs))
+
+    def _unattributed(self, test: SelectedTest) -> list[tuple[Prompt, tuple[int, ...], None]]:
+        """Prompts of which detectors' own labels are asked alone."""
+        return [(p, self.seeds(p, test.images), None) for p in test.selection.prompts]
+
+    def instruments(self, selection: Selection) -> Instruments:
+        """What the instruments of OASIS need for what a test selects."""
+        attributes = tuple(attribute for _, attribute in selection.subjects)
+        return Instruments(
+            self.encoder, self.settings.seed, selection.observe, attributes, self.seeds
+        )
 
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

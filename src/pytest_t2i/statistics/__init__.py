@@ -10,6 +10,13 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
+from pytest_t2i.statistics.bands import (
+    Band,
+    half_step,
+    half_step_interval,
+    mean_band,
+    settled_step,
+)
 from pytest_t2i.statistics.change import (
     PairedScores,
     Words,
@@ -49,6 +56,10 @@ from pytest_t2i.statistics.fixed_means import (
     gap_sign_p_value,
 )
 from pytest_t2i.statistics.floor import fair_floor
+from pytest_t2i.statistics.footprint import (
+    rank_correlation_interval,
+    share_difference_interval,
+)
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
     group_gap_interval,
@@ -117,10 +128,17 @@ from pytest_t2i.statistics.shares import (
     wilson,
 )
 from pytest_t2i.statistics.squared_bias import squared_bias_interval, squared_bias_score
+from pytest_t2i.statistics.variety import (
+    mean_wals_interval,
+    wals_at_level,
+    wals_change_interval,
+    wals_interval,
+)
 from pytest_t2i.statistics.worsening import paired_prompt_p_value
 from pytest_t2i.statistics.worst_case import worst_case_bounds
 
 __all__ = [
+    "Band",
     "ChangePoint",
     "CorrectedScores",
     "Decidable",
@@ -160,6 +178,8 @@ __all__ = [
     "group_gap_interval",
     "group_intervals",
     "growth_probabilities",
+    "half_step",
+    "half_step_interval",
     "holm",
     "independence_p_value",
     "inverted_p_value",
@@ -168,11 +188,13 @@ __all__ = [
     "leans",
     "look_level",
     "looks",
+    "mean_band",
     "mean_confidence_sequence",
     "mean_interval",
     "mean_total_variation",
     "mean_total_variation_interval",
     "mean_total_variation_p_value",
+    "mean_wals_interval",
     "model_bias_interval",
     "model_bias_look",
     "model_bias_p_value",
@@ -196,8 +218,11 @@ __all__ = [
     "prompt_bias_p_values",
     "prompt_bias_sequence",
     "prompts_differ_p_value",
+    "rank_correlation_interval",
     "ranking",
+    "settled_step",
     "share_confidence_sequence",
+    "share_difference_interval",
     "share_interval",
     "share_p_value",
     "squared_bias_interval",
@@ -210,6 +235,9 @@ __all__ = [
     "total_variation_floor",
     "total_variation_interval",
     "total_variation_p_value",
+    "wals_at_level",
+    "wals_change_interval",
+    "wals_interval",
     "widest_gap",
     "wilson",
     "within_p_value",

@@ -14,7 +14,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 COMPARABLE = (
     "model_bias_score", "prompt_bias_score", "accuracy", "filter_precision", "filter_recall",
-    "filter_rate",
+    "filter_rate", "wals",
 )  # fmt: skip
 """Metrics that a baseline can be asked for."""
 

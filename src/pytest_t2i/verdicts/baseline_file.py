@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Prompt, Undetected
+from pytest_t2i.data import Interval, Prompt, Undetected
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
@@ -61,6 +61,14 @@ class RecordedTrial:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedVariety:
+    """WALS of a concept's images along an attribute."""
+
+    wals: Interval
+    encoder_fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Baseline:
     """A recorded run to compare with."""
 
@@ -77,6 +85,8 @@ class Baseline:
     images: int = 0
     trials: Mapping[str, RecordedTrial] = field(default_factory=dict)
     """By name of the detector."""
+    variety: Mapping[str, RecordedVariety] = field(default_factory=dict)
+    """By what was measured: prompt, attribute, where its direction comes from."""
 
     def write(self, path: Path) -> None:
         """Write the file whole, sorted so that a diff of two baselines reads well."""
@@ -96,6 +106,8 @@ class Baseline:
         }
         if self.trials:
             plain["trials"] = {name: _trial_as_plain(t) for name, t in self.trials.items()}
+        if self.variety:
+            plain["variety"] = {name: asdict(one) for name, one in self.variety.items()}
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
@@ -132,6 +144,7 @@ class _File:
     seed: int
     images: int
     trials: dict[str, Any] = field(default_factory=dict)
+    variety: dict[str, Any] = field(default_factory=dict)
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -148,6 +161,10 @@ def read_baseline(path: Path) -> Baseline:
         whole.seed,
         whole.images,
         {name: _trial(path, name, plain) for name, plain in whole.trials.items()},
+        {
+            name: convert(path, plain, RecordedVariety, where=f"variety {name!r}")
+            for name, plain in whole.variety.items()
+        },
     )
 
 

@@ -124,7 +124,7 @@ def test_refusals_name_argument_and_value(
 
 
 def test_every_metric_declares_itself() -> None:
-    helpers = {"f1_score", "shares", "similarities", "similarity_gaps"}
+    helpers = {"f1_score", "shares", "similarities", "similarity_gaps", "supervised_direction"}
     several = {
         "filter_scores": {"filter_precision", "filter_recall", "filter_f1", "filter_rate"},
         "classification_scores": {"accuracy"},

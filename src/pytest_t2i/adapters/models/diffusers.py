@@ -8,6 +8,7 @@ not feel each other (see ``pipelines.settle``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,18 +18,23 @@ from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
 from pytest_t2i.adapters.models.calls import Calls
 from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
 from pytest_t2i.adapters.models.texts import TextBank, family_of
+from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
+    ALL_VELOCITIES,
     ATTENTION,
     FINAL_LATENT,
+    FORESEEN,
     TEXT_EMBEDDING,
+    VELOCITY,
     Generated,
     GenerationSettings,
     Request,
     Trace,
     digest,
+    spi_name,
 )
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import LoadOptions
@@ -163,7 +169,8 @@ class DiffusersModel:
     def generate(self, requests: Sequence[Request]) -> list[Generated]:
         """Make one picture per request, in order.
 
-        Requests with different settings are made in one go per setting.
+        Requests with different settings are made in one go per setting, and those whose velocities
+        are asked for apart from others: extra passes are made for these alone.
 
         Raises:
             ConfigurationError: the pipeline does not take a setting that was asked for.
@@ -171,7 +178,7 @@ class DiffusersModel:
             GenerationError: the pipeline failed.
         """
         made: dict[int, Generated] = {}
-        for settings, places in _by_settings(requests).items():
+        for (settings, *_), places in alike(requests).items():
             group = [requests[place] for place in places]
             made.update(zip(places, self._make(group, self.resolve(settings)), strict=True))
         return [made[place] for place in range(len(requests))]
@@ -186,7 +193,9 @@ class DiffusersModel:
         if FINAL_LATENT in names:
             self._calls.require("callback_on_step_end", "the final latent cannot be observed")
             call["callback_on_step_end"] = last
-        with observed(self.pipeline if ATTENTION in names else None, len(batch)) as sums:
+        watch = self._watch(group, len(batch), names)
+        looking = watch.looking() if watch else nullcontext()
+        with observed(self.pipeline if ATTENTION in names else None, len(batch)) as sums, looking:
             output = self._run(batch, settings, call)
         maps = self._word_maps(sums, batch, output.images[0].size)
         latents = self._unpacked(last.value, settings)
@@ -198,6 +207,7 @@ class DiffusersModel:
                 if latents is None or FINAL_LATENT not in request.observe
                 else latents[place].float().cpu().numpy(),
                 attention=maps[place] if maps and ATTENTION in request.observe else None,
+                **(self._seen(watch, request, place, settings) if watch else {}),
             )
             refusal = "the safety checker blackened the picture" if flags[place] else None
             yield Generated(output.images[place].convert("RGB"), trace, refusal)
@@ -210,6 +220,40 @@ class DiffusersModel:
             return []
         prompts = [request.prompt for request in batch]
         return word_maps(sums, self.pipeline, self._family, prompts, size)
+
+    def _watch(
+        self, group: Sequence[Request], images: int, observed: set[str]
+    ) -> VelocityWatch | None:
+        """What looks on while the batch is made; None where nobody asks for it."""
+        if not observed & WATCHED:
+            return None
+        if self._texts is None:
+            raise ConfigurationError(
+                f"velocities of a {type(self.pipeline).__name__} cannot be observed."
+            )
+        kind_of(self.pipeline)
+        return VelocityWatch(
+            self.pipeline,
+            self._texts,
+            images,
+            group[0].attributes if VELOCITY in observed else (),
+            FORESEEN in observed,
+            ALL_VELOCITIES in observed,
+        )
+
+    def _seen(
+        self, watch: VelocityWatch, request: Request, place: int, settings: GenerationSettings
+    ) -> dict[str, Any]:
+        """What was seen of one image, as fields of its trace."""
+        seen: dict[str, Any] = {}
+        if VELOCITY in request.observe:
+            seen["spi"] = {spi_name(a): watch.spi(a, place) for a in request.attributes}
+        if ALL_VELOCITIES in request.observe:
+            seen["velocities"] = watch.stacked("velocities", place).numpy()
+        if FORESEEN in request.observe:
+            latents = self._unpacked(watch.stacked("foreseen", place), settings)
+            seen["foreseen"] = tuple(decoded(self.pipeline, latents))
+        return seen
 
     def _embedding_for(self, request: Request) -> np.ndarray | None:
         return self.embed_text([request.prompt])[0] if TEXT_EMBEDDING in request.observe else None
@@ -252,10 +296,3 @@ class DiffusersModel:
             latents, settings.height or default, settings.width or default, scale
         )
         return unpacked
-
-
-def _by_settings(requests: Sequence[Request]) -> dict[GenerationSettings, list[int]]:
-    groups: dict[GenerationSettings, list[int]] = {}
-    for place, request in enumerate(requests):
-        groups.setdefault(request.settings, []).append(place)
-    return groups

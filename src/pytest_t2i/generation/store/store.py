@@ -10,7 +10,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,8 @@ class NewImage:
     request: Request
     generated: Generated
     black: bool
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Traces of its making, by name."""
 
 
 class Store:
@@ -123,8 +125,7 @@ class Store:
         rows, arrays = [], []
         for image in new:
             rows.append(self._write_image(image))
-            for name, array in image.generated.trace.per_image().items():
-                arrays.append(self._write_array(image.key, name, array))
+            arrays += [self._write_array(image.key, *named) for named in image.arrays.items()]
         marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)

@@ -189,8 +189,9 @@ def test_numbers_for_mlflow(run):
     assert numbers["checks/FAIL"] == 1.0
 
 
-def test_mlflow_takes_a_run(run, tmp_path):
+def test_mlflow_takes_a_run(run, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     store = (tmp_path / "mlruns").as_uri()
     (tmp_path / "run.json").write_text(run.to_json())
     id_ = log_to_mlflow(run, tmp_path, "fairness", store)

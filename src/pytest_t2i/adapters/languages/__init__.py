@@ -1,0 +1,1 @@
+"""Language models: one adapter per heavy dependency, imported only when asked for."""

@@ -1,0 +1,119 @@
+"""Any endpoint that speaks OpenAI's protocol, through the ``openai`` library.
+
+Base URL and key come from the environment and are neither logged nor stored; a message of the
+endpoint that holds the key is not shown.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.data import digest
+from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the language adapter openai", "llm"):
+    import openai
+
+KEY, BASE_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+"""Environment variables."""
+TRIES = 6
+"""Times that a busy or absent endpoint is asked again; the library waits in between."""
+SECONDS = 120.0
+"""Longest wait for one answer."""
+
+
+def load(options: LoadOptions) -> Endpoint:
+    """An endpoint's model.
+
+    Args:
+        options: ``source`` names the model there, such as "gpt-4o". ``extra`` may hold ``seconds``.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        ConfigurationError: no model is named, or the environment holds no key.
+    """
+    if not options.source:
+        raise ConfigurationError("the language adapter openai needs a model: --llm openai:NAME")
+    key = os.environ.get(KEY, "").strip()
+    if not key:
+        raise ConfigurationError(
+            f"openai:{options.source} needs the environment variable {KEY}, and {BASE_URL} where "
+            "the endpoint is not OpenAI's. An endpoint that asks for no key takes any word."
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(f"{KEY}: expected printable ASCII")
+    # At its lowest level the library writes whole requests.
+    logging.getLogger("openai").setLevel(logging.WARNING)
+    seconds = float(options.extra.get("seconds", SECONDS))
+    client = openai.OpenAI(api_key=key, max_retries=TRIES, timeout=seconds)
+    return Endpoint(client, options.source, key)
+
+
+class Endpoint:
+    """One model behind an endpoint; obeys Language."""
+
+    def __init__(self, client: Any, model: str, key: str) -> None:
+        self._client, self._model, self._key = client, model, key
+        self._takes_schema = True
+
+    def __repr__(self) -> str:
+        return f"<Endpoint of {self._model}>"
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the address and of the model's name: what answers there may change unseen."""
+        return digest(["openai", str(self._client.base_url), self._model])
+
+    def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
+        """The answer to one question; as JSON by the schema, where the endpoint takes one.
+
+        Raises:
+            MalformedAnswerError: the answer is cut off, empty or refused; asking again may help.
+            LanguageError: the endpoint does not answer, or refuses the request.
+        """
+        try:
+            return self._told(self._asked(question, schema))
+        except openai.BadRequestError as error:
+            if schema is None or not self._takes_schema:
+                raise self._failure(error) from None
+            # Servers of models of one's own often know no schema: the question says it, too.
+            self._takes_schema = False
+            return self.answer(question, schema)
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
+
+    def _asked(self, question: str, schema: Mapping[str, Any] | None) -> Any:
+        how: dict[str, Any] = {}
+        if schema is not None and self._takes_schema:
+            named = {"name": "answer", "schema": schema, "strict": True}
+            how["response_format"] = {"type": "json_schema", "json_schema": named}
+        return self._client.chat.completions.create(
+            model=self._model, messages=[{"role": "user", "content": question}], **how
+        )
+
+    @staticmethod
+    def _told(answered: Any) -> str:
+        choices = getattr(answered, "choices", None)
+        if not choices:
+            raise MalformedAnswerError("the answer holds no choice")
+        choice = choices[0]
+        if getattr(choice.message, "refusal", None) or choice.finish_reason == "content_filter":
+            raise MalformedAnswerError("the model refused to answer")
+        if choice.finish_reason == "length":
+            raise MalformedAnswerError("the answer was cut off at the endpoint's limit of tokens")
+        if not choice.message.content:
+            raise MalformedAnswerError("the answer is empty")
+        return str(choice.message.content)
+
+    def _failure(self, error: Exception) -> LanguageError:
+        """What went wrong, without the key, whose words an endpoint may echo."""
+        status = getattr(error, "status_code", None)
+        told = str(error)
+        told = "its message holds the key and is not shown" if self._key in told else told[:300]
+        code = f" (HTTP {status})" if status else ""
+        return LanguageError(f"openai:{self._model}: {type(error).__name__}{code}: {told}")

@@ -1,0 +1,61 @@
+"""Spectral clustering of features through scikit-learn (von Luxburg 2007)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ConfigurationError
+
+with needs("spectral clustering", "origins"):
+    from sklearn.cluster import SpectralClustering
+
+MOST = 8
+"""Clusters that an eigengap is looked for among."""
+FLOOR = 1e-3
+"""Least similarity: a graph in pieces has no eigenvectors that tell them apart."""
+FEWEST = 4
+"""Images that can be told apart into clusters at all."""
+
+
+def spectral_clusters(features: np.ndarray, count: int | None, seed: int) -> np.ndarray:
+    """The cluster of each row, numbered from 0.
+
+    Args:
+        features: unit rows, [n_images, d].
+        count: number of clusters; None takes the largest gap between eigenvalues.
+        seed: of k-means in the space of eigenvectors.
+
+    Raises:
+        ConfigurationError: there are fewer images than clusters, or too few for any.
+    """
+    n = len(features)
+    if n < max(FEWEST, count or 0):
+        raise ConfigurationError(
+            f"{n} images with a face are too few for {count or 'several'} clusters: take more with "
+            "--images, or fewer clusters with --clusters"
+        )
+    affinity = affinities(features)
+    if count is None:
+        count = by_eigengap(affinity)
+    if count == 1:
+        return np.zeros(n, dtype=np.int64)
+    clustering = SpectralClustering(count, affinity="precomputed", random_state=seed)
+    labels: np.ndarray = clustering.fit_predict(affinity)
+    return labels
+
+
+def affinities(features: np.ndarray) -> np.ndarray:
+    """Similarity of each two rows, by their distance beside the median one."""
+    squares = np.maximum(2.0 - 2.0 * features @ features.T, 0.0)
+    typical = float(np.median(squares[~np.eye(len(features), dtype=bool)])) or 1.0
+    return np.asarray(FLOOR + (1.0 - FLOOR) * np.exp(-squares / typical))
+
+
+def by_eigengap(affinity: np.ndarray) -> int:
+    """How many clusters the normalised Laplacian's eigenvalues show: 2 to 8."""
+    degrees = affinity.sum(axis=1)
+    laplacian = np.eye(len(affinity)) - affinity / np.sqrt(np.outer(degrees, degrees))
+    values = np.linalg.eigvalsh(laplacian)[: min(MOST, len(affinity) - 1) + 1]
+    # The first gap alone says that there is one component, which is so by this affinity.
+    return int(np.argmax(np.diff(values[1:]))) + 2

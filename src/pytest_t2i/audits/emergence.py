@@ -1,0 +1,141 @@
+"""Emergence: at which steps of the making an attribute gets into a concept's images (SPI, OASIS).
+
+Each step of each image says how far it moves towards the attribute. The mean over images has a band
+that holds at all steps at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.evidence import inverted
+from pytest_t2i.audits.instruments import Instruments, described
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.data import VELOCITY, Attribute, Interval, Prompt, spi_name
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.plan import Need
+from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics import Band
+from pytest_t2i.statistics.bands import FEWEST_CURVES
+from pytest_t2i.verdicts.measurement import Measurement
+
+EARLY = 0.25
+"""Part of the steps that are called early."""
+
+
+def needs(subjects: Iterable[tuple[Prompt, tuple[int, ...], Attribute]]) -> list[Need]:
+    """What SPI asks for: velocities held against the descriptions of the attribute."""
+    found = []
+    for prompt, seeds, attribute in subjects:
+        described(attribute)
+        asked = frozenset({attribute})
+        found.append(Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked))
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class Emergence:
+    """How one attribute gets into the images of one prompt, step by step."""
+
+    prompt: Prompt
+    seeds: tuple[int, ...]
+    attribute: Attribute
+    observations: Observations
+    instruments: Instruments
+    level: float
+    guidance: bool = True
+    """Whether the velocity that the images were made with counts, or that without guidance."""
+
+    def __post_init__(self) -> None:
+        described(self.attribute)
+        self.instruments.require(VELOCITY, self.attribute, f"spi of {self.attribute.name!r}")
+
+    def __repr__(self) -> str:
+        return f"<Emergence of {self.id}: {len(self.curves)} images>"
+
+    @property
+    def id(self) -> str:
+        """The prompt's id with the attribute."""
+        without = "" if self.guidance else " without guidance"
+        return f"{self.prompt.id}-{self.attribute.name}{without}"
+
+    @cached_property
+    def curves(self) -> np.ndarray:
+        """SPI of every image that there is at every step, [n_images, n_steps]."""
+        rows = [trace[1 if self.guidance else 2] for trace in self._traces]
+        return np.stack(rows) if rows else np.empty((0, 0))
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """Share of noise in the latent at each step, from 1 to 0."""
+        return self._traces[0][0] if self._traces else np.empty(0)
+
+    @cached_property
+    def band(self) -> Band | None:
+        """Mean over images with a band for all steps at once; None with fewer than two images."""
+        if len(self.curves) < FEWEST_CURVES:
+            return None
+        return statistics.mean_band(self.curves, level=self.level, seed=self.instruments.seed)
+
+    @cached_property
+    def half_step(self) -> Interval | None:
+        """The step by which half of the final lean is there; None where there is none."""
+        if len(self.curves) < FEWEST_CURVES:
+            return None
+        return statistics.half_step_interval(
+            self.curves, level=self.level, seed=self.instruments.seed
+        )
+
+    def mean(self, part: float = EARLY) -> Measurement:
+        """Mean SPI of the first part of the steps, from -1 to 1; above 0 adds the attribute."""
+        if not 0.0 < part <= 1.0:
+            raise ConfigurationError(f"a part of the steps lies in (0, 1], got part={part!r}")
+        steps = max(1, round(part * self.curves.shape[1])) if self.curves.size else 0
+        values = self.curves[:, :steps].mean(axis=1) if steps else np.empty(0)
+
+        def interval_at(level: float) -> Interval:
+            return statistics.mean_interval(
+                [values], level=level, seed=self.instruments.seed, bounds=None
+            )
+
+        known = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
+        return Measurement(
+            metric=INFO["spi"],
+            subject=self.id,
+            interval=known,
+            images=len(values),
+            evidence=inverted(interval_at, "higher") if known else None,
+            absent=self.absent,
+            remarks=(f"mean of the first {steps} of {self.curves.shape[1]} steps",),
+        )
+
+    @property
+    def absent(self) -> str:
+        """Why there is no band; "" where there is."""
+        if len(self.curves) >= FEWEST_CURVES:
+            return ""
+        if len(self.curves):
+            return "one image shows no spread"
+        return "this model does not show its velocities"
+
+    @cached_property
+    def _traces(self) -> list[np.ndarray]:
+        name = spi_name(self.attribute)
+        traces = self.observations.arrays(self.prompt, self.seeds, name)
+        return [trace for trace in traces if trace is not None]
+
+
+def emergence_of(sample: DetectedPrompt, attribute: Attribute, *, guidance: bool) -> Emergence:
+    """Of a sample's images; ConfigurationError where nothing was observed for it."""
+    if sample.instruments is None:
+        raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
+    return Emergence(
+        sample.prompt, sample.seeds, attribute, sample.observations, sample.instruments,
+        sample.level, guidance,
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""What the instruments of OASIS share: what was observed for them, and by which encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_t2i.data import Attribute, Prompt
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
+
+AXIS = "attribute"
+"""Axis of the prompts that are an attribute's descriptions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """What an instrument needs besides a prompt's images."""
+
+    encoder: str
+    seed: int
+    """Of every resampling."""
+    observe: tuple[str, ...]
+    """What the mark of the test asks to be observed."""
+    attributes: tuple[Attribute, ...]
+    """What it asks to be looked for."""
+    seeds: Callable[[Prompt, int], tuple[int, ...]]
+    """Prompt, number of images -> their seeds."""
+
+    def require(self, observed: str, attribute: Attribute, what: str) -> None:
+        """Refuse what the mark did not ask for, so that it is nowhere.
+
+        Raises ConfigurationError with the keyword that is missing.
+        """
+        if observed == FEATURES and ATTRIBUTE_IMAGES in self.observe:
+            observed = ATTRIBUTE_IMAGES
+        if observed not in self.observe:
+            raise ConfigurationError(
+                f"{what} needs what was not observed: write @pytest.mark.t2i(..., "
+                f"observe={observed!r})"
+            )
+        if attribute not in self.attributes:
+            raise ConfigurationError(
+                f"{what}: the attribute {attribute.name!r} is not among those of the mark: write "
+                "@pytest.mark.t2i(..., attributes=[...])"
+            )
+
+
+def described(attribute: Attribute) -> tuple[Prompt, Prompt]:
+    """The descriptions of presence and of absence, as prompts to make images of.
+
+    Raises ConfigurationError where one is empty or both say the same.
+
+    >>> [prompt.id for prompt in described(Attribute("hat", "a man with a hat", "a man"))]
+    ['attribute-hat-present', 'attribute-hat-absent']
+    """
+    texts = attribute.positive, attribute.negative
+    if not all(text.strip() for text in texts) or texts[0] == texts[1]:
+        raise ConfigurationError(
+            f"attribute {attribute.name!r} needs two different descriptions, of its presence and "
+            f"of its absence; got positive={texts[0]!r}, negative={texts[1]!r}"
+        )
+    present, absent = (
+        Prompt(text, AXIS, f"{attribute.name} {word}")
+        for text, word in zip(texts, ("present", "absent"), strict=True)
+    )
+    return present, absent

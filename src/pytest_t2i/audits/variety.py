@@ -1,0 +1,237 @@
+"""Variety: how much of the spread of a concept's images lies along an attribute (WALS, OASIS)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.evidence import inverted
+from pytest_t2i.audits.instruments import Instruments, described
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.variety_change import variety_change
+from pytest_t2i.data import Attribute, Interval, Prompt, digest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
+from pytest_t2i.metrics import INFO, supervised_direction
+from pytest_t2i.statistics.variety import FEWEST_IMAGES
+from pytest_t2i.verdicts.measurement import Measurement
+
+METHOD = 1
+"""Version of how variety is measured; a new one is never mixed with what was kept of another."""
+DIRECTIONS = ("text", "images", "kernel")
+"""Where the direction of an attribute comes from: its descriptions, or images made of them."""
+KERNEL = "rbf"
+"""Of direction "kernel"."""
+
+
+def needs(
+    subjects: Iterable[tuple[Prompt, tuple[int, ...], Attribute]],
+    instruments: Instruments,
+) -> list[Need]:
+    """What WALS asks for: features of images and of descriptions, and of images of these."""
+    found = []
+    for prompt, seeds, attribute in subjects:
+        encoders = frozenset({instruments.encoder})
+        both = described(attribute)
+        texts = frozenset(one.text for one in both)
+        found.append(Need(prompt, seeds, encoders=encoders, texts=texts))
+        if ATTRIBUTE_IMAGES in instruments.observe:
+            found += [
+                Need(one, instruments.seeds(one, len(seeds)), encoders=encoders) for one in both
+            ]
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class Variety:
+    """The variety of one prompt's images along one attribute."""
+
+    prompt: Prompt
+    seeds: tuple[int, ...]
+    attribute: Attribute
+    direction: str
+    """One of DIRECTIONS."""
+    observations: Observations
+    instruments: Instruments
+    level: float
+    center: bool = False
+    """Whether the mean feature is taken off first; the paper does not."""
+    rank: int | None = None
+    """How many of the largest singular values count; None: all."""
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise ConfigurationError(
+                f"expected a direction of {', '.join(DIRECTIONS)}, got {self.direction!r}"
+            )
+        described(self.attribute)
+        observed = FEATURES if self.direction == "text" else ATTRIBUTE_IMAGES
+        self.instruments.require(observed, self.attribute, f"wals(direction={self.direction!r})")
+
+    def __repr__(self) -> str:
+        return f"<Variety of {self.id}: {len(self.seeds)} images>"
+
+    @property
+    def id(self) -> str:
+        """The prompt's id with the attribute and where its direction comes from."""
+        options = ", centred" * self.center + (f", rank {self.rank}" if self.rank else "")
+        return f"{self.prompt.id}-{self.attribute.name} by {self.direction}{options}"
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """Features of unit length of the images that there are, [n_images, d]."""
+        return self._features(self.prompt, self.seeds)
+
+    @cached_property
+    def vector(self) -> np.ndarray | None:
+        """The direction of the attribute, [d]; None where it cannot be had."""
+        if self.direction == "text":
+            return self._of_texts()
+        present, absent = (
+            self._features(one, self.instruments.seeds(one, len(self.seeds)))
+            for one in described(self.attribute)
+        )
+        if not len(present) or not len(absent):
+            return None
+        labels = np.repeat([1, 0], [len(present), len(absent)])
+        kernel = "linear" if self.direction == "images" else KERNEL
+        return supervised_direction(np.concatenate([present, absent]), labels, kernel)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """WALS with its interval; None with too few images or without a direction."""
+        if len(self.features) < FEWEST_IMAGES or self.vector is None:
+            return None
+        # What was computed once is remembered in the store.
+        store, name = self.observations.store, f"wals:{self._digest}"
+        known = store.fact(name)
+        if known is None:
+            known = asdict(
+                statistics.wals_interval(
+                    self.features,
+                    self.vector,
+                    level=self.level,
+                    seed=self.instruments.seed,
+                    rank=self.rank,
+                    center=self.center,
+                )
+            )
+            store.remember(name, known)
+        return Interval(**known)
+
+    def interval_at(self, level: float) -> Interval | None:
+        """The same at another level."""
+        known = self.interval
+        return known if known is None else statistics.wals_at_level(known, level)
+
+    @property
+    def wals(self) -> Measurement:
+        """The score, lower is worse, from 0 to 1 (OASIS eq. 7)."""
+        return Measurement(
+            metric=INFO["wals"],
+            subject=self.id,
+            interval=self.interval,
+            images=len(self.features),
+            evidence=inverted(self._sure_interval_at, "lower") if self.interval else None,
+            absent=self.absent,
+            remarks=(f"along {self.attribute.name!r}, by {self.instruments.encoder}",),
+            change=partial(variety_change, self),
+        )
+
+    @property
+    def absent(self) -> str:
+        """Why there is no interval; "" where there is."""
+        if len(self.features) < FEWEST_IMAGES:
+            return f"WALS needs {FEWEST_IMAGES} images, there are {len(self.features)}"
+        if self.vector is not None:
+            return ""
+        if self.direction == "text":
+            return f"encoder {self.instruments.encoder!r} has no features of texts"
+        return f"no image shows the descriptions of {self.attribute.name!r}"
+
+    @cached_property
+    def encoder_fingerprint(self) -> str:
+        """Of the encoder behind the features."""
+        return self.observations.components.encoder(self.instruments.encoder).fingerprint
+
+    @property
+    def checksums(self) -> list[str | None]:
+        """Hash of each picture's content; None where the model refused."""
+        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
+
+    def _sure_interval_at(self, level: float) -> Interval:
+        interval = self.interval_at(level)
+        if interval is None:
+            raise ValueError(f"there is no interval: {self.absent}")
+        return interval
+
+    @property
+    def _digest(self) -> str:
+        vector = [] if self.vector is None else self.vector.tolist()
+        how = [self.instruments.seed, self.level, self.center, self.rank]
+        return digest([METHOD, self.encoder_fingerprint, self.checksums, vector, *how])
+
+    def _of_texts(self) -> np.ndarray | None:
+        """Difference of the descriptions' features, each of unit length (OASIS eq. 6)."""
+        features = [
+            self.observations.text_features(self.instruments.encoder, one.text)
+            for one in described(self.attribute)
+        ]
+        present, absent = (None if one is None else _unit(one) for one in features)
+        return None if present is None or absent is None else present - absent
+
+    def _features(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
+        known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
+        there = [_unit(one) for one in known if one is not None]
+        return np.stack(there) if there else np.empty((0, 0))
+
+
+def variety_of(
+    sample: DetectedPrompt,
+    attribute: Attribute,
+    direction: str,
+    *,
+    center: bool = False,
+    rank: int | None = None,
+) -> Variety:
+    """The variety of a sample's images; ConfigurationError where nothing was observed for it."""
+    if sample.instruments is None:
+        raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
+    return Variety(
+        sample.prompt, sample.seeds, attribute, direction, sample.observations,
+        sample.instruments, sample.level, center, rank,
+    )  # fmt: skip
+
+
+def mean_of(several: Sequence[Variety], level: float) -> Measurement:
+    """Mean over prompts; each prompt's images are drawn anew, the prompts are these."""
+    if len(several) == 1:
+        return several[0].wals
+    intervals = [one.interval for one in several]
+    known = [interval for interval in intervals if interval is not None]
+
+    def interval_at(level: float) -> Interval:
+        return statistics.mean_wals_interval(known, level)
+
+    missing = next((one.absent for one in several if one.interval is None), "")
+    whole = interval_at(level) if known and not missing else None
+    return Measurement(
+        metric=INFO["wals"],
+        subject=f"model along {several[0].id.removeprefix(f'{several[0].prompt.id}-')}",
+        interval=whole,
+        images=sum(len(one.features) for one in several),
+        evidence=inverted(interval_at, "lower") if whole else None,
+        absent=missing,
+        remarks=(f"mean over {len(several)} prompts, by {several[0].instruments.encoder}",),
+    )
+
+
+def _unit(features: np.ndarray) -> np.ndarray:
+    """Cosines compare features of a CLIP: their length says nothing."""
+    plain = np.asarray(features, dtype=np.float64)
+    return plain / (np.linalg.norm(plain) or 1.0)

@@ -1,0 +1,71 @@
+"""``t2i candidates``: ask a language model for stereotypes to look for."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.registry import Registries, named_part
+from pytest_t2i.audits.candidates import ask_for_candidates
+from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import write_whole
+from pytest_t2i.prompts.candidates import as_toml, concept_of
+from pytest_t2i.protocols import Language, LoadOptions
+from pytest_t2i.settings import whole
+
+COUNT = 15
+"""Attributes that are asked for, as in OASIS A.1.1."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """For which prompt, of which model, and where to."""
+    parser.add_argument("prompt", metavar="PROMPT", help='such as "a photo of a Tunisian person"')
+    add_llm(parser)
+    parser.add_argument("--concept", metavar="WORD", help="what the prompt is about (its own word)")
+    parser.add_argument(
+        "--count", type=value(whole(1)), default=COUNT, metavar="N", help=f"at least ({COUNT})"
+    )
+    parser.add_argument(
+        "--tries", type=value(whole(1)), default=3, metavar="N", help="answers at most (3)"
+    )
+    parser.add_argument(
+        "--out", type=path, default=Path("candidates.toml"), metavar="FILE",
+        help="a new file (candidates.toml)",
+    )  # fmt: skip
+
+
+def add_llm(parser: argparse.ArgumentParser) -> None:
+    """``--llm``."""
+    parser.add_argument(
+        "--llm",
+        required=True,
+        metavar="NAME",
+        help="openai:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), transformers:FOLDER or hub id, "
+        "file:FILE, or module:factory[:SOURCE]",
+    )
+
+
+def run(prompt: str, *, llm: str, concept: str | None, count: int, tries: int, out: Path) -> int:
+    """Write the candidates as a file of stereotypes that a person completes."""
+    if out.exists():
+        raise ConfigurationError(f"{out} is there already: name a new file with --out FILE")
+    concept = concept or concept_of(prompt)
+    language = language_of(llm)
+    if not isinstance(language, Language):
+        raise ConfigurationError(f"--llm {llm}: {type(language).__name__} answers no questions")
+    attributes = ask_for_candidates(language, prompt, fewest=count, tries=tries)
+    write_whole(out, as_toml(concept, attributes, prompt).encode())
+    print(f"{len(attributes)} candidates in {out}")  # noqa: T201 - a command line tool
+    print("next: fill in expected and source of each, then read_stereotypes(...)")  # noqa: T201
+    return 0
+
+
+def language_of(name: str, **more: Any) -> Any:
+    """The language model of this name, loaded.
+
+    Raises UnknownNameError for a name that nothing is registered under.
+    """
+    factory, source = named_part(Registries().languages, name)
+    return factory(LoadOptions(source=source, **more))

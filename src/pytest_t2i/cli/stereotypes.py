@@ -1,0 +1,114 @@
+"""``t2i stereotypes``: recorded runs side by side, in the layout of OASIS Tables 1 and 2."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.data import Interval
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import write_whole
+from pytest_t2i.prompts.footprints import Footprints, read_footprints
+from pytest_t2i.reporting.markdown import escape
+from pytest_t2i.runs.record import RunRecord, StereotypeRecord, read_run
+from pytest_t2i.runs.side_by_side import additions, footprint, table_1
+from pytest_t2i.settings import whole
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which runs, and what they are held against."""
+    parser.add_argument("sources", metavar="RUN", type=path, nargs="+", help="run.json files")
+    parser.add_argument(
+        "--users", type=path, metavar="FILE", help="internet users by nationality (OASIS 4.2)"
+    )
+    add_confidence(parser, "level of intervals")
+    parser.add_argument(
+        "--seed", type=value(whole(0)), default=0, metavar="N", help="of the resampling (0)"
+    )
+    parser.add_argument("--out", type=path, metavar="FILE", help="write the tables there, too")
+
+
+def run(
+    sources: Sequence[Path], *, users: Path | None, level: float, seed: int, out: Path | None
+) -> int:
+    """Print the tables as Markdown."""
+    runs = [read_run(source) for source in sources]
+    if not any(one.stereotypes or one.cells for one in runs):
+        raise ConfigurationError(
+            "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
+        )
+    text = "\n".join(lines(runs, read_footprints(users), level, seed)) + "\n"
+    print(text, end="")  # noqa: T201 - a command line tool
+    if out is not None:
+        write_whole(out, text.encode())
+    return 0
+
+
+def lines(
+    runs: Sequence[RunRecord], footprints: Footprints, level: float, seed: int
+) -> Iterator[str]:
+    """The three tables, those that there is something for."""
+    if any(one.stereotypes for one in runs):
+        yield from _table_1(runs)
+        yield from _footprints(runs, footprints, level, seed)
+    found = [addition for one in runs for addition in additions(one, level)]
+    if found:
+        yield "## Share of men when a word is added"
+        yield ""
+        yield "| model | concept | alone | with | together | change |"
+        yield "|---|---|---|---|---|---|"
+        for one in found:
+            yield (
+                f"| {escape(one.model)} | {escape(one.concept)} | {_percent(one.alone)} "
+                f"| {escape(one.added)} | {_percent(one.together)} | {_points(one.change)} |"
+            )
+
+
+def _table_1(runs: Sequence[RunRecord]) -> Iterator[str]:
+    yield "## Stereotype scores"
+    yield ""
+    names = " | ".join(f"{escape(one.model)}: share | score" for one in runs)
+    yield f"| concept | attribute | real world | {names} |"
+    yield "|---" * (3 + 2 * len(runs)) + "|"
+    for row in table_1(runs):
+        cells = " | ".join(_cells(one) for one in row.measured)
+        concept, attribute = escape(row.concept), escape(row.attribute)
+        yield f"| {concept} | {attribute} | {100 * row.expected:.1f} % | {cells} |"
+    yield ""
+
+
+def _cells(one: StereotypeRecord | None) -> str:
+    if one is None or one.share is None:
+        return "- | -"
+    return f"{_percent(one.share)} | {_percent(one.score)}"
+
+
+def _footprints(
+    runs: Sequence[RunRecord], footprints: Footprints, level: float, seed: int
+) -> Iterator[str]:
+    yield "## Stereotype scores against internet users"
+    yield ""
+    yield f"Users: {escape(footprints.source)}. Below 0, scores are higher where users are fewer."
+    yield ""
+    yield "| model | rank correlation | nationalities | mean score |"
+    yield "|---|---|---|---|"
+    for one in runs:
+        found = footprint(one, footprints, level, seed)
+        told = str(found.correlation) if found.correlation else found.absent
+        means = ", ".join(f"{escape(name)} {mean:.3f}" for name, mean in found.means.items())
+        yield f"| {escape(one.model)} | {told} | {len(found.means)} | {means} |"
+    yield ""
+
+
+def _percent(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    low, high = 100 * interval.low, 100 * interval.high
+    return f"{100 * interval.estimate:.1f} % [{low:.1f}, {high:.1f}]"
+
+
+def _points(change: Interval) -> str:
+    low, high = 100 * change.low, 100 * change.high
+    return f"{100 * change.estimate:+.1f} [{low:+.1f}, {high:+.1f}]"

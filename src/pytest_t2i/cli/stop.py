@@ -1,0 +1,138 @@
+"""``t2i stop``: prompts that lead to what a model makes of a concept (StOP, OASIS 3.3)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.adapters.catalogue import FACES
+from pytest_t2i.adapters.registry import named_part
+from pytest_t2i.audits.origins import Search
+from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
+from pytest_t2i.cli.candidates import add_llm, language_of
+from pytest_t2i.cli.hunt import check_model
+from pytest_t2i.data import Prompt, Variant
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import write_whole
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import Plan
+from pytest_t2i.generation.store import Store
+from pytest_t2i.prompts import Stereotype, builtin_axes, builtin_stereotypes, read_stereotypes
+from pytest_t2i.protocols import FaceDetector, LoadOptions, NextTokens
+from pytest_t2i.reporting.origins import as_json, lines, page
+from pytest_t2i.runs.session import Session
+from pytest_t2i.search.origins import OriginsSearch
+from pytest_t2i.settings import whole
+
+OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
+           "store", "catalogue", "confidence")  # fmt: skip
+"""Options that pytest has, too."""
+NUMBERS = {
+    "images": (100, "images of the concept"),
+    "made": (20, "images of each cluster's best prompt"),
+    "tokens": (2, "tokens that are added to the beginning"),
+    "beam": (24, "prompts that are kept at each token"),
+    "width": (64, "tokens that are tried after each"),
+    "top": (10, "prompts that are shown of a cluster"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Of which model, for which concept, how thoroughly, and where to."""
+    add_run_options(parser, OPTIONS, required=("model",))
+    parser.add_argument("--concept", required=True, metavar="WORDS", help='"Iranian person"')
+    parser.add_argument("--prompt", metavar="TEXT", help="whole prompt, instead of the usual one")
+    add_llm(parser)
+    for name, (default, words) in NUMBERS.items():
+        parser.add_argument(
+            f"--{name}", type=value(whole(1)), default=default, metavar="N",
+            help=f"{words} ({default})",
+        )  # fmt: skip
+    parser.add_argument(
+        "--clusters", type=value(whole(1)), metavar="N", help="of faces (by the eigengap)"
+    )
+    parser.add_argument("--faces", metavar="NAME", help="face part (the detector's, else dlib-hog)")
+    parser.add_argument(
+        "--stereotypes", type=path, metavar="FILE", help="real-world shares (OASIS Table 1)"
+    )
+    parser.add_argument(
+        "--out", type=path, default=Path("reports/origins"), metavar="DIR",
+        help="folder of the page (reports/origins)",
+    )  # fmt: skip
+
+
+def run(
+    concept: str,
+    prompt: str | None,
+    llm: str,
+    images: int,
+    made: int,
+    clusters: int | None,
+    faces: str | None,
+    stereotypes: Path | None,
+    out: Path,
+    **more: Any,
+) -> int:
+    """Look for origins, print them and write the page."""
+    search = Search(**{name: more.pop(name) for name in ("tokens", "beam", "width", "top")})
+    settings = run_settings(more)
+    components = Components(settings, Store(settings.store))
+    session = Session(settings, components)
+    session.validate()
+    check_model(components)
+    language = language_of(llm, device=settings.device)
+    if not isinstance(language, NextTokens):
+        raise ConfigurationError(f"--llm {llm}: {type(language).__name__} continues no texts")
+    looking = OriginsSearch(
+        Runner(components, session.store, batch=settings.batch),
+        Plan(session.generation),
+        session.encoder,
+        _face_part(components, faces or _usual_faces(components, session.detectors[0])),
+        language,
+        search,
+        settings.seed,
+        settings.confidence,
+    )
+    asked = _prompt(concept, prompt)
+    found = looking(asked, images, clusters, _stereotypes(asked, stereotypes), made)
+    facts = {
+        "model": settings.model or "",
+        "model_fingerprint": components.model().fingerprint,
+        "encoder": session.encoder,
+        "language": llm,
+        "seed": settings.seed,
+    }
+    write_whole(out / "origins.json", as_json(found, facts).encode())
+    write_whole(out / "index.html", page(found, facts).encode())
+    for line in lines(found):
+        print(line)  # noqa: T201 - a command line tool
+    print(f"report: {out / 'index.html'}")  # noqa: T201
+    return 0
+
+
+def _prompt(concept: str, text: str | None) -> Prompt:
+    """The concept in the usual sentence, so that its stereotypes are known by it."""
+    word = concept.strip().removesuffix(" person")
+    if not word:
+        raise ConfigurationError(f"--concept: expected words such as 'Iranian person': {concept!r}")
+    usual = builtin_axes().nationality
+    return Prompt(text or usual.variant(word, Variant.NEUTRAL).text, usual.name, word)
+
+
+def _stereotypes(prompt: Prompt, file: Path | None) -> list[Stereotype]:
+    known = read_stereotypes(file) if file else builtin_stereotypes()
+    return [one for one in known if one.prompt.concept.casefold() == prompt.concept.casefold()]
+
+
+def _usual_faces(components: Components, detector: str) -> str:
+    """The face part that the catalogue gives for the detector's alias."""
+    alias = detector.partition(":")[2]
+    return components.catalogue.weights.get(FACES, {}).get(alias, "dlib-hog")
+
+
+def _face_part(components: Components, name: str) -> FaceDetector:
+    factory, source = named_part(components.registries.faces, name)
+    made: FaceDetector = factory(LoadOptions(source=source, device=components.settings.device))
+    return made

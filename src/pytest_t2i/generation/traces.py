@@ -1,0 +1,127 @@
+"""Traces of the making of images, as the store keeps them: which are asked for, which are there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_t2i.adapters.support.decoding import gate
+from pytest_t2i.data import (
+    ALL_VELOCITIES,
+    ATTENTION,
+    FINAL_LATENT,
+    FORESEEN,
+    VELOCITY,
+    Generated,
+    Request,
+    Undetected,
+    digest,
+    spi_name,
+)
+from pytest_t2i.generation.detect import Pictures
+from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+PLAIN = (FINAL_LATENT, ATTENTION, ALL_VELOCITIES, FORESEEN)
+"""Traces that are kept under their own name."""
+
+
+def wanted(needs: ImageNeeds) -> set[str]:
+    """Names under which the traces that are asked of an image are kept."""
+    names = needs.observe & set(PLAIN)
+    if VELOCITY in needs.observe:
+        names |= {spi_name(attribute) for attribute in needs.attributes}
+    return names
+
+
+def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
+    """What a model showed of the making of an image, by name."""
+    trace = generated.trace
+    arrays = dict(trace.spi)
+    if trace.final_latent is not None:
+        arrays[FINAL_LATENT] = trace.final_latent
+    if trace.attention is not None:
+        arrays[ATTENTION] = trace.attention
+    if trace.velocities is not None:
+        arrays[ALL_VELOCITIES] = trace.velocities
+    if trace.foreseen:
+        arrays[FORESEEN] = packed(trace.foreseen)
+    return arrays
+
+
+def asked(request: Request, needs: ImageNeeds) -> Request:
+    """The request with everything that is to be observed on it."""
+    attributes = tuple(sorted(needs.attributes, key=lambda one: (one.positive, one.negative)))
+    return Request(
+        request.prompt, request.seed, request.settings, frozenset(needs.observe), attributes
+    )
+
+
+def packed(pictures: Sequence[Image]) -> np.ndarray:
+    """Pictures of one size as the bytes of one PNG, one below the other, after their number."""
+    import numpy as np
+    from PIL import Image
+
+    width, height = pictures[0].size
+    strip = Image.new("RGB", (width, height * len(pictures)))
+    for place, picture in enumerate(pictures):
+        strip.paste(picture.convert("RGB"), (0, place * height))
+    buffer = io.BytesIO()
+    strip.save(buffer, format="PNG", compress_level=1)
+    head = len(pictures).to_bytes(4, "big")
+    return np.frombuffer(head + buffer.getvalue(), dtype=np.uint8)
+
+
+def unpacked(array: np.ndarray) -> list[Image]:
+    """The pictures that were packed.
+
+    >>> from PIL import Image
+    >>> pictures = [Image.new("RGB", (4, 3), colour) for colour in ("red", "blue")]
+    >>> [picture.getpixel((0, 0)) for picture in unpacked(packed(pictures))]
+    [(255, 0, 0), (0, 0, 255)]
+    """
+    from PIL import Image
+
+    content = array.tobytes()
+    count = int.from_bytes(content[:4], "big")
+    strip = Image.open(io.BytesIO(content[4:])).convert("RGB")
+    width, height = strip.size[0], strip.size[1] // count
+    return [strip.crop((0, k * height, width, (k + 1) * height)) for k in range(count)]
+
+
+def foreseen_key(sha256: str | None, step: int) -> str:
+    """Key under which is kept what detectors say of the picture that a step foresees."""
+    return digest([FORESEEN, sha256, step])
+
+
+def read(file: Path) -> np.ndarray:
+    """An array of the store."""
+    import numpy as np
+
+    array: np.ndarray = np.load(file)
+    return array
+
+
+def foreseen_pictures(
+    array: np.ndarray, sha256: str | None, detectors: set[DetectorRef]
+) -> Pictures:
+    """What every step of one image foresees, to be looked at by detectors; unpacked if needed."""
+    count = int.from_bytes(array[:4].tobytes(), "big")
+    steps = {foreseen_key(sha256, step): step for step in range(count)}
+    opened: list[Image] = []
+
+    def open_step(key: str) -> Image | Undetected | None:
+        opened[:] = opened or unpacked(array)
+        return gate(opened[steps[key]])
+
+    return Pictures({key: ImageNeeds(detectors=detectors) for key in steps}, open_step)
+
+
+def missing(known: Mapping[str, Mapping[str, object]], key: str, names: set[str]) -> bool:
+    """Whether a trace that is asked for is not there; ``known`` is name -> key -> file."""
+    return any(key not in known[name] for name in names)

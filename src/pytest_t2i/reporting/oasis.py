@@ -1,0 +1,101 @@
+"""Charts of WALS: variety, and the plane of stereotype score and variety (OASIS Fig. 4 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_t2i.data import Interval
+from pytest_t2i.reporting.charts import UNIT, Group, Row, Scale, Track, by_subject, worst
+from pytest_t2i.reporting.words import interval_words
+from pytest_t2i.runs.record import RunRecord, VarietyRecord
+
+REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Upper ends of a scale of WALS."""
+SOURCES = {
+    "text": "direction from the descriptions",
+    "images": "direction from images of the descriptions",
+    "kernel": "direction from images of the descriptions, by a kernel",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One attribute of one concept in the plane; positions in percent, from the upper left."""
+
+    name: str
+    label: str
+    """The same in words."""
+    x: float
+    y: float
+    across: tuple[float, float]
+    """Interval of the variety."""
+    along: tuple[float, float]
+    """Interval of the stereotype score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Stereotype score against variety (OASIS Fig. 5)."""
+
+    concept: str
+    points: tuple[Point, ...]
+    reach: float
+    """Of the axis of variety."""
+
+
+def variety_groups(record: RunRecord) -> list[Group]:
+    """WALS by concept, and by where the direction comes from (OASIS Fig. 4)."""
+    scale = variety_scale(record)
+    checks = by_subject(record, "wals")
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for one in record.variety:
+        row = _row(one, scale, tuple(checks.get(one.id, ())))
+        note = f"{SOURCES[one.direction]}{', centred' * one.center}"
+        groups.setdefault((one.concept, note), []).append(row)
+    return [
+        Group(concept, tuple(rows), note, "0", f"{scale.high:g}")
+        for (concept, note), rows in groups.items()
+    ]
+
+
+def variety_scale(record: RunRecord) -> Scale:
+    """From 0 to the first round number beyond all intervals."""
+    most = max((one.wals.high for one in record.variety if one.wals), default=0.0)
+    return Scale(0.0, next(reach for reach in REACHES if reach >= most))
+
+
+def _row(one: VarietyRecord, scale: Scale, checks: tuple) -> Row:  # type: ignore[type-arg]
+    if one.wals is None:
+        return Row(one.attribute, Track(one.absent), "no interval", one.absent, worst(checks))
+    track = Track(
+        label=f"variety {interval_words(one.wals, 3)}",
+        bar=scale.span(0.0, one.wals.estimate),
+        whisker=(scale.at(one.wals.low), scale.at(one.wals.high)),
+        limits=tuple(scale.at(check.bound) for check in checks),
+    )
+    note = f"{one.wals.n} images, by {one.encoder}"
+    return Row(one.attribute, track, interval_words(one.wals, 3), note, worst(checks))
+
+
+def planes(record: RunRecord) -> list[Plane]:
+    """One for each concept with both scores of an attribute; direction from texts, not centred."""
+    scores = {(one.concept, one.attribute): one.score for one in record.stereotypes}
+    scale = variety_scale(record)
+    points: dict[str, list[Point]] = {}
+    for one in record.variety:
+        score = scores.get((one.concept, one.attribute))
+        if (one.direction, one.center) == ("text", False) and one.wals and score:
+            points.setdefault(one.concept, []).append(_point(one.attribute, score, one.wals, scale))
+    return [Plane(concept, tuple(found), scale.high) for concept, found in points.items()]
+
+
+def _point(name: str, score: Interval, variety: Interval, scale: Scale) -> Point:
+    """Upwards is a higher stereotype score; the page counts from above."""
+    return Point(
+        name,
+        f"{name}: stereotype score {interval_words(score)}, variety {interval_words(variety, 3)}",
+        scale.at(variety.estimate),
+        100.0 - UNIT.at(score.estimate),
+        (scale.at(variety.low), scale.at(variety.high)),
+        (100.0 - UNIT.at(score.high), 100.0 - UNIT.at(score.low)),
+    )

@@ -1,0 +1,74 @@
+"""Origins as a page, in words and as JSON."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.adapters.support.html import content_policy, environment, own_source
+from pytest_t2i.reporting.words import interval_words, percent
+from pytest_t2i.search.origins import Origins
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SCHEMA = "pytest-t2i/origins/1"
+
+
+def lines(origins: Origins) -> Iterator[str]:
+    """What one reads in ten seconds."""
+    yield (
+        f"{origins.prompt.text!r}: {len(origins.clusters)} clusters of {origins.images} images, "
+        f"{origins.faceless} without a face"
+    )
+    for number, one in enumerate(origins.clusters, start=1):
+        excess = "" if one.excess is None else f", mean stereotype score {one.excess:.2f}"
+        yield f"cluster {number}: {percent(one.share.estimate)} of the images{excess}"
+        if one.shares:
+            known = sorted(one.shares.items(), key=lambda pair: -pair[1].estimate)
+            yield "  " + ", ".join(f"{name} {percent(share.estimate)}" for name, share in known)
+        for prompt in one.prompts[:3]:
+            yield f"  {prompt.similarity:.3f}  {prompt.text}"
+        if one.optimised is not None and one.plain is not None:
+            yield (
+                f"  images of the first: {interval_words(one.optimised, 3)} near to the cluster, "
+                f"of the plain prompt {interval_words(one.plain, 3)}"
+            )
+
+
+def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
+    """Everything that was found, with what."""
+    plain = {
+        "schema": SCHEMA,
+        **facts,
+        "prompt": origins.prompt.text,
+        "images": origins.images,
+        "faceless": origins.faceless,
+        "clusters": [asdict(one) for one in origins.clusters],
+    }
+    return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def page(origins: Origins, facts: Mapping[str, Any]) -> str:
+    """A self-contained page: every cluster with its mean face and its prompts."""
+    templates = environment("pytest_t2i.reporting")
+    templates.filters |= {"share": percent, "interval": interval_words}
+    style = own_source(templates, "style.css")
+    return templates.get_template("origins.html.j2").render(
+        origins=origins,
+        facts=facts,
+        faces=[data_uri(mean) for mean in origins.means],
+        style=style,
+        policy=content_policy(style, "", "img-src data:"),
+    )
+
+
+def data_uri(picture: Image) -> str:
+    """A picture as it stands in a page."""
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,165 @@
+"""What the instruments of OASIS measured, as the record of a run keeps it."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.emergence import Emergence
+from pytest_t2i.audits.predisposition import Predisposition
+from pytest_t2i.audits.variety import Variety
+from pytest_t2i.data import FORESEEN, VELOCITY, Attribute, Prompt
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
+from pytest_t2i.runs.record import EmergenceRecord, ForeseenRecord, VarietyRecord
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.session import distinct
+from pytest_t2i.statistics import Band
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SHOWN = 12
+"""Images whose own curves are kept."""
+SHOWN_STRIPS = 4
+"""Images whose film strips are kept."""
+STRIP_SIZE = 72
+"""Side in pixels of a picture of a film strip."""
+
+
+def varieties(results: Results) -> list[Variety]:
+    """Variety along every attribute that was asked for, each once, with the most images."""
+    widest: dict[str, Variety] = {}
+    for one in _asked(results):
+        known = widest.get(one.id)
+        if known is None or len(known.seeds) < len(one.seeds):
+            widest[one.id] = one
+    return list(widest.values())
+
+
+def _asked(results: Results) -> Iterator[Variety]:
+    session = results.session
+    for test in distinct(session.tests.values()):
+        observe = test.selection.observe
+        directions = ("text",) * (FEATURES in observe)
+        directions += ("images", "kernel") * (ATTRIBUTE_IMAGES in observe)
+        for prompt, attribute in test.selection.subjects if directions else ():
+            seeds = session.seeds(prompt, test.images)
+            for direction, center in product(directions, (False, True)):
+                yield Variety(
+                    prompt, seeds, attribute, direction, results.observations,
+                    session.instruments(test.selection), session.settings.confidence,
+                    center,
+                )  # fmt: skip
+
+
+def variety_records(results: Results) -> Iterator[VarietyRecord]:
+    """Of every concept and attribute."""
+    for one in varieties(results):
+        yield VarietyRecord(
+            one.id,
+            one.prompt.id,
+            one.prompt.concept,
+            one.attribute.name,
+            one.direction,
+            one.center,
+            one.instruments.encoder,
+            one.interval,
+            one.absent,
+        )
+
+
+def emergence_records(results: Results) -> Iterator[EmergenceRecord]:
+    """Of every concept and attribute, with guidance and without."""
+    for test, prompt, attribute in _observed(results, VELOCITY):
+        seeds = results.session.seeds(prompt, test.images)
+        for guidance in (True, False):
+            one = Emergence(
+                prompt, seeds, attribute, results.observations,
+                results.session.instruments(test.selection), results.session.settings.confidence,
+                guidance,
+            )  # fmt: skip
+            yield _emergence(one)
+
+
+def _emergence(one: Emergence) -> EmergenceRecord:
+    band = one.band or Band((), (), (), one.level, 0)
+    return EmergenceRecord(
+        one.id,
+        one.prompt.id,
+        one.prompt.concept,
+        one.attribute.name,
+        one.guidance,
+        tuple(one.noise.tolist()),
+        band.mean,
+        band.low,
+        band.high,
+        one.half_step,
+        len(one.curves),
+        one.absent,
+        tuple(tuple(curve) for curve in one.curves[:SHOWN].round(4).tolist()),
+    )
+
+
+def foreseen_records(results: Results) -> Iterator[ForeseenRecord]:
+    """Of every attribute, and of the labels of the deciding detector."""
+    told: set[str] = set()
+    for test, prompt, attribute in _observed(results, FORESEEN):
+        sample = results.one_sample(prompt, test)
+        asked = [sample.foreseen(attribute)] if attribute else []
+        first, *others = results.observations.labels(sample.ref)
+        # Of two labels one share says both.
+        labels = [first, *others] if len(others) > 1 else [first]
+        asked += [sample.foreseen_label(label) for label in labels]
+        for place, one in enumerate(asked):
+            if one.id not in told:
+                told.add(one.id)
+                yield _foreseen(one, strips=SHOWN_STRIPS if not place else 0)
+
+
+def _foreseen(one: Predisposition, *, strips: int) -> ForeseenRecord:
+    return ForeseenRecord(
+        one.id,
+        one.prompt.id,
+        one.prompt.concept,
+        one.looked_for,
+        one.ref.name,
+        tuple(one.shares) if one.said else (),
+        tuple(one.undetected) if one.said else (),
+        one.settles,
+        tuple(
+            film_strip(pictures)
+            for pictures in map(one.strip, range(min(strips, len(one.seeds))))
+            if pictures
+        ),
+    )
+
+
+def _observed(results: Results, what: str) -> Iterator[tuple[SelectedTest, Prompt, Any]]:
+    """Prompts and attributes of which this is observed, each once, with the most images."""
+    widest: dict[tuple[str, Attribute | None], tuple[SelectedTest, Prompt, Any]] = {}
+    for test in distinct(results.session.tests.values()):
+        if what not in test.selection.observe:
+            continue
+        plain = [(prompt, None) for prompt in test.selection.prompts] * (what == FORESEEN)
+        for prompt, attribute in test.selection.subjects or plain:
+            known = widest.get((prompt.text, attribute))
+            if known is None or known[0].images < test.images:
+                widest[prompt.text, attribute] = (test, prompt, attribute)
+    yield from widest.values()
+
+
+def film_strip(pictures: Sequence[Image]) -> str:
+    """What the steps of one image foresee, side by side, as a data URI."""
+    from PIL import Image as Images
+
+    small = [picture.resize((STRIP_SIZE, STRIP_SIZE)) for picture in pictures]
+    strip = Images.new("RGB", (STRIP_SIZE * len(small), STRIP_SIZE))
+    for place, picture in enumerate(small):
+        strip.paste(picture, (place * STRIP_SIZE, 0))
+    buffer = io.BytesIO()
+    strip.save(buffer, format="JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

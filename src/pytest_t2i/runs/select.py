@@ -1,0 +1,162 @@
+"""The arguments of a t2i marker, read into a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_t2i.data import Attribute, Prompt, Triplet, Variant
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.plan import OBSERVED
+from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
+from pytest_t2i.prompts import (
+    Axes,
+    Axis,
+    Captions,
+    Intersection,
+    Stereotype,
+    builtin_axes,
+    triplet,
+)
+from pytest_t2i.runs.selection import Selection
+from pytest_t2i.runs.telling_apart import tagged, tags_of
+
+KEYWORDS = ("images", "spaces", "expected", "attributes", "observe")
+"""Keywords of the mark."""
+
+
+def select(
+    arguments: Iterable[Any], keywords: dict[str, Any], captions: Sequence[Triplet] = ()
+) -> Selection:
+    """The marker's arguments: axes, prompts, triplets, stereotypes, captions, or names of axes.
+
+    ``captions`` are the triplets of --t2i-captions. Raises ConfigurationError that names the
+    argument.
+    """
+    unknown = sorted(set(keywords) - set(KEYWORDS))
+    if unknown:
+        raise ConfigurationError(
+            f"mark t2i: unknown argument {unknown[0]!r}; known are {', '.join(KEYWORDS)}"
+        )
+    members = _Members()
+    for argument in _flat(arguments, captions):
+        members.add(argument)
+    return Selection(
+        prompts=_distinct(members.prompts),
+        triplets=_distinct(members.triplets),
+        stereotypes=_distinct(members.stereotypes),
+        most_images=_images(keywords.get("images")),
+        expected=_expected(keywords.get("expected", {})),
+        spaces=_spaces(keywords.get("spaces", SPACES)),
+        attributes=_attributes(keywords.get("attributes", ())),
+        observe=_observe(keywords.get("observe", ())),
+    ).checked()
+
+
+@dataclass(slots=True)
+class _Members:
+    prompts: list[Prompt] = field(default_factory=list)
+    triplets: list[Triplet] = field(default_factory=list)
+    stereotypes: list[Stereotype] = field(default_factory=list)
+
+    def add(self, argument: Any) -> None:
+        """Take over an argument of the marker."""
+        if isinstance(argument, str):
+            argument = _axis_or_prompt(argument)
+        if isinstance(argument, Axis | Intersection):
+            self.prompts += argument.prompts()
+            self.triplets += argument.triplets()
+        elif isinstance(argument, Prompt):
+            self.prompts.append(argument)
+        elif isinstance(argument, Triplet):
+            self.prompts.append(argument.neutral)
+            self.triplets.append(argument)
+        elif isinstance(argument, Stereotype):
+            self.stereotypes.append(argument)
+        else:
+            raise ConfigurationError(
+                "mark t2i takes axes, intersections of axes, prompts, triplets, stereotypes, names "
+                f"of axes or whole prompts as texts, got {argument!r}"
+            )
+
+
+def _flat(arguments: Iterable[Any], captions: Sequence[Triplet]) -> Iterable[Any]:
+    for argument in arguments:
+        if isinstance(argument, Captions):
+            others = argument.otherwise or (builtin_axes().profession,)
+            yield from captions or _flat(others, captions)
+        elif isinstance(argument, list | tuple | set | frozenset | Axes):
+            yield from _flat(argument, captions)
+        else:
+            yield argument
+
+
+def _axis_or_prompt(text: str) -> Any:
+    if " " not in text.strip():
+        return builtin_axes()[text]
+    try:
+        return triplet(text)
+    except ConfigurationError:
+        return Prompt(text, "prompt", text, Variant.NEUTRAL)
+
+
+def _distinct(members: list[Any]) -> tuple[Any, ...]:
+    by_id: dict[str, Any] = {}
+    tags = tags_of(members)
+    for member in [tagged(member, tags) for member in members] if tags else members:
+        if by_id.setdefault(member.id, member) != member:
+            raise ConfigurationError(
+                f"mark t2i: two different members have the id {member.id!r}; give one of them "
+                "another axis name or concept"
+            )
+    return tuple(by_id.values())
+
+
+def _images(value: Any) -> int | None:
+    if value is not None and (not isinstance(value, int) or value < 1):
+        raise ConfigurationError(f"mark t2i: images is a whole number of at least 1, got {value!r}")
+    return value
+
+
+def _expected(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(
+            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
+        )
+    for word, reason in value.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise ConfigurationError(
+                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
+            )
+    return tuple((str(word).lower(), reason) for word, reason in value.items())
+
+
+def _spaces(value: Any) -> tuple[str, ...]:
+    spaces = (value,) if isinstance(value, str) else tuple(value)
+    for space in spaces:
+        if not is_space(space):
+            known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
+            raise ConfigurationError(
+                f"mark t2i: a space is one of {known}, or an encoder with its weights such as "
+                f"clip:reference, got {space!r}"
+            )
+    return spaces
+
+
+def _observe(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
+    for name in names:
+        if name not in OBSERVED:
+            raise ConfigurationError(
+                f"mark t2i: what to observe is one of {', '.join(OBSERVED)}, got {name!r}"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _attributes(value: Any) -> tuple[Attribute, ...]:
+    attributes = (value,) if isinstance(value, Attribute) else tuple(value)
+    for attribute in attributes:
+        if not isinstance(attribute, Attribute):
+            raise ConfigurationError(f"mark t2i: expected an Attribute, got {attribute!r}")
+    return tuple(dict.fromkeys(attributes))

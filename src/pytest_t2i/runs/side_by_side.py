@@ -1,0 +1,112 @@
+"""Several recorded runs side by side: the tables and analyses of OASIS (Tables 1 and 2, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_t2i import statistics
+from pytest_t2i.data import Interval
+from pytest_t2i.prompts.footprints import Footprints
+from pytest_t2i.runs.record import PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.statistics.footprint import FEWEST_GROUPS, Counted
+
+MALE, FEMALE = "male", "female"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attribute of one concept in several runs (OASIS Table 1)."""
+
+    concept: str
+    attribute: str
+    expected: float
+    measured: tuple[StereotypeRecord | None, ...]
+    """By run; None where a run did not look for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """How stereotype scores go with internet users in one run (OASIS 4.2)."""
+
+    model: str
+    correlation: Interval | None
+    means: dict[str, float]
+    """Nationality -> mean stereotype score."""
+    absent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """How a word that is added to a prompt changes the share of men (OASIS Table 2)."""
+
+    model: str
+    concept: str
+    """Alone."""
+    added: str
+    alone: Interval
+    together: Interval
+    change: Interval
+
+
+def table_1(runs: Sequence[RunRecord]) -> list[Row]:
+    """Every stereotype of any run, in order of appearance."""
+    keys = dict.fromkeys((s.concept, s.attribute) for run in runs for s in run.stereotypes)
+    known = [{(s.concept, s.attribute): s for s in run.stereotypes} for run in runs]
+    rows = []
+    for key in keys:
+        measured = tuple(one.get(key) for one in known)
+        expected = next(s.expected for s in measured if s is not None)
+        rows.append(Row(*key, expected, measured))
+    return rows
+
+
+def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -> Footprint:
+    """Rank correlation over the nationalities of a run whose users are known."""
+    groups: dict[str, list[Counted]] = {}
+    scores: dict[str, list[float]] = {}
+    for one in run.stereotypes:
+        if one.share is not None and one.score is not None and one.concept in footprints.users:
+            shown = round(one.share.estimate * one.share.n)
+            sign = -1 if one.direction == "under" else 1
+            groups.setdefault(one.concept, []).append((shown, one.share.n, one.expected, sign))
+            scores.setdefault(one.concept, []).append(one.score.estimate)
+    means = {name: sum(values) / len(values) for name, values in scores.items()}
+    if len(groups) < FEWEST_GROUPS:
+        absent = f"{len(groups)} nationalities with known internet users: three are needed"
+        return Footprint(run.model, None, means, absent)
+    users = [footprints.users[name] for name in groups]
+    correlation = statistics.rank_correlation_interval(
+        users, list(groups.values()), level=level, seed=seed
+    )
+    return Footprint(run.model, correlation, means)
+
+
+def additions(run: RunRecord, level: float) -> Iterator[Addition]:
+    """Of every crossed prompt beside each of its words alone, where the run has that, too."""
+    alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
+    by_id = {prompt.id: prompt for prompt in run.prompts}
+    for table in run.cells:
+        for cell in table.cells:
+            sides = ((table.rows, cell.row, cell.column), (table.columns, cell.column, cell.row))
+            for axis, concept, added in sides:
+                single, both = alone.get((axis, concept)), by_id.get(cell.id)
+                if single is not None and both is not None:
+                    yield from _addition(run.model, concept, added, (single, both), level)
+
+
+def _addition(
+    model: str, concept: str, added: str, prompts: tuple[PromptRecord, PromptRecord], level: float
+) -> Iterator[Addition]:
+    before, after = map(_men, prompts)
+    if before[1] and after[1]:
+        alone, together = (statistics.share_interval(*one, level) for one in (before, after))
+        change = statistics.share_difference_interval(before, after, level)
+        yield Addition(model, concept, added, alone, together, change)
+
+
+def _men(prompt: PromptRecord) -> tuple[int, int]:
+    """Men, and images of one clear man or woman, by the deciding detector."""
+    labels = next(iter(prompt.counts.values())).labels
+    men = labels.get(MALE, 0)
+    return men, men + labels.get(FEMALE, 0)

@@ -1,0 +1,172 @@
+"""Interval of WALS, by sets of half of the images (OASIS eq. 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import checks, wals
+from pytest_t2i.metrics.vectors import feature_rows, unit
+from pytest_t2i.statistics.shares import check_level
+
+FEWEST_IMAGES = 4
+"""Two halves of two images: fewer show no spread."""
+
+
+def wals_interval(
+    features: npt.ArrayLike,
+    direction: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    rank: int | None = None,
+    center: bool = False,
+    resamples: int = 200,
+) -> Interval:
+    """WALS with an interval for what other images of the same prompt would give, as many of them.
+
+    Halves of the images are drawn without replacement; the spread of their scores is that of the
+    whole set's score (the delete-half jackknife; Shao and Wu 1989), and Student's t makes an
+    interval of it. A bootstrap will not do: an image drawn twice is one direction less, which moves
+    the score by more than its own spread, so that an interval at 0.95 holds in 0.2 to 0.7 of cases;
+    these hold in 0.92 or more.
+
+    Args:
+        features: one row per image, [n_images, d].
+        direction: of change in the attribute, [d].
+        level: confidence level in (0, 1).
+        seed: seed of the resampling.
+        rank: see ``metrics.wals``; of a half at most as many as it has images.
+        center: see ``metrics.wals``.
+        resamples: number of halves.
+
+    Returns:
+        Interval of the score in [0, 1]; n is the number of images.
+
+    Raises:
+        ValueError: fewer than 4 images, or what ``metrics.wals`` refuses.
+
+    >>> images = np.random.default_rng(0).normal(size=(20, 5))
+    >>> interval = wals_interval(images, [1, 0, 0, 0, 0], level=0.95, seed=0)
+    >>> interval.low < interval.estimate < interval.high, interval.n
+    (True, 20)
+    """
+    check_level(level)
+    rows, along = feature_rows("features", features), checks.floats("direction", direction)
+    estimate = wals(rows, along, rank, center=center)
+    if len(rows) < FEWEST_IMAGES:
+        raise ValueError(
+            f"features must hold at least {FEWEST_IMAGES} images, got features.shape={rows.shape}"
+        )
+    rng = np.random.default_rng(seed)
+    towards = unit("direction", along)
+    halves = (rng.permutation(len(rows))[: len(rows) // 2] for _ in range(resamples))
+    scores = [_wals(rows[half], towards, rank, center=center) for half in halves]
+    # What is left out is (n - m) / m of what is kept: 1 of an even number.
+    kept = len(rows) // 2
+    spread = float(np.std(scores, ddof=1)) * math.sqrt(kept / (len(rows) - kept))
+    reach = float(stats.t.ppf((1.0 + level) / 2.0, len(rows) - 1)) * spread
+    low, high = max(0.0, estimate - reach), min(1.0, estimate + reach)
+    return Interval(estimate, low, high, level, "half-sample", len(rows))
+
+
+def wals_at_level(known: Interval, level: float) -> Interval:
+    """An interval by ``wals_interval`` as it is at another level.
+
+    >>> known = Interval(0.2, 0.18, 0.22, 0.95, "half-sample", 40)
+    >>> print(wals_at_level(known, 0.5))
+    0.200 [0.193, 0.207]
+    """
+    check_level(level)
+    reach = float(stats.t.ppf((1.0 + level) / 2.0, known.n - 1)) * _spread(known)
+    low, high = max(0.0, known.estimate - reach), min(1.0, known.estimate + reach)
+    return Interval(known.estimate, low, high, level, known.method, known.n)
+
+
+def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
+    """Mean WALS of several prompts, whose images were drawn apart from each other.
+
+    Args:
+        known: of each prompt, by ``wals_interval``.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the mean; n is the number of prompts.
+
+    Raises:
+        ValueError: there is no prompt, or the level lies outside (0, 1).
+
+    >>> one = Interval(0.2, 0.18, 0.22, 0.95, "half-sample", 40)
+    >>> print(mean_wals_interval([one] * 4, 0.95))
+    0.200 [0.190, 0.210]
+    """
+    check_level(level)
+    if not known:
+        raise ValueError("known must hold an interval per prompt, got known=[]")
+    mean = float(np.mean([one.estimate for one in known]))
+    spread = math.hypot(*map(_spread, known)) / len(known)
+    fewest = min(one.n for one in known)
+    reach = float(stats.t.ppf((1.0 + level) / 2.0, fewest - 1)) * spread
+    low, high = max(0.0, mean - reach), min(1.0, mean + reach)
+    return Interval(mean, low, high, level, "half-sample", len(known))
+
+
+def wals_change_interval(before: Interval, now: Interval, level: float) -> Interval:
+    """By how much WALS fell between two sets of images, with an interval.
+
+    The two are taken as independent; each one's spread is read off its interval.
+
+    Args:
+        before: of the first set, by ``wals_interval``.
+        now: of the second set.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of before - now; above 0 the variety fell. n is that of the smaller set.
+
+    Raises:
+        ValueError: the level lies outside (0, 1).
+
+    >>> fell = wals_change_interval(
+    ...     Interval(0.2, 0.18, 0.22, 0.95, "half-sample", 40),
+    ...     Interval(0.1, 0.08, 0.12, 0.95, "half-sample", 40),
+    ...     0.9,
+    ... )
+    >>> round(fell.estimate, 3), round(fell.low, 3)
+    (0.1, 0.076)
+    """
+    check_level(level)
+    n = min(before.n, now.n)
+    spread = math.hypot(_spread(before), _spread(now))
+    reach = float(stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
+    fell = before.estimate - now.estimate
+    return Interval(fell, fell - reach, fell + reach, level, "half-sample", n)
+
+
+def _spread(known: Interval) -> float:
+    """Standard error behind an interval; an end cut off at 0 or 1 is not asked."""
+    reach = max(known.high - known.estimate, known.estimate - known.low)
+    return reach / float(stats.t.ppf((1.0 + known.level) / 2.0, known.n - 1))
+
+
+def _wals(
+    rows: checks.Floats, direction: checks.Floats, rank: int | None, *, center: bool
+) -> float:
+    """WALS by the smaller of the two Gram matrices, many times faster than by singular vectors."""
+    if center:
+        rows = rows - rows.mean(axis=0)
+    is_wide = rows.shape[0] < rows.shape[1]
+    squares, vectors = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
+    values = np.sqrt(np.maximum(squares[::-1][:rank], 0.0))
+    total = float(np.sum(values))
+    if not total:
+        return 0.0
+    vectors = vectors[:, ::-1][:, :rank]
+    # Of X = V S U^T, s_i (d . u_i) is v_i . X d.
+    along = rows @ direction @ vectors if is_wide else values * (direction @ vectors)
+    return float(np.sum(np.abs(along)) / total)

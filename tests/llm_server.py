@@ -1,0 +1,136 @@
+"""A server on this machine that speaks OpenAI's protocol, and every way in which it fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+FAULTS = (
+    "busy", "truncated", "no_json", "refused", "no_key", "empty", "twice", "cut", "few", "same",
+    "broken_body", "server_error",
+)  # fmt: skip
+"""Ways to fail, one after the other; each third answer is whole."""
+
+
+def attributes(count: int = 15) -> list[dict[str, str]]:
+    """A whole answer."""
+    return [
+        {"attribute": f"thing {k}", "positive": f"a person with thing {k}",
+         "negative": f"a person without thing {k}"}
+        for k in range(count)
+    ]  # fmt: skip
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            self.server.asked.append((dict(self.headers), body))
+            number = len(self.server.asked) - 1
+        faults = self.server.faults
+        fault = None if number % 3 == 2 or not faults else faults[number // 3 % len(faults)]
+        getattr(self, f"_{fault}", self._answer)(fault)
+
+    def _answer(self, fault: str | None) -> None:
+        rows = attributes()
+        told, reason, refusal = json.dumps({"attributes": rows}), "stop", None
+        if fault == "truncated":
+            told, reason = told[:200], "length"
+        elif fault == "cut":
+            told = told[:200]
+        elif fault == "no_json":
+            told = "Certainly! Here is a list: 1. a hat"
+        elif fault == "refused":
+            told, refusal = None, "I cannot help with that."
+        elif fault == "no_key":
+            told = json.dumps({"attributes": [{"attribute": "hat"}] * 15})
+        elif fault == "empty":
+            told = ""
+        elif fault == "twice":
+            told = json.dumps({"attributes": [rows[0]] * 15})
+        elif fault == "few":
+            told = json.dumps({"attributes": rows[:3]})
+        elif fault == "same":
+            told = json.dumps(
+                {"attributes": [{**row, "negative": row["positive"]} for row in rows]}
+            )
+        message = {"role": "assistant", "content": told, "refusal": refusal}
+        self._send(200, {
+            "id": "1", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        })  # fmt: skip
+
+    def _busy(self, fault: str) -> None:
+        self._send(429, {"error": {"message": f"slow down, {self._key}"}})
+
+    def _server_error(self, fault: str) -> None:
+        self._send(503, {"error": {"message": "later"}})
+
+    def _slow(self, fault: str) -> None:
+        time.sleep(1.0)
+        self._answer(None)
+
+    def _schema(self, fault: str) -> None:
+        self._send(400, {"error": {"message": "response_format is not known"}})
+
+    def _denied(self, fault: str) -> None:
+        self._send(401, {"error": {"message": f"wrong key {self._key}"}})
+
+    def _broken_body(self, fault: str) -> None:
+        self._send(200, {"choices": []})
+
+    @property
+    def _key(self) -> str:
+        return str(self.headers["Authorization"]).removeprefix("Bearer ")
+
+    def _send(self, status: int, plain: Any) -> None:
+        content = json.dumps(plain).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("retry-after-ms", "1")
+        self.end_headers()
+        with suppress(OSError):  # whoever asked has gone
+            self.wfile.write(content)
+
+    def log_message(self, *told: Any) -> None:
+        """Quiet."""
+
+
+class Server(ThreadingHTTPServer):
+    """Counts what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.faults, self.asked, self.lock = faults, [], threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+@contextmanager
+def serving(*faults: str) -> Iterator[Server]:
+    """A server that fails in these ways in turn, twice in three times."""
+    server = Server(faults)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

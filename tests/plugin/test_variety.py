@@ -1,0 +1,142 @@
+"""Variety along an attribute: measured, judged, recorded, compared; what was not observed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+CONFTEST = """
+import fakes
+
+def pytest_t2i_models():
+    return {"fair": fakes.fair, "biased": fakes.biased}
+
+def pytest_t2i_detectors():
+    return {"colour": fakes.detector}
+
+def pytest_t2i_encoders():
+    return {"clip": fakes.text_encoder}
+"""
+SUITE = """
+import pytest
+from pytest_t2i import Attribute, Prompt, Stereotype, limit
+
+BLUE = Attribute("blue", "a blue picture", "a red picture")
+EMPTY = Attribute("empty", "a blue picture", "")
+NURSE = Prompt("a photo of a nurse", "profession", "nurse")
+PILOT = Prompt("a photo of a pilot", "profession", "pilot")
+
+@pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe=["features", "attribute_images"])
+@pytest.mark.parametrize("direction", ["text", "images", "kernel"])
+def test_stereotype(stereotype, direction):
+    assert stereotype.wals(direction) >= limit("wals", 0.1)
+
+@pytest.mark.t2i(NURSE, PILOT, attributes=BLUE, observe="features")
+def test_samples(samples):
+    assert samples.wals(BLUE) >= limit("wals", 0.1)
+    assert samples.wals(BLUE, center=True) >= limit("wals", 0.1)
+    assert [sample.wals(BLUE).interval.n for sample in samples] == [12, 12]
+
+@pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="features")
+def test_against_baseline(stereotype, baseline):
+    assert stereotype.wals("text") >= baseline("wals")
+"""
+MISTAKES = """
+@pytest.mark.t2i(NURSE, attributes=BLUE)
+def test_not_observed(sample):
+    sample.wals(BLUE)
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
+def test_not_among_them(sample):
+    sample.wals(Attribute("red", "red", "blue"))
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
+def test_no_images_of_it(sample):
+    sample.wals(BLUE, "images")
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
+def test_no_such_direction(sample):
+    sample.wals(BLUE, "sideways")
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE, images=3)
+def test_too_few(sample):
+    assert sample.wals(BLUE) >= limit("wals", 0.1)
+"""
+IMAGES = ("--t2i-images", "12")
+
+
+@pytest.fixture
+def measured(finished):
+    files = {"conftest.py": CONFTEST, "test_suite.py": SUITE}
+    save = ("--t2i-save-baseline", "fair.json")
+    return finished("variety", *IMAGES, *save, files=files)
+
+
+def test_it_is_measured_and_judged(measured):
+    measured.result.assert_outcomes(passed=4, skipped=1)
+    record = measured.record()
+    assert {check["metric"] for check in record["checks"]} == {"wals"}
+    directions = {one["direction"]: one for one in record["variety"] if not one["center"]}
+    assert set(directions) == {"text", "images", "kernel"}
+    interval = directions["text"]["wals"]
+    assert 0.2 < interval["low"] < interval["estimate"] < interval["high"] < 0.8
+    assert interval["n"] == 12
+    # The pictures of both descriptions, once each, beside those of the two prompts.
+    assert len(measured.made()) == 4 * 12
+
+
+def test_reports_show_it(measured):
+    page = measured.page()
+    assert "Variety along an attribute" in page
+    assert "direction from images of the descriptions, by a kernel" in page
+    assert "good corner" in page
+    measured.result.stdout.fnmatch_lines(["variety (WALS): lowest 0.* (*: blue, direction*"])
+    assert "| nurse: blue | text |" in (measured.path / "reports/t2i/summary.md").read_text()
+
+
+def test_the_same_pictures_have_not_changed(project, measured):
+    project.take(measured)
+    result = project.run(*IMAGES, "--t2i-baseline", "fair.json", "-k", "baseline")
+    result.assert_outcomes(passed=1)
+    assert project.record()["checks"][0]["decided_by"] == "identical pictures"
+
+
+def test_a_drop_is_a_regression(project, measured):
+    project.take(measured)
+    recorded = json.loads((project.path / "fair.json").read_text())
+    known = recorded["variety"]["profession-nurse-blue by text"]["wals"]
+    for end in ("estimate", "low", "high"):
+        known[end] += 0.3
+    (project.path / "fair.json").write_text(json.dumps(recorded))
+    result = project.run(*IMAGES, "--t2i-baseline", "fair.json", "-k", "baseline")
+    result.assert_outcomes(failed=1)
+    check = project.record()["checks"][0]
+    assert (check["outcome"], check["decided_by"]) == ("FAIL", "margin")
+    assert check["before"] - check["after"] == pytest.approx(0.3)
+
+    fewer = project.run("--t2i-images", "8", "--t2i-baseline", "fair.json", "-k", "baseline")
+    fewer.stdout.fnmatch_lines(["*WALS compares between equal numbers of images*"])
+
+
+def test_what_was_not_observed_is_told(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE + MISTAKES})
+    names = "not_observed or among_them or no_images or direction or few"
+    result = project.run(*IMAGES, "-k", names)
+    assert result.ret == 1
+    told = result.stdout.str()
+    assert "write @pytest.mark.t2i(..., observe='features')" in told
+    assert "write @pytest.mark.t2i(..., observe='attribute_images')" in told
+    assert "the attribute 'red' is not among those of the mark" in told
+    assert "expected a direction of text, images, kernel, got 'sideways'" in told
+    few = next(check for check in project.record()["checks"] if "few" in check["test"])
+    assert few["outcome"] == "INCONCLUSIVE"
+    assert few["message"] == "WALS needs 4 images, there are 3"
+
+
+def test_an_encoder_without_texts_decides_nothing(project):
+    project.write({"test_suite.py": SUITE})
+    project.run(*IMAGES, "-k", "samples")
+    check = project.record()["checks"][0]
+    assert check["outcome"] == "INCONCLUSIVE"
+    assert check["message"] == "encoder 'clip' has no features of texts"

@@ -1,0 +1,102 @@
+"""``t2i stop``: from a model and a concept to a page; what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import fakes
+import numpy as np
+import pytest
+import tiny
+
+from pytest_t2i.adapters.registry import Registry
+from pytest_t2i.cli.main import main
+from pytest_t2i.data import Box
+
+
+class WholePicture:
+    """A face finder for which all of a picture is a face."""
+
+    fingerprint = "whole"
+
+    def faces(self, images):
+        return [[Box(0, 0, *image.size)] for image in images]
+
+
+class Echo:
+    """A language model of two words."""
+
+    def next_tokens(self, texts, count):
+        return [[f"{text} blue", f"{text} red"] for text in texts]
+
+
+@pytest.fixture
+def stop(tmp_path, monkeypatch):
+    """Run it on the fake model, whose pictures are blue or red."""
+    offered = {
+        "detector": {"colour": fakes.detector},
+        "encoder": {"clip": fakes.text_encoder},
+        "face": {"whole": lambda options: WholePicture()},
+        "language": {"echo": lambda options: Echo(), "mute": lambda options: object()},
+    }
+    monkeypatch.setattr(Registry, "__init__", _with_local(offered))
+    monkeypatch.setitem(sys.modules, "fakes", fakes)
+
+    def run(*arguments, model="fakes:fair"):
+        return main([
+            "stop", "--model", model, "--detector", "colour", "--store", str(tmp_path / ".t2i"),
+            "--out", str(tmp_path / "out"), "--concept", "Iranian person", "--faces", "whole",
+            *arguments,
+        ])  # fmt: skip
+
+    return run
+
+
+def _with_local(offered):
+    def init(self, kind, local=None):
+        self.kind = kind
+        self.local = dict(offered.get(kind, {})) if local is None else local
+
+    return init
+
+
+def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
+    arguments = ("--llm", "echo", "--images", "16", "--made", "4", "--tokens", "1")
+    assert stop(*arguments) == 0
+    out = capsys.readouterr().out
+    assert "2 clusters of 16 images, 0 without a face" in out
+    found = json.loads((tmp_path / "out" / "origins.json").read_text())
+    best = {tuple(c["prompts"][0]["text"].split()[-1:]) for c in found["clusters"]}
+    assert best == {("blue",), ("red",)}
+    for cluster in found["clusters"]:
+        assert cluster["plain"]["low"] <= cluster["plain"]["high"]
+        assert cluster["optimised"]["n"] == 4
+    assert np.isclose(sum(c["share"]["estimate"] for c in found["clusters"]), 1.0)
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    assert "This is a photo of blue" in page
+    assert "Mean stereotype score within it" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--llm", "echo", "--images", "3"), "3 images with a face are too few"),
+        (("--llm", "echo", "--images", "4", "--clusters", "9"), "too few for 9 clusters"),
+        (("--llm", "mute"), "--llm mute: object continues no texts"),
+        (("--llm", "ecko"), "unknown language 'ecko'. Did you mean 'echo'?"),
+        (("--llm", "echo", "--faces", "hole"), "unknown face 'hole'"),
+    ],
+)
+def test_what_is_refused(stop, capsys, arguments, expected):
+    assert stop(*arguments) == 2
+    assert expected in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+def test_a_tiny_language_model(stop, tmp_path):
+    llm = f"pytest_t2i.adapters.languages.transformers:load:{tiny.written(tiny.write_causal)}"
+    assert stop("--llm", llm, "--images", "8", "--made", "2", "--width", "4", "--beam", "3") == 0
+    found = json.loads((tmp_path / "out" / "origins.json").read_text())
+    assert all(len(c["prompts"]) >= 3 for c in found["clusters"])

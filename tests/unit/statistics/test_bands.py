@@ -1,0 +1,57 @@
+"""Bands of curves, half of a lean, settling: coverage, known answers, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_t2i import statistics
+from pytest_t2i.data import Interval
+
+TRUTH = np.linspace(0.3, 0.05, 8)
+MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
+
+
+@pytest.mark.parametrize("n", [5, 30])
+def test_nineteen_bands_in_twenty_hold_everywhere(n):
+    rng = np.random.default_rng(0)
+    held = 0
+    for seed in range(150):
+        curves = TRUTH + 0.2 * rng.normal(size=(n, 8)) @ MIXING.T
+        band = statistics.mean_band(curves, level=0.95, seed=seed, resamples=200)
+        held += all(l <= t <= h for l, t, h in zip(band.low, TRUTH, band.high, strict=True))  # noqa: E741
+    assert held >= 0.9 * 150
+
+
+def test_the_band_of_equal_curves_is_a_line():
+    band = statistics.mean_band([[0.1, -0.2]] * 4, level=0.95, seed=0)
+    assert band.low == band.high == band.mean == (0.1, -0.2)
+
+
+def test_half_of_a_lean():
+    assert statistics.half_step([[0.0, 0.0, 1.0]]) == pytest.approx(2.5)
+    assert statistics.half_step([[-0.2, -0.2, -0.2, -0.2]]) == pytest.approx(2.0)
+    assert statistics.half_step([[1.0, -1.0]]) is None
+    curves = TRUTH + 0.1 * np.random.default_rng(1).normal(size=(40, 8))
+    interval = statistics.half_step_interval(curves, level=0.95, seed=0)
+    assert statistics.half_step([TRUTH]) in interval
+    assert interval == statistics.half_step_interval(curves, level=0.95, seed=0)
+    turned = statistics.half_step_interval(-curves, level=0.95, seed=0)
+    assert (turned.low, turned.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_settling():
+    final = Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40)
+    assert statistics.settled_step([0.5, 0.5], final) == 1
+    assert statistics.settled_step([0.9, 0.5], final) == 2
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        statistics.mean_band([[0.1, 0.2]], level=0.95, seed=0)
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        statistics.half_step_interval([0.1, 0.2], level=0.95, seed=0)
+    with pytest.raises(ValueError, match="resamples"):
+        statistics.mean_band([[0.1], [0.2]], level=0.95, seed=0, resamples=5)
+    with pytest.raises(ValueError, match="shares must lie in"):
+        statistics.settled_step([1.5], Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40))
