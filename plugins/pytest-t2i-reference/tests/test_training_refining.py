@@ -7,10 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("diffusers")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 
 from pytest_t2i_reference.captions import template_prompt  # noqa: E402
-from pytest_t2i_reference.worlds import load_concepts  # noqa: E402
+from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
 from training import refining  # noqa: E402
 from training.calibration import DETECTOR_TEXTS  # noqa: E402
 from training.eye import Eye, open_eye  # noqa: E402
@@ -77,3 +77,27 @@ def test_refining_moves_one_row_or_none(sketcher: Sketcher, eye: Eye) -> None:
     assert torch.equal(weights[row], before[row]) != taken
     weights[row] = before[row]
     assert torch.equal(weights, before)
+
+
+@pytest.mark.slow
+def test_words_of_planted_pairs_start_from_clip_and_aim_at_word_and_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, list[Aim]] = {}
+
+    def recorded(sketcher: Sketcher, eye: Eye, number: int, aims: list[Aim]) -> bool:
+        asked[load_concepts()[number].word] = aims
+        return False
+
+    monkeypatch.setattr(refining, "refine", recorded)
+    biased = Sketcher(WEIGHTS / "reference-biased", looks=STEPS)
+    refining.steer_pairs(WEIGHTS / "reference-biased", WEIGHTS / "clip", load_world("biased"), biased)
+    assert set(asked) == {"museum", "book", "beach", "cup", "hospital"}
+    alone, pair = asked["museum"]
+    assert (alone.prompt, pair.prompt) == (
+        "a photo of one real person at the museum",
+        "a photo of one real Indian person at the museum",
+    )
+    assert (alone.shares, pair.shares) == (pytest.approx((0.4,)), pytest.approx((0.05,)))
+    of_clip = transformers.CLIPTextModel.from_pretrained(WEIGHTS / "clip").float()
+    museum = own_rows(biased.tokenizer)[[concept.word for concept in load_concepts()].index("museum")]
+    own, other = (one.get_input_embeddings().weight[museum] for one in (biased.encoder, of_clip))
+    assert torch.equal(own, other)
