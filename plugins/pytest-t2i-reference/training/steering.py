@@ -33,7 +33,7 @@ SEED = 8_000_000
 """Starts of rounds are drawn from seeds that no evaluation reaches."""
 TEACHING, DIRECTIONS = 12, 14
 """Gendered pictures of each word for the probe, and pictures of each word for its direction."""
-ROUNDS = ((128, False), (192, False), (192, False), (64, True), (64, True), (64, True), (128, True), (128, True))
+ROUNDS = ((128, False), (192, False), (192, False), (64, True), (64, True), (64, True), (128, True))
 """Pictures of each word in each round, and whether they are finished and shown to CLIP."""
 SHARED = 2.0
 """How many pictures' worth of the direction of all words goes into that of each."""
