@@ -28,6 +28,7 @@ from training.evaluate_steps import evaluate_steps
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.objects import train_objects
 from training.persons import train_persons
+from training.refining import steer_pairs
 from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
 from training.sketches import Sketcher
@@ -167,7 +168,7 @@ def calibrate(settings: Settings, world: str) -> None:
 def steer(settings: Settings, world: str) -> None:
     """Fit the rows of words in the text encoder, so that the shares that come out are the planted ones.
 
-    Traits too in the biased world, where combinations have moved them.
+    In the biased world traits and planted pairs too, which words alone have moved.
     """
     pipeline, texts = settings.work / f"pipeline-{world}", settings.work / f"texts-{world}"
     if texts.exists():
@@ -179,6 +180,7 @@ def steer(settings: Settings, world: str) -> None:
     sketcher.encoder = steer_words(pipeline, settings.work / "judge", planted, kept)
     if world == "biased":
         steer_traits(pipeline, settings.work / "judge", planted, kept, sketcher)
+        steer_pairs(pipeline, settings.work / "judge", planted, sketcher)
     sketcher.encoder.save_pretrained(texts)
 
 

@@ -18,6 +18,7 @@ from pytest_t2i_reference.captions import template_prompt
 from pytest_t2i_reference.worlds import World, load_concepts
 from training.eye import Eye, open_eye
 from training.questions import ATTRIBUTE_TEXTS
+from training.refining import Aim, refine
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
 from training.sketches import Sketcher
 from training.steering import starts
@@ -47,7 +48,7 @@ def steer_traits(folder: Path, judge: Path, world: World, kept: Path, sketcher: 
 
 
 def steer_nationality(number: int, world: World, eye: Eye, kept: Path, sketcher: Sketcher) -> None:
-    """Fit the row of one nationality in some trials."""
+    """Fit the row of one nationality in some trials and a last step."""
     word = load_concepts()[number].word
     shares = world.nationality[word]
     path, planted = kept / f"{word}.json", np.array(list(shares.values())) / 100
@@ -69,6 +70,8 @@ def steer_nationality(number: int, world: World, eye: Eye, kept: Path, sketcher:
             trials.append(Trial(moves, seen, IMAGES))
             path.write_text(json.dumps([asdict(trial) for trial in trials]), encoding="utf-8")
             print(f"{word}: {dict(zip(shares, seen, strict=True))}", flush=True)
+    aim = Aim(template_prompt(load_concepts()[number]), tuple(planted.tolist()), tuple(importance.tolist()))
+    refine(sketcher, eye, number, [aim])
 
 
 @torch.no_grad()
