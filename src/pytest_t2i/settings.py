@@ -268,7 +268,12 @@ OPTIONS = (
         "shares of labels to compare with: uniform, oasis or a TOML file",
         "FILE",
     ),
-    Option("objects", text, "object finder, name or name:weights (default: what suits the model)"),
+    Option(
+        "objects",
+        text,
+        "object finder, name or name:weights, or auto for what suits the model; without it, tests "
+        "of objects are skipped",
+    ),
     Option(
         "least-objects",
         whole(1),

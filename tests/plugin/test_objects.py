@@ -65,3 +65,11 @@ def test_bad_input_is_told_in_a_line(project):
     project.write({"test_suite.py": SUITE.replace('"a tie may be a man\'s"', "7")})
     result = project.run(*ARGUMENTS)
     result.stdout.fnmatch_lines(["*expected?'tie'? is the reason*"])
+
+
+def test_without_a_finder_its_tests_are_skipped(project):
+    project.write({"test_suite.py": SUITE})
+    result = project.run("-rs")
+    assert result.parseoutcomes() == {"skipped": 4}
+    result.stdout.fnmatch_lines(["*no object finder given; run with --t2i-objects auto*"])
+    assert project.made() == []

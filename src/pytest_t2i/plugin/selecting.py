@@ -13,7 +13,7 @@ from pytest_t2i.plugin.fixtures import NO_MODEL
 from pytest_t2i.plugin.marker import selection_of
 from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
 from pytest_t2i.runs.selection import SelectedTest, Selection
-from pytest_t2i.runs.session import NO_LABELS, Session
+from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
 from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
 from pytest_t2i.verdicts.limits import LimitFiles
 
@@ -48,6 +48,8 @@ class Selecting:
     def _reason_to_skip(self, selection: Selection) -> str:
         if selection.labelled and self.session.labels is None:
             return NO_LABELS
+        if (selection.finds or selection.attends) and self.session.settings.objects is None:
+            return NO_FINDER
         return NO_MODEL if selection.needs_model and not self.session.has_model else ""
 
     def _check(self, item: pytest.Function, test: SelectedTest) -> None:

@@ -37,6 +37,9 @@ DEFAULT_DETECTOR = "clip-enhance"
 """Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
 DEFAULT_FINDER = "grounded-sam"
 """Unless the catalogue names one for the model: what Wu uses."""
+SUITED = "auto"
+"""Word for the object finder that suits the model."""
+NO_FINDER = "t2i: no object finder given; run with --t2i-objects auto, or a name"
 NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
 
@@ -88,9 +91,11 @@ class Session:
 
     @cached_property
     def finder(self) -> str:
-        """The object finder: the option's, else what suits the model."""
+        """The object finder: the option's; with "auto", or none, what suits the model."""
+        if self.settings.objects not in (None, SUITED):
+            return str(self.settings.objects)
         entry = self.components.catalogue.models.get(self.settings.model or "")
-        return self.settings.objects or (entry.objects if entry else None) or DEFAULT_FINDER
+        return (entry.objects if entry else None) or DEFAULT_FINDER
 
     @cached_property
     def generation(self) -> GenerationSettings:
@@ -154,7 +159,7 @@ class Session:
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
         if self.settings.objects is not None:
-            self.components.finder(self.settings.objects)
+            self.components.finder(self.finder)
 
     # what was asked
 
