@@ -249,6 +249,15 @@ class Generated:
     """Why there is no usable picture (a safety checker or a service refused)."""
 
 
+def sign_of(said: str | Undetected | None) -> int:
+    """+1 for male, -1 for female, 0 for anything else, undetected images included.
+
+    >>> [sign_of(word) for word in ("male", "female", Undetected.NO_FACE)]
+    [1, -1, 0]
+    """
+    return {"male": 1, "female": -1}.get(str(said), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Detection:
     """What one detector says of one image: a label, or Undetected with its reason.

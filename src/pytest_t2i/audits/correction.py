@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import SIGNS
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.data import Interval, Prompt
+from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores
 from pytest_t2i.statistics.ppi import LEAST_LABELS
@@ -80,7 +79,7 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 
     Images are recognised by their content, whatever their file is called.
     """
-    known = {labelled.checksums[image.file]: float(SIGNS.get(image.label, 0)) for image in labelled}
+    known = {labelled.checksums[image.file]: float(sign_of(image.label)) for image in labelled}
     used = tuple(sample for sample in samples if _count(sample, known) >= LEAST_LABELS)
     if not any(np.any(entry.signs) for entry in used):
         return None

@@ -14,14 +14,12 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Bounds, Detection, Prompt
+from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.family import Family
 
 MALE, FEMALE = "male", "female"
-SIGNS = {MALE: 1, FEMALE: -1}
-"""Of a label, in signed scores; every other label and an undetected image count 0."""
 Member = TypeVar("Member")
 
 
@@ -104,7 +102,7 @@ class DetectedPrompt:
     @property
     def signs(self) -> np.ndarray:
         """+1 male, -1 female, 0 undetected, per image."""
-        return np.array([SIGNS.get(d.label or "", 0) for d in self.detections])
+        return np.array([sign_of(detection.label) for detection in self.detections])
 
     @property
     def groups(self) -> dict[str, int]:

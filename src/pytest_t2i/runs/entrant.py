@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_t2i.data import Interval, Undetected
+from pytest_t2i.data import Interval, Undetected, sign_of
 from pytest_t2i.runs.record import StereotypeRecord
 
 
@@ -33,7 +33,7 @@ class EnteredPrompt:
 
     def signs(self, seeds: Sequence[int]) -> list[int]:
         """+1 male, -1 female, 0 undetected, for each of these seeds."""
-        return [{"male": 1, "female": -1}.get(str(self.said[seed]), 0) for seed in seeds]
+        return [sign_of(self.said[seed]) for seed in seeds]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Interval, Prompt, Undetected
+from pytest_t2i.data import Interval, Prompt, Undetected, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
@@ -36,7 +36,7 @@ class RecordedPrompt:
     @property
     def signs(self) -> list[int]:
         """+1 male, -1 female, 0 undetected."""
-        return [{"male": 1, "female": -1}.get(word, 0) for word in self.said]
+        return [sign_of(word) for word in self.said]
 
     @property
     def male(self) -> int:
