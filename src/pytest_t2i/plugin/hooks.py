@@ -45,7 +45,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Several models are run one after the other, and compared."""
     if "," not in str(config.getoption("t2i_model") or config.getini("t2i_model") or ""):
         return None
-    from pytest_t2i.plugin.several import models_of, run_each
+    from pytest_t2i.plugin.several_models import models_of, run_each
 
     settings = options.resolve(config)
     models = models_of(settings.model)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from pytest_t2i.audits.detector_validation import Trials
-from pytest_t2i.data import Outcome
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
+from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.making import make_here
 from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
@@ -289,17 +289,6 @@ class Run:
     def pytest_unconfigure(self) -> None:
         """Close the store."""
         self.session.store.close()
-
-
-UNDECIDED_STATUS = 6
-"""Exit status of a run that decided too little: not 0, and no failure either."""
-
-
-def exit_status(record: RunRecord) -> int:
-    """The exit status of a run in which no test failed."""
-    if record.outcome is Outcome.INTERRUPTED:
-        return int(pytest.ExitCode.INTERRUPTED)
-    return UNDECIDED_STATUS if record.sets_status else int(pytest.ExitCode.OK)
 
 
 def interrupted(work: Work) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from pytest_t2i import metrics, statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.comparison import (
+from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.model_comparison import (
     ComparedPrompt,
     ComparedScore,
     ComparedValue,
@@ -20,7 +21,6 @@ from pytest_t2i.runs.comparison import (
     Placing,
     PromptCell,
 )
-from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
 
 FEWEST_IMAGES = 2
 """Clear images of every model without which a prompt is not compared."""
