@@ -12,9 +12,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.adapters.support.png import without_origin
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
+from pytest_t2i.files import checksum
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.family import Family
@@ -71,8 +73,11 @@ class DetectedPrompt:
 
     @cached_property
     def checksums(self) -> list[str | None]:
-        """Hash of each PNG's content; None where the model refused."""
-        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
+        """Hash of each PNG's content, as labelled pictures are recognised; None without a PNG."""
+        return [
+            None if file is None else checksum(without_origin(file.read_bytes()))
+            for file in self.files
+        ]
 
     @cached_property
     def counts(self) -> Counter[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pytest_t2i.adapters.support.png import without_origin
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import checksum, inside, outside
@@ -55,8 +56,11 @@ class LabelledSet:
 
     @cached_property
     def checksums(self) -> dict[str, str]:
-        """File -> hash of its content."""
-        return {image.file: checksum(self.path(image).read_bytes()) for image in self.images}
+        """File -> hash of its content, but for the text in which a picture says what it is of."""
+        return {
+            image.file: checksum(without_origin(self.path(image).read_bytes()))
+            for image in self.images
+        }
 
     @cached_property
     def fingerprint(self) -> str:

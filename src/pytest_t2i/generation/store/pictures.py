@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from pytest_t2i.adapters.support.png import CHUNK, without_origin
+
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.PngImagePlugin import PngImageFile
 
-CHUNK = "pytest-t2i"
-"""Keyword of the text chunk."""
 MOST_TEXT = 1 << 20
 """Characters of a text chunk that are read."""
 
@@ -63,12 +63,4 @@ def nameless(file: Path) -> bytes:
 
     Who labels pictures must not be able to read the prompt in them.
     """
-    content = file.read_bytes()
-    if read_origin(content) is None:
-        return content
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    with Image.open(io.BytesIO(content)) as image:
-        image.save(buffer, format="PNG", compress_level=1)
-    return buffer.getvalue()
+    return without_origin(file.read_bytes())
