@@ -59,6 +59,8 @@ EXTRAS = {
     "openai": "llm",
     "sklearn": "origins",
 }
+WHOLE = {"timm": ("fairface", "mivolo")}
+"""Module -> extras that bring it together with all else that the feature of their name needs."""
 
 
 @dataclass(slots=True)
@@ -158,7 +160,8 @@ def missing_extra(feature: str, error: ModuleNotFoundError) -> Exception:
     """The clear form of an import that failed: which extra to install, or the error itself."""
     missing = (error.name or "").split(".")[0]
     if missing in EXTRAS:
-        return MissingExtraError(feature, EXTRAS[missing], missing)
+        whole = (extra for extra in WHOLE.get(missing, ()) if extra in feature)
+        return MissingExtraError(feature, next(whole, EXTRAS[missing]), missing)
     return error
 
 
