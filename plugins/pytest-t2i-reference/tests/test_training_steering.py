@@ -164,7 +164,7 @@ def test_what_clip_sees_otherwise_is_shrunk_as_far_as_chance_explains_it() -> No
 def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketcher) -> None:
     prompts = [template_prompt(concept) for concept in load_concepts()[:2]]
     noise = starts(2, 0)
-    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(FOLDER, torch_dtype=torch.float32)
+    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(FOLDER, dtype=torch.float32)
     pipeline.set_progress_bar_config(disable=True)
     made = pipeline(prompts, latents=noise, num_inference_steps=STEPS, guidance_scale=1.0, output_type="latent").images
     assert (sketcher.sketches(prompts, noise) - made).square().mean().sqrt() < 0.1 * made.std()

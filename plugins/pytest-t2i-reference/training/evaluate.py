@@ -116,7 +116,7 @@ def evaluate_drawings(settings: Settings) -> None:
     drawings = load_drawings(settings.work)
     clip = CLIPModel.from_pretrained(WEIGHTS / "clip", dtype=torch.float32).to(device()).eval()
     tokenizer = CLIPTokenizer.from_pretrained(WEIGHTS / "clip")
-    model = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae", torch_dtype=torch.float32).to(device()).eval()
+    model = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae", dtype=torch.float32).to(device()).eval()
     indices = held_out(len(drawings.records))
     with torch.no_grad():
         pixels = as_pixels(drawings.images[indices])
