@@ -52,6 +52,16 @@ def write_whole(path: Path, content: bytes) -> None:
         raise StoreError(explain(path, error)) from error
 
 
+def file_name(text: str) -> str:
+    """A text as the name of a file or folder, short and readable.
+
+    >>> file_name("owner/name"), file_name("images:some/where")
+    ('owner-name', 'images-some-where')
+    """
+    words = "".join(c if c.isalnum() or c in "._" else " " for c in text).split()
+    return "-".join(words).strip(".")[:60] or "unnamed"
+
+
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 """Names that mkstemp gives."""
 UNFINISHED_AGE = 60.0

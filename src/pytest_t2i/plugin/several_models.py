@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.errors import T2IError
+from pytest_t2i.files import file_name
 from pytest_t2i.settings import Settings
 
 WORST = (
@@ -39,7 +40,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
         raise pytest.UsageError(
             "--t2i-save-baseline records one model: run it for each of them by itself"
         )
-    statuses, folders = [], [settings.report / folder_name(model) for model in models]
+    statuses, folders = [], [settings.report / file_name(model) for model in models]
     try:
         for model, folder in zip(models, folders, strict=True):
             more = ["--t2i-model", model, "--t2i-report", str(folder)]
@@ -56,15 +57,6 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
         return int(pytest.ExitCode.INTERRUPTED)
     compare(settings, folders)
     return int(min(statuses, key=WORST.index))
-
-
-def folder_name(model: str) -> str:
-    """A model's folder among the reports.
-
-    >>> folder_name("owner/name"), folder_name("images:some/where")
-    ('owner-name', 'images-some-where')
-    """
-    return "-".join("".join(c if c.isalnum() or c in "._" else " " for c in model).split())
 
 
 def with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:

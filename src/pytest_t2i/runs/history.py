@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Outcome, Variant
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.files import convert, read_json, write_whole
+from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 
 SCHEMA = "pytest-t2i/history/1"
@@ -89,8 +87,7 @@ def keep(record: RunRecord, folder: Path) -> Path | None:
     plain = asdict(past_run(record))
     content = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()
     moment = re.sub(r"[^0-9T]", "", record.created[:19])
-    model = re.sub(r"[^A-Za-z0-9.]+", "-", record.model).strip("-")[:40] or "model"
-    file = folder / f"{moment}-{model}-{hashlib.sha256(content).hexdigest()[:6]}.json"
+    file = folder / f"{moment}-{file_name(record.model)}-{checksum(content)[:6]}.json"
     write_whole(file, content + b"\n")
     for old in sorted(folder.glob("*.json"))[:-MOST_KEPT]:
         old.unlink(missing_ok=True)
@@ -152,8 +149,8 @@ def _series(
 
 
 def _repeats(runs: Iterable[PastRun]) -> Iterable[bool]:
-    seen: Counter[tuple[object, ...]] = Counter()
+    seen: set[tuple[object, ...]] = set()
     for run in runs:
         identity = (run.fingerprint, run.seed, run.images, tuple(sorted(run.counts.items())))
-        yield bool(seen[identity])
-        seen[identity] += 1
+        yield identity in seen
+        seen.add(identity)
