@@ -62,38 +62,13 @@ class Sums:
             self.counted[places] = self.counted.get(places, 0) + int(query.shape[1])
 
 
-class Cross:
-    """Stands before a UNet's processor of cross-attention."""
+class Watching:
+    """Stands before a processor of the pipeline: gives what that gives, and reckons beside it."""
 
     def __init__(self, inner: Any, sums: Sums) -> None:
         self.inner, self.sums = inner, sums
 
-    def __call__(
-        self,
-        attn: Any,
-        hidden_states: Any,
-        encoder_hidden_states: Any = None,
-        *rest: Any,
-        **named: Any,
-    ) -> Any:
-        """What the pipeline's own processor gives; the attention is reckoned beside it."""
-        texts = encoder_hidden_states
-        if texts is not None and hidden_states.ndim == 3:  # noqa: PLR2004 - rows, places, d
-            known = attn.norm_encoder_hidden_states(texts) if attn.norm_cross else texts
-            query, key = (
-                _heads(x, attn.heads) for x in (attn.to_q(hidden_states), attn.to_k(known))
-            )
-            query, key = _normed(attn.norm_q, query), _normed(attn.norm_k, key)
-            self.sums.add(query, key, slice(None), query.shape[-1] ** -0.5)
-        return self.inner(attn, hidden_states, encoder_hidden_states, *rest, **named)
-
-
-class JointOfSD3:
-    """Stands before a processor of joint attention in which the picture comes first."""
-
-    def __init__(self, inner: Any, sums: Sums) -> None:
-        self.inner, self.sums = inner, sums
-
+    # diffusers hands a processor what its signature names.
     def __call__(
         self,
         attn: Any,
@@ -104,19 +79,41 @@ class JointOfSD3:
     ) -> Any:
         """What the pipeline's own processor gives; the attention is reckoned beside it."""
         if encoder_hidden_states is not None:
-            query = _normed(attn.norm_q, _heads(attn.to_q(hidden_states), attn.heads))
-            key = _normed(attn.norm_k, _heads(attn.to_k(hidden_states), attn.heads))
-            added = _heads(attn.add_k_proj(encoder_hidden_states), attn.heads)
-            both = torch.cat([_normed(attn.norm_added_k, added), key], dim=2)
-            self.sums.add(query, both, slice(0, added.shape[2]), query.shape[-1] ** -0.5)
+            self.reckon(attn, hidden_states, encoder_hidden_states)
         return self.inner(attn, hidden_states, encoder_hidden_states, *rest, **named)
 
+    def reckon(self, attn: Any, places: Any, texts: Any) -> None:
+        """Add the attention of the picture's places to the texts."""
+        raise NotImplementedError
 
-class JointOfFlux:
+
+class Cross(Watching):
+    """Stands before a UNet's processor of cross-attention."""
+
+    def reckon(self, attn: Any, places: Any, texts: Any) -> None:
+        """Add the attention of the picture's places to the texts."""
+        if places.ndim != 3:  # noqa: PLR2004 - rows, places, d
+            return
+        known = attn.norm_encoder_hidden_states(texts) if attn.norm_cross else texts
+        query, key = (_heads(x, attn.heads) for x in (attn.to_q(places), attn.to_k(known)))
+        query, key = _normed(attn.norm_q, query), _normed(attn.norm_k, key)
+        self.sums.add(query, key, slice(None), query.shape[-1] ** -0.5)
+
+
+class JointOfSD3(Watching):
+    """Stands before a processor of joint attention in which the picture comes first."""
+
+    def reckon(self, attn: Any, places: Any, texts: Any) -> None:
+        """Add the attention of the picture's places to the texts."""
+        query = _normed(attn.norm_q, _heads(attn.to_q(places), attn.heads))
+        key = _normed(attn.norm_k, _heads(attn.to_k(places), attn.heads))
+        added = _heads(attn.add_k_proj(texts), attn.heads)
+        both = torch.cat([_normed(attn.norm_added_k, added), key], dim=2)
+        self.sums.add(query, both, slice(0, added.shape[2]), query.shape[-1] ** -0.5)
+
+
+class JointOfFlux(Watching):
     """Stands before a processor of joint attention in which texts come first, with positions."""
-
-    def __init__(self, inner: Any, sums: Sums) -> None:
-        self.inner, self.sums = inner, sums
 
     def __call__(
         self,
