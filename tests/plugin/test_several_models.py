@@ -53,6 +53,12 @@ def test_a_mistyped_model_ends_it(project):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
+def test_a_model_is_not_compared_with_itself(project):
+    status, told = project.refused("--t2i-model", "fair,fair")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "expected different models, got fair, fair" in told
+
+
 def test_a_baseline_is_of_one_model(project):
     status, told = project.refused("--t2i-model", "fair,biased", "--t2i-save-baseline", "b.json")
     assert status == pytest.ExitCode.USAGE_ERROR

@@ -41,6 +41,8 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
             "--t2i-save-baseline records one model: run it for each of them by itself"
         )
     statuses, folders = [], [settings.report / file_name(model) for model in models]
+    if len(set(folders)) < len(models):
+        raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")
     try:
         for model, folder in zip(models, folders, strict=True):
             more = ["--t2i-model", model, "--t2i-report", str(folder)]
