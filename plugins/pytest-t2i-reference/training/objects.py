@@ -20,9 +20,9 @@ from pytest_t2i.adapters.finders.ultralytics_guard import known_classes_only, ul
 
 from pytest_t2i_reference.drawing import SIZE, Drawing, Part, draw_scene
 from training.persons import CLASSES as PERSON_CLASSES
-from training.persons import FOLDER, RESTORED, Plan, _report, _restored, scenes, ship
+from training.persons import FOLDER, RESTORED, Plan, _restored, fit, scenes, ship
 from training.progress import Progress
-from training.settings import WEIGHTS, Settings, device, use_threads
+from training.settings import WEIGHTS, Settings, device
 
 WORN = ("dress", "suit", "beard")
 """Known to this finder besides the person and what is held and put on."""
@@ -106,44 +106,10 @@ def write_scenes(folder: Path, images: dict[str, int], seed: int, autoencoder: A
 def train(folder: Path, plan: Plan, settings: Settings) -> Path:
     """Train on from the shipped person finder; the path of the best checkpoint."""
     model = ultralytics().YOLO("yolov8n-seg.yaml", task="segment")
-    # The library sets a number of threads of its own.
-    model.add_callback("on_train_start", lambda trainer: use_threads(settings.threads))
     model.add_callback("on_pretrain_routine_end", _start_from_persons)
-    model.add_callback("on_fit_epoch_end", _report)
-    model.train(
-        data=str(folder / "data.yaml"),
-        epochs=plan.epochs,
-        time=plan.hours or None,
-        patience=plan.epochs,
-        imgsz=SIDE,
-        batch=BATCH,
-        nbs=BATCH,
-        workers=0,
-        cache="ram",
-        device=device().type,
-        seed=settings.seed,
-        pretrained=False,
-        amp=False,
-        optimizer="AdamW",
-        lr0=1e-3,
-        cos_lr=True,
-        warmup_epochs=0.3,
-        mask_ratio=2,
-        mosaic=0.0,
-        close_mosaic=0,
-        # A hat lies over a face, a cup over a body: masks of a picture overlap.
-        overlap_mask=False,
-        scale=0.15,
-        translate=0.06,
-        hsv_s=0.4,
-        hsv_v=0.3,
-        plots=False,
-        verbose=False,
-        project=str(folder),
-        name="run",
-        exist_ok=True,
-    )
-    return Path(model.trainer.best)
+    # A hat lies over a face, a cup over a body: masks of a picture overlap.
+    own = {"lr0": 1e-3, "warmup_epochs": 0.3, "mask_ratio": 2, "overlap_mask": False}
+    return fit(model, "objects", folder, plan, settings, batch=BATCH, imgsz=SIDE, **own)
 
 
 def _start_from_persons(trainer: Any) -> None:

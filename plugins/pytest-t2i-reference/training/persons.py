@@ -113,17 +113,21 @@ def _restored(image: NDArray[np.uint8], autoencoder: Any) -> NDArray[np.uint8]:
 def train(folder: Path, plan: Plan, settings: Settings) -> Path:
     """Train from random weights; the path of the best checkpoint."""
     model = ultralytics().YOLO("yolov8n.yaml", task="detect")
+    return fit(model, "persons", folder, plan, settings, batch=BATCH, imgsz=SIZE, lr0=2e-3, warmup_epochs=1.0)
+
+
+def fit(model: Any, what: str, folder: Path, plan: Plan, settings: Settings, *, batch: int, **own: Any) -> Path:
+    """Train any YOLO on drawn scenes; ``own`` are the options that are not shared. The best checkpoint."""
     # The library sets a number of threads of its own.
     model.add_callback("on_train_start", lambda trainer: use_threads(settings.threads))
-    model.add_callback("on_fit_epoch_end", _report)
+    model.add_callback("on_fit_epoch_end", lambda trainer: _report(what, trainer))
     model.train(
         data=str(folder / "data.yaml"),
         epochs=plan.epochs,
         time=plan.hours or None,
         patience=plan.epochs,
-        imgsz=SIZE,
-        batch=BATCH,
-        nbs=BATCH,
+        batch=batch,
+        nbs=batch,
         workers=0,
         cache="ram",
         device=device().type,
@@ -131,9 +135,7 @@ def train(folder: Path, plan: Plan, settings: Settings) -> Path:
         pretrained=False,
         amp=False,
         optimizer="AdamW",
-        lr0=2e-3,
         cos_lr=True,
-        warmup_epochs=1.0,
         # Scenes are as large as they will be met: no mosaic of four, little zoom.
         mosaic=0.0,
         close_mosaic=0,
@@ -146,13 +148,14 @@ def train(folder: Path, plan: Plan, settings: Settings) -> Path:
         project=str(folder),
         name="run",
         exist_ok=True,
+        **own,
     )
     return Path(model.trainer.best)
 
 
-def _report(trainer: Any) -> None:
-    found = {name.removeprefix("metrics/"): round(float(value), 3) for name, value in trainer.metrics.items()}
-    print(f"persons: epoch {trainer.epoch + 1}", found, flush=True)
+def _report(what: str, trainer: Any) -> None:
+    measured = {name.removeprefix("metrics/"): round(float(value), 3) for name, value in trainer.metrics.items()}
+    print(f"{what}: epoch {trainer.epoch + 1}", measured, flush=True)
 
 
 def ship(best: Path, target: Path) -> None:
