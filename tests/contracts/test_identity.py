@@ -21,7 +21,7 @@ from pytest_t2i.adapters import registry
 from pytest_t2i.adapters.support import code
 from pytest_t2i.data import Attribute, Detection
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.handle import Handle
+from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
@@ -151,12 +151,12 @@ class Project:
         self.monkeypatch.setattr(registry, "_installed", installed)
 
 
-def detector(name: str) -> Callable[[Components], Handle[Any]]:
+def detector(name: str) -> Callable[[Components], NamedComponent[Any]]:
     return lambda made: made.detector(DetectorRef(name))
 
 
 TURBAN = Attribute("turban", "with a turban", "without a turban")
-WAYS: dict[str, Callable[[Components], Handle[Any]]] = {
+WAYS: dict[str, Callable[[Components], NamedComponent[Any]]] = {
     "detector": detector("mine"),
     "detector with weights": detector(f"mine:{Path(__file__).parent}"),
     "detector with an alias": detector("mine:own"),
@@ -180,7 +180,7 @@ class Way:
     """One way of naming something."""
 
     name: str
-    handle: Callable[[Components], Handle[Any]]
+    handle: Callable[[Components], NamedComponent[Any]]
 
 
 def ways(*names: str) -> Any:

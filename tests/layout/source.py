@@ -82,7 +82,7 @@ def libraries(path: Path) -> set[str]:
 def arrows() -> dict[str, set[str]]:
     """Module -> modules of the package that it uses.
 
-    ``from pytest_t2i.metrics import checks`` uses ``metrics.checks`` alone, not all of metrics;
+    ``from pytest_t2i.metrics import inputs`` uses ``metrics.inputs`` alone, not all of metrics;
     ``from pytest_t2i.metrics import similarity`` uses the folder's ``__init__``.
     """
     known = modules()

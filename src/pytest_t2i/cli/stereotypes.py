@@ -12,8 +12,8 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.footprints import Footprints, read_footprints
 from pytest_t2i.reporting.markdown import escape
+from pytest_t2i.runs.comparison.side_by_side import additions, footprint, table_1
 from pytest_t2i.runs.record import RunRecord, StereotypeRecord, read_run
-from pytest_t2i.runs.side_by_side import additions, footprint, table_1
 from pytest_t2i.settings import whole
 
 

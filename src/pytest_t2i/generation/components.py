@@ -14,7 +14,7 @@ from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.files import stamps
-from pytest_t2i.generation.handle import Handle, Origin
+from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
@@ -50,10 +50,10 @@ class Components:
     run_id: str | None = None
     """Of the xdist run, whose workers share what one of them found out."""
     _catalogue: Catalogue | None = None
-    _detectors: dict[DetectorRef, Handle[Detector]] = field(default_factory=dict)
-    _encoders: dict[str, Handle[Encoder]] = field(default_factory=dict)
-    _finders: dict[str, Handle[ObjectFinder]] = field(default_factory=dict)
-    _model: Handle[TextToImage] | None = None
+    _detectors: dict[DetectorRef, NamedComponent[Detector]] = field(default_factory=dict)
+    _encoders: dict[str, NamedComponent[Encoder]] = field(default_factory=dict)
+    _finders: dict[str, NamedComponent[ObjectFinder]] = field(default_factory=dict)
+    _model: NamedComponent[TextToImage] | None = None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -63,7 +63,7 @@ class Components:
             self._catalogue = read_catalogues(self.registries.catalogues, own)
         return self._catalogue
 
-    def model(self) -> Handle[TextToImage]:
+    def model(self) -> NamedComponent[TextToImage]:
         """The model under test.
 
         Raises UnknownNameError for a name that is no alias, folder, hub id or factory.
@@ -77,7 +77,7 @@ class Components:
             identity = run_identity = None
             if ours:
                 identity, run_identity = self._identities("model", name, options)
-            self._model = Handle(
+            self._model = NamedComponent(
                 name,
                 lambda: factory()(options),
                 identity,
@@ -96,7 +96,7 @@ class Components:
         """The model's load options, with the settings that the catalogue gives it."""
         return self._with_settings(self._resolve_model(self.settings.model or "")[2])
 
-    def detector(self, ref: DetectorRef) -> Handle[Detector]:
+    def detector(self, ref: DetectorRef) -> NamedComponent[Detector]:
         """A detector, or one that looks for an attribute."""
         if ref not in self._detectors:
             self._detectors[ref] = (
@@ -104,13 +104,13 @@ class Components:
             )
         return self._detectors[ref]
 
-    def encoder(self, name: str) -> Handle[Encoder]:
+    def encoder(self, name: str) -> NamedComponent[Encoder]:
         """An encoder, ``name`` or ``name:weights``."""
         if name not in self._encoders:
             self._encoders[name] = self._part("encoder", name)
         return self._encoders[name]
 
-    def finder(self, name: str) -> Handle[ObjectFinder]:
+    def finder(self, name: str) -> NamedComponent[ObjectFinder]:
         """An object finder, ``name`` or ``name:weights``."""
         if name not in self._finders:
             self._finders[name] = self._part("object", name)
@@ -145,10 +145,10 @@ class Components:
             "module:factory are taken too.",
         )
 
-    def _plain_detector(self, name: str) -> Handle[Detector]:
+    def _plain_detector(self, name: str) -> NamedComponent[Detector]:
         return self._part("detector", name)
 
-    def _open_set(self, ref: DetectorRef) -> Handle[Detector]:
+    def _open_set(self, ref: DetectorRef) -> NamedComponent[Detector]:
         base = self.detector(DetectorRef(ref.name))
         attribute = ref.attribute
         if attribute is None:
@@ -164,7 +164,7 @@ class Components:
             return detector.for_attribute(attribute)
 
         asked = asdict(attribute)
-        return Handle(
+        return NamedComponent(
             f"{ref.name} {attribute.name}",
             load,
             digest([base.identity, asked]) if base.identity else None,
@@ -173,7 +173,7 @@ class Components:
             run_identity=digest([base.run_identity, asked]) if base.run_identity else None,
         )
 
-    def _part(self, kind: str, name: str) -> Handle[Any]:
+    def _part(self, kind: str, name: str) -> NamedComponent[Any]:
         registry = self.registries.of(kind)
         base, _, weights = name.partition(":")
         if base not in registry:
@@ -190,7 +190,7 @@ class Components:
         # What a conftest.py registered can be a part of a registered detector.
         registries = self.registries.watched(origin.names)
         given = replace(options, extra={**options.extra, "registries": registries})
-        return Handle(
+        return NamedComponent(
             name,
             lambda: registry.get(base)(given),
             identity,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
-from pytest_t2i.generation.handle import Handle
+from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.protocols import TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
@@ -21,7 +21,7 @@ GPU_FILES = ("nvidia[0-9]*", "dxg")
 class InProcess:
     """Makes images with the model of this process (protocols.Executor)."""
 
-    model: Handle[TextToImage]
+    model: NamedComponent[TextToImage]
     batch: int
     """Images per batch; halved when a batch does not fit into the device's memory."""
     say: Callable[[str], None]

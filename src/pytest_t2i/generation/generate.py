@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.support.decoding import gate
+from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, Request, Undetected
 from pytest_t2i.errors import GenerationError, StoreError
 from pytest_t2i.generation import traces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.decoding import decoded
+from pytest_t2i.adapters.support.black_or_unreadable import decoded
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.detect import Observer, Pictures

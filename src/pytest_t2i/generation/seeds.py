@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
-from pytest_t2i.generation.handle import Handle
+from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 
@@ -29,7 +29,7 @@ def _seed(text: str) -> int:
 
 
 def seeds_for(
-    handle: Handle[TextToImage], base: int, neutral_text: str, count: int
+    handle: NamedComponent[TextToImage], base: int, neutral_text: str, count: int
 ) -> tuple[int, ...]:
     """The first ``count`` seeds of a prompt.
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.handle import Handle
+from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 SHOWN = 3
 """Prompts that are named."""
 
 
-def check_supply(handle: Handle[TextToImage], wanted: Mapping[str, int]) -> list[str]:
+def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int]) -> list[str]:
     """What a model of ready-made images is short of, as notes for the user.
 
     Raises ConfigurationError when it has no image at all for some of the prompts: a test about

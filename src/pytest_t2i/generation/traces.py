@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.decoding import gate
+from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,

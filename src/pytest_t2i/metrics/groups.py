@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.kappa import shares
 
 
@@ -79,7 +79,7 @@ def demographic_parity_difference(rates: Mapping[str, float]) -> float:
     0.4
     """
     values = [
-        float(checks.in_range(f"rates[{name!r}]", rate, 0.0, 1.0)) for name, rate in rates.items()
+        float(inputs.in_range(f"rates[{name!r}]", rate, 0.0, 1.0)) for name, rate in rates.items()
     ]
     if len(values) < 2:  # noqa: PLR2004 - one group has no difference
         raise ValueError(f"rates must hold at least two groups, got rates={dict(rates)!r}")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.wu import similarities
 
 # scikit-image's default window; a smaller picture has no full window.
@@ -113,7 +113,7 @@ def split_product(
     cosines = similarities(a, b)
     if norm == "patch":
         return float(np.max(cosines))
-    sides = (checks.floats(name, values) for name, values in (("a", a), ("b", b)))
+    sides = (inputs.floats(name, values) for name, values in (("a", a), ("b", b)))
     first, second = (side.reshape(len(side), -1) for side in sides)
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     joint = np.linalg.norm(first) * np.linalg.norm(second)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 
 def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -31,9 +31,9 @@ def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     >>> cohen_kappa(["m", "m", "f", "f"], ["m", "f", "f", "f"])
     0.5
     """
-    first, second = checks.labels("a", a), checks.labels("b", b)
-    checks.same_shape(a=first, b=second)
-    checks.not_empty(a=first)
+    first, second = inputs.labels("a", a), inputs.labels("b", b)
+    inputs.same_shape(a=first, b=second)
+    inputs.not_empty(a=first)
     by_chance = sum(
         float(np.mean(first == label)) * float(np.mean(second == label))
         for label in set(first.tolist())
@@ -62,7 +62,7 @@ def fleiss_kappa(ratings: npt.ArrayLike) -> float:
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]), 3)
     0.333
     """
-    counts = checks.whole_counts("ratings", ratings)
+    counts = inputs.whole_counts("ratings", ratings)
     if counts.ndim != 2 or not counts.size:  # noqa: PLR2004 - items and labels
         raise ValueError(f"ratings must be [n_items, n_labels], got ratings.shape={counts.shape}")
     raters = np.unique(counts.sum(axis=1))
@@ -96,7 +96,7 @@ def shares(counts: Mapping[str, float]) -> dict[str, float]:
     >>> shares({"male": 15, "female": 5})
     {'male': 0.75, 'female': 0.25}
     """
-    numbers = {key: float(checks.counts(f"counts[{key!r}]", n)) for key, n in counts.items()}
+    numbers = {key: float(inputs.counts(f"counts[{key!r}]", n)) for key, n in counts.items()}
     total = sum(numbers.values())
     if not total:
         raise ValueError(f"counts must hold at least one image, got counts={dict(counts)!r}")

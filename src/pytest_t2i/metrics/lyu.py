@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 
 class FilterScores(NamedTuple):
@@ -63,7 +63,7 @@ def prompt_bias_score(male: float, female: float) -> float | None:
     >>> prompt_bias_score(0, 0) is None
     True
     """
-    men, women = checks.counts("male", male), checks.counts("female", female)
+    men, women = inputs.counts("male", male), inputs.counts("female", female)
     for name, value in (("male", men), ("female", women)):
         if value.ndim:
             raise ValueError(f"{name} must be a single number, got {name}.shape={value.shape}")
@@ -92,9 +92,9 @@ def model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
     >>> model_bias_score([20, 8], [0, 12])
     0.6
     """
-    men, women = checks.counts("male", male), checks.counts("female", female)
-    checks.one_dimensional(male=men, female=women)
-    checks.same_shape(male=men, female=women)
+    men, women = inputs.counts("male", male), inputs.counts("female", female)
+    inputs.one_dimensional(male=men, female=women)
+    inputs.same_shape(male=men, female=women)
     clear = men + women
     if not np.any(clear):
         raise ValueError(f"male and female hold no clear image in {clear.size} prompts")
@@ -120,11 +120,11 @@ def prompt_bias_difference(detected: npt.ArrayLike, actual: npt.ArrayLike) -> fl
     >>> prompt_bias_difference([1.0, 0.5], [1.0, 0.0])
     0.25
     """
-    of_detector = checks.in_range("detected", detected, -1.0, 1.0)
-    of_people = checks.in_range("actual", actual, -1.0, 1.0)
-    checks.one_dimensional(detected=of_detector, actual=of_people)
-    checks.same_shape(detected=of_detector, actual=of_people)
-    checks.not_empty(detected=of_detector)
+    of_detector = inputs.in_range("detected", detected, -1.0, 1.0)
+    of_people = inputs.in_range("actual", actual, -1.0, 1.0)
+    inputs.one_dimensional(detected=of_detector, actual=of_people)
+    inputs.same_shape(detected=of_detector, actual=of_people)
+    inputs.not_empty(detected=of_detector)
     return float(np.mean(np.abs(of_detector - of_people)))
 
 
@@ -146,8 +146,8 @@ def percent_deviation(detected: float, actual: float) -> float:
     >>> round(percent_deviation(0.686, 0.752), 2)
     -8.78
     """
-    score = float(checks.in_range("detected", detected, 0.0, 1.0))
-    reference = float(checks.in_range("actual", actual, 0.0, 1.0))
+    score = float(inputs.in_range("detected", detected, 0.0, 1.0))
+    reference = float(inputs.in_range("actual", actual, 0.0, 1.0))
     if reference == 0.0:
         raise ValueError("actual must be above 0 to relate a deviation to it, got actual=0")
     return 100.0 * (score - reference) / reference
@@ -171,8 +171,8 @@ def f1_score(precision: float, recall: float) -> float:
     >>> round(f1_score(0.8752, 1.0), 4)
     0.9334
     """
-    first = float(checks.in_range("precision", precision, 0.0, 1.0))
-    second = float(checks.in_range("recall", recall, 0.0, 1.0))
+    first = float(inputs.in_range("precision", precision, 0.0, 1.0))
+    second = float(inputs.in_range("recall", recall, 0.0, 1.0))
     return 2.0 * first * second / (first + second) if first + second else 0.0
 
 
@@ -196,10 +196,10 @@ def filter_scores(kept: npt.ArrayLike, clear: npt.ArrayLike) -> FilterScores:
     >>> filter_scores([True, True, False, False], [True, False, False, True])
     FilterScores(precision=0.5, recall=0.5, f1=0.5, filter_rate=0.5)
     """
-    said, truth = checks.booleans("kept", kept), checks.booleans("clear", clear)
-    checks.one_dimensional(kept=said, clear=truth)
-    checks.same_shape(kept=said, clear=truth)
-    checks.not_empty(kept=said)
+    said, truth = inputs.booleans("kept", kept), inputs.booleans("clear", clear)
+    inputs.one_dimensional(kept=said, clear=truth)
+    inputs.same_shape(kept=said, clear=truth)
+    inputs.not_empty(kept=said)
     hits, false_alarms = int(np.sum(said & truth)), int(np.sum(said & ~truth))
     misses, filtered = int(np.sum(~said & truth)), int(np.sum(~said & ~truth))
     return FilterScores(
@@ -228,9 +228,9 @@ def classification_scores(predicted: npt.ArrayLike, actual: npt.ArrayLike) -> Cl
     >>> classification_scores(["male", "male", "female"], ["male", "female", "female"])
     ClassificationScores(by_label={'female': 0.5, 'male': 1.0}, overall=0.6666666666666666)
     """
-    said, truth = checks.labels("predicted", predicted), checks.labels("actual", actual)
-    checks.same_shape(predicted=said, actual=truth)
-    checks.not_empty(predicted=said)
+    said, truth = inputs.labels("predicted", predicted), inputs.labels("actual", actual)
+    inputs.same_shape(predicted=said, actual=truth)
+    inputs.not_empty(predicted=said)
     right = np.asarray(said == truth, dtype=np.bool_)
     by_label = {
         str(label): float(np.mean(right[np.asarray(truth == label, dtype=np.bool_)]))

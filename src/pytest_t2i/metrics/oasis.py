@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Prone
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.vectors import feature_rows, singular, unit
 
 # A cosine of float32 features may pass 1 by a few units in the last place.
@@ -43,8 +43,8 @@ def stereotype_score(observed: float, expected: float, direction: Prone = "over"
     0.3
     """
     check_direction(direction)
-    shown = checks.in_range("observed", observed, 0.0, 1.0)
-    real = checks.in_range("expected", expected, 0.0, 1.0)
+    shown = inputs.in_range("observed", observed, 0.0, 1.0)
+    real = inputs.in_range("expected", expected, 0.0, 1.0)
     for name, value in (("observed", shown), ("expected", real)):
         if value.ndim:
             raise ValueError(f"{name} must be a single number, got {name}.shape={value.shape}")
@@ -78,9 +78,9 @@ def attribute_presence(positive: npt.ArrayLike, negative: npt.ArrayLike) -> npt.
     >>> attribute_presence([0.3, 0.1], [0.2, 0.2])
     array([ True, False])
     """
-    present = checks.in_range("positive", positive, -1.0, 1.0, COSINE_TOLERANCE)
-    absent = checks.in_range("negative", negative, -1.0, 1.0, COSINE_TOLERANCE)
-    checks.same_shape(positive=present, negative=absent)
+    present = inputs.in_range("positive", positive, -1.0, 1.0, COSINE_TOLERANCE)
+    absent = inputs.in_range("negative", negative, -1.0, 1.0, COSINE_TOLERANCE)
+    inputs.same_shape(positive=present, negative=absent)
     return np.asarray(present > absent, dtype=np.bool_)
 
 
@@ -122,7 +122,7 @@ def wals(
     >>> wals([[1.0, 0.0], [-3.0, 0.0]], [-2.0, 0.0])
     1.0
     """
-    rows, along = feature_rows("features", features), checks.floats("direction", direction)
+    rows, along = feature_rows("features", features), inputs.floats("direction", direction)
     if along.shape != rows.shape[1:]:
         raise ValueError(
             "direction must have a value per feature, got "
@@ -141,7 +141,7 @@ def wals(
     return float(min(1.0, np.sum(values * alignments) / np.sum(values)))
 
 
-def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike) -> checks.Floats:
+def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike) -> inputs.Floats:
     """Stereotype propagation index: how far each step of the making adds an attribute.
 
     .. math:: cos(v_t, v_t^+ - v_t^-)      (OASIS eq. 10-11)
@@ -164,9 +164,9 @@ def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLik
     >>> spi([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]])
     array([ 1., -1.])
     """
-    moved = checks.floats("velocity", velocity)
-    toward, away = checks.floats("positive", positive), checks.floats("negative", negative)
-    checks.same_shape(velocity=moved, positive=toward, negative=away)
+    moved = inputs.floats("velocity", velocity)
+    toward, away = inputs.floats("positive", positive), inputs.floats("negative", negative)
+    inputs.same_shape(velocity=moved, positive=toward, negative=away)
     if moved.ndim < 2 or not moved.size:  # noqa: PLR2004 - steps, and a latent for each
         raise ValueError(f"velocity must hold a latent per step, got velocity.shape={moved.shape}")
     steps, lean = moved.reshape(len(moved), -1), (toward - away).reshape(len(moved), -1)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.wu import similarities
 
 LEAST_VARIANTS, MOST_VARIANTS = 2, 3
@@ -52,12 +52,12 @@ def object_bias_score(
     True
     """
     men, women = (
-        float(checks.counts(name, value))
+        float(inputs.counts(name, value))
         for name, value in (("masculine", masculine), ("feminine", feminine))
     )
     prompts = {"n_masculine": n_masculine, "n_feminine": n_feminine}
     for name, value in prompts.items():
-        if not float(checks.counts(name, value)):
+        if not float(inputs.counts(name, value)):
             raise ValueError(f"{name} must be at least 1, got {name}={value!r}")
     weighed = n_masculine / n_feminine * women
     return men / (men + weighed) if men + weighed else None
@@ -82,7 +82,7 @@ def cooccurrence_similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     >>> round(cooccurrence_similarity([[1, 0, 2], [1, 1, 0]], [[1, 0, 2], [0, 0, 3]]), 3)
     0.5
     """
-    rows = similarities(checks.counts("a", a), checks.counts("b", b))
+    rows = similarities(inputs.counts("a", a), inputs.counts("b", b))
     return float(np.clip(np.mean(rows), 0.0, 1.0))
 
 
@@ -112,7 +112,7 @@ def object_independence(counts: npt.ArrayLike) -> Independence:
     # Imported here: it costs what no other metric should pay.
     from scipy import stats
 
-    table = checks.counts("counts", counts)
+    table = inputs.counts("counts", counts)
     if table.ndim != 2 or not LEAST_VARIANTS <= len(table) <= MOST_VARIANTS:  # noqa: PLR2004 - rows and columns
         raise ValueError(
             f"counts must be [2 or 3 variants, n_objects], got counts.shape={table.shape}"
@@ -147,8 +147,8 @@ def coverage(region: npt.ArrayLike, mask: npt.ArrayLike) -> float:
     >>> coverage([[1, 1], [0, 0]], [[1, 0], [1, 0]])
     0.5
     """
-    pixels, covering = checks.booleans("region", region), checks.booleans("mask", mask)
-    checks.same_shape(region=pixels, mask=covering)
+    pixels, covering = inputs.booleans("region", region), inputs.booleans("mask", mask)
+    inputs.same_shape(region=pixels, mask=covering)
     size = int(np.count_nonzero(pixels))
     if not size:
         raise ValueError("region must have at least one pixel, got an empty one")

@@ -8,16 +8,16 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.vectors import feature_rows, unit
 
-Kernel = Callable[[checks.Floats, checks.Floats], npt.ArrayLike]
+Kernel = Callable[[inputs.Floats, inputs.Floats], npt.ArrayLike]
 """(rows [n, d], rows [m, d]) -> similarities [n, m], as ``sklearn.metrics.pairwise`` has them."""
 
 
 def supervised_direction(
     features: npt.ArrayLike, labels: npt.ArrayLike, kernel: str | Kernel = "linear"
-) -> checks.Floats:
+) -> inputs.Floats:
     """Direction of change in an attribute, by supervised principal components.
 
     The direction along which the features depend most on the labels (HSIC; Barshan et al. 2011).
@@ -53,7 +53,7 @@ def supervised_direction(
     array([1., 0.])
     """
     rows = feature_rows("features", features)
-    shown = checks.booleans("labels", labels)
+    shown = inputs.booleans("labels", labels)
     if shown.shape != rows.shape[:1]:
         raise ValueError(
             "labels must have a value per image, got "
@@ -67,42 +67,42 @@ def supervised_direction(
     return unit("the difference that the labels make", centred.T @ weights)
 
 
-def _weights(rows: checks.Floats, contrast: checks.Floats, kernel: str | Kernel) -> checks.Floats:
+def _weights(rows: inputs.Floats, contrast: inputs.Floats, kernel: str | Kernel) -> inputs.Floats:
     """The leading eigenvector of eq. 16; of two labels it is K H y."""
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             known = ", ".join(sorted(("linear", *KERNELS)))
             raise ValueError(f"kernel must be one of {known} or a function, got kernel={kernel!r}")
         kernel = KERNELS[kernel]
-    similarities = checks.floats("kernel(features, features)", kernel(rows, rows))
+    similarities = inputs.floats("kernel(features, features)", kernel(rows, rows))
     if similarities.shape != (len(rows), len(rows)):
         raise ValueError(
             f"kernel must give [{len(rows)}, {len(rows)}], got shape {similarities.shape}"
         )
-    weights: checks.Floats = similarities @ contrast
+    weights: inputs.Floats = similarities @ contrast
     return weights
 
 
-def _cosine(a: checks.Floats, b: checks.Floats) -> checks.Floats:
+def _cosine(a: inputs.Floats, b: inputs.Floats) -> inputs.Floats:
     lengths = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
     return np.asarray(np.divide(a @ b.T, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
-def _laplacian(a: checks.Floats, b: checks.Floats) -> checks.Floats:
+def _laplacian(a: inputs.Floats, b: inputs.Floats) -> inputs.Floats:
     distances = np.array([np.abs(b - row).sum(axis=1) for row in a])
     return np.asarray(np.exp(-distances / a.shape[1]))
 
 
-def _poly(a: checks.Floats, b: checks.Floats) -> checks.Floats:
+def _poly(a: inputs.Floats, b: inputs.Floats) -> inputs.Floats:
     return np.asarray((a @ b.T / a.shape[1] + 1.0) ** 3)
 
 
-def _rbf(a: checks.Floats, b: checks.Floats) -> checks.Floats:
+def _rbf(a: inputs.Floats, b: inputs.Floats) -> inputs.Floats:
     squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2.0 * a @ b.T
     return np.asarray(np.exp(-np.maximum(squares, 0.0) / a.shape[1]))
 
 
-def _sigmoid(a: checks.Floats, b: checks.Floats) -> checks.Floats:
+def _sigmoid(a: inputs.Floats, b: inputs.Floats) -> inputs.Floats:
     return np.asarray(np.tanh(a @ b.T / a.shape[1] + 1.0))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.kappa import shares
 
 SUM_TOLERANCE = 1e-6
@@ -53,7 +53,7 @@ def check_reference(
             f"reference must have the labels {sorted(counts)}, got reference={dict(reference)!r}"
         )
     for label, share in reference.items():
-        if np.ndim(checks.in_range(f"reference[{label!r}]", share, 0.0, 1.0)):
+        if np.ndim(inputs.in_range(f"reference[{label!r}]", share, 0.0, 1.0)):
             raise ValueError(f"reference[{label!r}] must be a single number, got {share!r}")
     total = sum(reference.values())
     if abs(total - 1.0) > SUM_TOLERANCE:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 
-def feature_rows(name: str, values: npt.ArrayLike) -> checks.Floats:
+def feature_rows(name: str, values: npt.ArrayLike) -> inputs.Floats:
     """One row per image; at least one of each.
 
     >>> feature_rows("features", [[1, 2]])
     array([[1., 2.]])
     """
-    rows = checks.floats(name, values)
+    rows = inputs.floats(name, values)
     if rows.ndim != 2 or not rows.size:  # noqa: PLR2004 - images and features
         raise ValueError(f"{name} must hold one row per image, got {name}.shape={rows.shape}")
     return rows
 
 
-def unit(name: str, values: checks.Floats) -> checks.Floats:
+def unit(name: str, values: inputs.Floats) -> inputs.Floats:
     """The vector scaled to unit length.
 
     Raises ValueError for a vector of zeros, which has no direction.
@@ -36,7 +36,7 @@ def unit(name: str, values: checks.Floats) -> checks.Floats:
     return np.asarray(scaled / np.linalg.norm(scaled), dtype=np.float64)
 
 
-def singular(rows: checks.Floats) -> tuple[checks.Floats, checks.Floats]:
+def singular(rows: inputs.Floats) -> tuple[inputs.Floats, inputs.Floats]:
     """Singular values, the largest first, and their right singular vectors as rows.
 
     What is 0 up to rounding is 0.

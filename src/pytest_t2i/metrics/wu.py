@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 
-def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> checks.Floats:
+def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> inputs.Floats:
     """Cosine similarity of each row of ``a`` with the same row of ``b``.
 
     .. math:: cos(a_i, b_i) = a_i . b_i / (|a_i| |b_i|)      (the summands of Wu eq. 1-2)
@@ -26,11 +26,11 @@ def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> checks.Floats:
     >>> similarities([[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [1.0, -1.0]])
     array([1., 0.])
     """
-    first, second = checks.floats("a", a), checks.floats("b", b)
-    checks.same_shape(a=first, b=second)
+    first, second = inputs.floats("a", a), inputs.floats("b", b)
+    inputs.same_shape(a=first, b=second)
     if first.ndim < 2:  # noqa: PLR2004 - rows need two axes
         raise ValueError(f"a must hold one embedding per row, got a.shape={first.shape}")
-    checks.not_empty(a=first)
+    inputs.not_empty(a=first)
     left, right = _unit_rows("a", first), _unit_rows("b", second)
     return np.asarray(np.clip(np.sum(left * right, axis=1), -1.0, 1.0), dtype=np.float64)
 
@@ -58,7 +58,7 @@ def similarity(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 def similarity_gaps(
     neutral: npt.ArrayLike, feminine: npt.ArrayLike, masculine: npt.ArrayLike
-) -> checks.Floats:
+) -> inputs.Floats:
     """Gap of each triplet: how much nearer neutral is to masculine than to feminine.
 
     .. math:: cos(n_i, m_i) - cos(n_i, f_i)      (from Wu eq. 1-2)
@@ -77,9 +77,9 @@ def similarity_gaps(
     >>> similarity_gaps([[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]])
     array([1.])
     """
-    middle = checks.floats("neutral", neutral)
-    women, men = checks.floats("feminine", feminine), checks.floats("masculine", masculine)
-    checks.same_shape(neutral=middle, feminine=women, masculine=men)
+    middle = inputs.floats("neutral", neutral)
+    women, men = inputs.floats("feminine", feminine), inputs.floats("masculine", masculine)
+    inputs.same_shape(neutral=middle, feminine=women, masculine=men)
     return similarities(middle, men) - similarities(middle, women)
 
 
@@ -107,7 +107,7 @@ def similarity_gap(
     return float(np.mean(similarity_gaps(neutral, feminine, masculine)))
 
 
-def _unit_rows(name: str, array: checks.Floats) -> checks.Floats:
+def _unit_rows(name: str, array: inputs.Floats) -> inputs.Floats:
     rows = array.reshape(len(array), -1)
     # Scaling by the largest entry first keeps the norm of tiny and of huge rows representable.
     largest = np.max(np.abs(rows), axis=1, keepdims=True)

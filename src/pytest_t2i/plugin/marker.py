@@ -11,7 +11,7 @@ from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options
 from pytest_t2i.prompts import read_captions
-from pytest_t2i.runs.select import select
+from pytest_t2i.runs.marker_arguments import select
 from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Selection
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()

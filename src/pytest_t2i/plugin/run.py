@@ -20,7 +20,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.junit import JUnitTotals
-from pytest_t2i.plugin.making import make_here
+from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
 from pytest_t2i.plugin.selecting import Selecting
 from pytest_t2i.plugin.xdist import Workers, make_shared

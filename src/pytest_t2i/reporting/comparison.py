@@ -14,7 +14,7 @@ from pytest_t2i.reporting.markdown import escape
 from pytest_t2i.reporting.pictures import link
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.reporting.words import interval_text, signed
-from pytest_t2i.runs.model_comparison import (
+from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,
     ModelComparison,

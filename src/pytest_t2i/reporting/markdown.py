@@ -6,7 +6,7 @@ from collections import Counter
 
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
-from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.check_groups import headline
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.objects import group_rows
 from pytest_t2i.reporting.objects import told as objects_told

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
-from pytest_t2i.reporting.checks import headline
+from pytest_t2i.reporting.check_groups import headline
 from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.objects import groups_told
 from pytest_t2i.reporting.objects import told as objects_told

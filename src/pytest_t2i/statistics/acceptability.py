@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 HALVINGS = 60
 ROUNDING = 1e-12
@@ -37,7 +37,7 @@ def lowest_acceptable(k: int, n: int, level: float) -> float:
         np.full(len(j), most),
     )
 
-    def excess(p: checks.Floats) -> checks.Floats:
+    def excess(p: inputs.Floats) -> inputs.Floats:
         return _at_least(k, n, p) + _at_most(j, n, p) - alpha
 
     # A share at which acceptability jumps belongs to the interval, whatever the rounding.
@@ -51,20 +51,22 @@ def _opposite(k: int, n: int, p: float) -> int:
     return int(np.searchsorted(tails, _at_least(k, n, shares[:1])[0], side="right")) - 1
 
 
-def _at_least(k: int, n: int, p: checks.Floats) -> checks.Floats:
+def _at_least(k: int, n: int, p: inputs.Floats) -> inputs.Floats:
     """P(K >= k) for k > 0."""
     return np.asarray(special.betainc(k, n - k + 1, p), dtype=np.float64)
 
 
-def _at_most(j: npt.NDArray[np.int64], n: int, p: checks.Floats) -> checks.Floats:
+def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Floats:
     """P(K <= j) for j < n; 0 for j = -1."""
     tail = special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
     return np.asarray(np.where(j < 0, 0.0, tail), dtype=np.float64)
 
 
 def _bisected(
-    function: Callable[[checks.Floats], checks.Floats], low: checks.Floats, high: checks.Floats
-) -> checks.Floats:
+    function: Callable[[inputs.Floats], inputs.Floats],
+    low: inputs.Floats,
+    high: inputs.Floats,
+) -> inputs.Floats:
     """Where each value turns positive; ``low`` where it is so there, as by rounding at a start."""
     low, high = low.copy(), high.copy()
     high = np.where(function(low) > ROUNDING, low, high)

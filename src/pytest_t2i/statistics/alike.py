@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import fft, optimize
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import rarer_chances
 from pytest_t2i.statistics.deconvolution import Whole
 
@@ -26,7 +26,7 @@ FINER = 16.0
 scores between two of them adds less than a thousandth to the variance."""
 ROUNDING = 1e-9
 """Equal sums of scores may differ in the last place."""
-BIASES: checks.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 401))
+BIASES: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 401))
 """|2p - 1| at which slopes of expected scores are computed."""
 
 
@@ -93,7 +93,7 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
         return alike(sizes, mean)
     slopes = [_slopes(n) for n in sizes.images]
 
-    def spread(slope: float) -> checks.Floats:
+    def spread(slope: float) -> inputs.Floats:
         return np.array([np.interp(slope, entry, BIASES) for entry in slopes])
 
     def short(slope: float) -> float:
@@ -142,7 +142,7 @@ def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
 
 class _Law(NamedTuple):
     places: Whole
-    chances: checks.Floats
+    chances: inputs.Floats
     middle: float
     variance: float
 
@@ -168,7 +168,7 @@ def _law(n: int, bias: float, unit: float) -> _Law:
 
 
 @lru_cache(maxsize=1024)
-def _slopes(n: int) -> checks.Floats:
+def _slopes(n: int) -> inputs.Floats:
     shown = rarer_chances(n, BIASES) @ (1.0 - 2.0 * np.arange(n // 2 + 1) / n)
     slopes = np.gradient(shown, BIASES) + RIDGE * BIASES
     return np.asarray(np.maximum.accumulate(slopes + 1e-12 * np.arange(len(BIASES))))

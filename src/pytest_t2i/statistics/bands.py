@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail
 
 FEWEST_CURVES = 2
@@ -149,15 +149,15 @@ def settled_step(shares: npt.ArrayLike, final: Interval) -> int:
     >>> settled_step([0.9, 0.4, 0.8, 0.55, 0.5], Interval(0.5, 0.4, 0.6, 0.95, "wilson", 90))
     4
     """
-    values = checks.in_range("shares", shares, 0.0, 1.0)
-    checks.one_dimensional(shares=values)
-    checks.not_empty(shares=values)
+    values = inputs.in_range("shares", shares, 0.0, 1.0)
+    inputs.one_dimensional(shares=values)
+    inputs.not_empty(shares=values)
     outside = np.flatnonzero((values < final.low) | (values > final.high))
     return int(outside[-1]) + 2 if outside.size else 1
 
 
-def _rows(curves: npt.ArrayLike, fewest: int = FEWEST_CURVES) -> checks.Floats:
-    rows = checks.floats("curves", curves)
+def _rows(curves: npt.ArrayLike, fewest: int = FEWEST_CURVES) -> inputs.Floats:
+    rows = inputs.floats("curves", curves)
     if rows.ndim != 2 or len(rows) < fewest or not rows.size:  # noqa: PLR2004 - images and steps
         raise ValueError(
             f"curves must hold at least {fewest} rows of steps, got curves.shape={rows.shape}"
@@ -165,7 +165,7 @@ def _rows(curves: npt.ArrayLike, fewest: int = FEWEST_CURVES) -> checks.Floats:
     return rows
 
 
-def _largest_ratio(centred: checks.Floats, level: float, seed: int, resamples: int) -> float:
+def _largest_ratio(centred: inputs.Floats, level: float, seed: int, resamples: int) -> float:
     """What the largest |t| of all steps stays below in ``level`` of the resamples."""
     n = len(centred)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(resamples, n))
@@ -175,7 +175,7 @@ def _largest_ratio(centred: checks.Floats, level: float, seed: int, resamples: i
     return float(np.quantile(ratios.max(axis=1), level))
 
 
-def _half(mean: checks.Floats) -> float | None:
+def _half(mean: inputs.Floats) -> float | None:
     sums = np.concatenate([[0.0], np.cumsum(mean)])
     final = float(sums[-1])
     if not final:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import linalg, optimize, stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Side = Literal["below", "above"]
 
@@ -37,9 +37,9 @@ class Bounding(NamedTuple):
     Counts are told apart by the images of the rarer gender, 0 to n // 2.
     """
 
-    value: checks.Floats
+    value: inputs.Floats
     """c, [n // 2 + 1]."""
-    variance: checks.Floats
+    variance: inputs.Floats
     """v, with E v >= Var c for every p, [n // 2 + 1]."""
 
 
@@ -80,7 +80,7 @@ def plug_in_function(n: int) -> Bounding:
     return Bounding(_scores(n), _variance(n, _scores(n), chances, near))
 
 
-def rarer_chances(n: int, bias: checks.Floats) -> checks.Floats:
+def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
     """Chance of each number of images of the rarer gender at each |2p - 1|, [n_bias, n // 2 + 1].
 
     >>> rarer_chances(2, np.array([0.0, 1.0]))
@@ -93,12 +93,12 @@ def rarer_chances(n: int, bias: checks.Floats) -> checks.Floats:
     return np.asarray(less + np.where(2 * rarer == n, 0.0, more), dtype=np.float64)
 
 
-def _scores(n: int) -> checks.Floats:
+def _scores(n: int) -> inputs.Floats:
     """|n_m - n_f| / n by images of the rarer gender."""
     return np.asarray(1.0 - 2.0 * np.arange(n // 2 + 1) / n, dtype=np.float64)
 
 
-def _biases(n: int, fineness: int) -> checks.Floats:
+def _biases(n: int, fineness: int) -> inputs.Floats:
     """Values of |2p - 1|, finer towards 1 and around 0 the finer the more images there are."""
     points = int(fineness * (8 + 2.5 * np.sqrt(n)))
     return np.asarray(np.sin(np.linspace(0.0, np.pi / 2.0, points)), dtype=np.float64)
@@ -125,8 +125,8 @@ def _stretched(n: int, prompts: int, side: Side) -> Bounding:
 
 
 def _finished(
-    n: int, prompts: int, value: checks.Floats, side: Side, bias: checks.Floats,
-    chances: checks.Floats,
+    n: int, prompts: int, value: inputs.Floats, side: Side, bias: inputs.Floats,
+    chances: inputs.Floats,
 ) -> Bounding:  # fmt: skip
     """Shift c by what it errs between the points of the program, and bound its variance."""
     if n <= PROGRAM:
@@ -142,8 +142,8 @@ def _finished(
 
 
 def _variance(
-    n: int, value: checks.Floats, chances: checks.Floats, near: checks.Floats | None
-) -> checks.Floats:
+    n: int, value: inputs.Floats, chances: inputs.Floats, near: inputs.Floats | None
+) -> inputs.Floats:
     """Bound v with E v >= Var c for every p; ``near`` is that of PROGRAM images."""
     spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
     if near is None:
@@ -159,8 +159,8 @@ def _variance(
 
 
 def quadratic_program(
-    chances: checks.Floats, target: checks.Floats, side: Side, penalty: float
-) -> checks.Floats:
+    chances: inputs.Floats, target: inputs.Floats, side: Side, penalty: float
+) -> inputs.Floats:
     """Minimise mean(d + MISFIT d^2 + penalty Var c) where d = |target - E c| keeps its sign.
 
     A least distance problem: with the Cholesky factor of the quadratic form as unit of length,

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import QUANTILE, SMOOTH, Bounding, Side, quadratic_program
 
 PROGRAM = 60
@@ -51,13 +51,13 @@ def bounding_distance(n: int, share: float, side: Side) -> Bounding:
     return Bounding(value, _variance(n, value, shares, chances))
 
 
-def _shares(n: int, share: float) -> checks.Floats:
+def _shares(n: int, share: float) -> inputs.Floats:
     """Values of p, finer towards 0 and 1, with the reference among them."""
     angles = np.linspace(0.0, np.pi / 2.0, int(8 * (8 + 2.5 * np.sqrt(n))))
     return np.unique(np.append(np.sin(angles) ** 2, share))
 
 
-def _closed(n: int, share: float, side: Side) -> checks.Floats:
+def _closed(n: int, share: float, side: Side) -> inputs.Floats:
     distances = np.abs(np.arange(n + 1) / n - share)
     if side == "above":
         return np.asarray(distances, dtype=np.float64)
@@ -67,8 +67,8 @@ def _closed(n: int, share: float, side: Side) -> checks.Floats:
 
 
 def _variance(
-    n: int, value: checks.Floats, shares: checks.Floats, chances: checks.Floats
-) -> checks.Floats:
+    n: int, value: inputs.Floats, shares: inputs.Floats, chances: inputs.Floats
+) -> inputs.Floats:
     spread = np.maximum(chances @ value**2 - (chances @ value) ** 2, 0.0)
     if n <= PROGRAM:
         result = quadratic_program(chances, spread * n, "above", SMOOTH) / n

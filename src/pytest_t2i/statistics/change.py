@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.linear_scores import BIAS, spread_table, table_bias
 from pytest_t2i.statistics.means import mean_interval
@@ -204,15 +204,15 @@ def _family(prompts: int, estimator: Estimator) -> int | None:
     return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
 
 
-def _mean(scores: checks.Floats) -> float:
+def _mean(scores: inputs.Floats) -> float:
     """A table may score below 0 or above 1; the score of all prompts together cannot."""
     return float(np.clip(np.mean(scores), 0.0, 1.0))
 
 
 def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
-    arrays = {name: checks.whole_counts(name, values) for name, values in counts.items()}
-    checks.one_dimensional(**arrays)
-    checks.same_shape(**arrays)
+    arrays = {name: inputs.whole_counts(name, values) for name, values in counts.items()}
+    inputs.one_dimensional(**arrays)
+    inputs.same_shape(**arrays)
     before_male, before_female, after_male, after_female = arrays.values()
     fewest = np.minimum(before_male + before_female, after_male + after_female)
     used = fewest >= FEWEST_IMAGES
@@ -227,7 +227,7 @@ def _comparable(**counts: npt.ArrayLike) -> tuple[Whole, Whole]:
 
 def _scores(
     before: Whole, after: Whole, family: int | None
-) -> tuple[checks.Floats, checks.Floats, checks.Floats]:
+) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
     """Each prompt's score before and after, and the variance that images give their difference."""
     sizes = [before.sum(axis=0), after.sum(axis=0)]
     fewer = np.minimum(*sizes)
@@ -241,7 +241,7 @@ def _scores(
 
 
 @lru_cache(maxsize=1024)
-def score_variances(n: int, fewer: int, family: int | None) -> checks.Floats:
+def score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
     """Variance of a score whose prompt shows 0 to n men.
 
     The share is taken for (k + 1/2) / (n + 1): images that are all of one gender do not show that
@@ -262,7 +262,7 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
     return float(np.sum(moved * biases[of_size.reshape(-1)]) / len(fewer))
 
 
-def _resampled(grown: checks.Floats, level: float, seed: int, resamples: int) -> Interval:
+def _resampled(grown: inputs.Floats, level: float, seed: int, resamples: int) -> Interval:
     """Mean growth over prompts like these; one prompt alone says nothing of others."""
     if len(grown) == 1:
         return Interval(float(grown[0]), -1.0, 1.0, level, "cluster-t", 1)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
 from pytest_t2i.statistics.linear_scores import spread_table
 
@@ -96,7 +96,7 @@ def change_points(
 
 def _runs(name: str, counts: npt.ArrayLike) -> Whole:
     rows: Sequence[npt.ArrayLike] = list(np.atleast_2d(np.asarray(counts)))
-    return np.stack([checks.whole_counts(name, row) for row in rows])
+    return np.stack([inputs.whole_counts(name, row) for row in rows])
 
 
 class _Cut(NamedTuple):
@@ -109,9 +109,9 @@ class _Cut(NamedTuple):
 class _Scores:
     """Score, variance and images of each run."""
 
-    means: checks.Floats
-    variances: checks.Floats
-    images: checks.Floats
+    means: inputs.Floats
+    variances: inputs.Floats
+    images: inputs.Floats
     prompts: int
 
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.linear_scores import spread_table
 
 Whole = npt.NDArray[np.int64]
@@ -143,13 +143,13 @@ class _Tables:
         self.after = _rows(after, fewer)
         self.prompts = np.arange(len(before))
 
-    def growth(self, men_before: Whole, men_after: Whole) -> checks.Floats:
+    def growth(self, men_before: Whole, men_after: Whole) -> inputs.Floats:
         """Of each row of counts, [n_rows]."""
         grown = self.after[self.prompts, men_after] - self.before[self.prompts, men_before]
         return np.asarray(grown.mean(axis=1), dtype=np.float64)
 
 
-def _rows(n: Whole, fewer: Whole) -> checks.Floats:
+def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
     """Table of each prompt, padded to the longest, [n_prompts, n + 1]."""
     rows = np.zeros((len(n), int(n.max()) + 1))
     for row, size, least in zip(rows, n.tolist(), fewer.tolist(), strict=True):
@@ -157,7 +157,7 @@ def _rows(n: Whole, fewer: Whole) -> checks.Floats:
     return rows
 
 
-def _growth_of_pairs(kinds: Whole) -> checks.Floats:
+def _growth_of_pairs(kinds: Whole) -> inputs.Floats:
     """Growth of the mean score, from pairs [n_rows, n_prompts, before: m f none, after: m f none].
 
     A side without a clear image scores 0.
@@ -184,20 +184,20 @@ def _pairs(before: npt.ArrayLike, after: npt.ArrayLike, number: int) -> Whole:
     """How many seeds show what before (row: male, female, none) and what after (column)."""
     labels = {f"before[{number}]": before, f"after[{number}]": after}
     old, new = (_labels(name, values) for name, values in labels.items())
-    checks.same_shape(**{f"before[{number}]": old, f"after[{number}]": new})
+    inputs.same_shape(**{f"before[{number}]": old, f"after[{number}]": new})
     place = np.array([2, 0, 1])  # of 0, 1 and -1
     return np.bincount(3 * place[old] + place[new], minlength=9).reshape(3, 3)
 
 
 def _labels(name: str, values: npt.ArrayLike) -> Whole:
-    array = checks.in_range(name, values, -1.0, 1.0)
-    checks.one_dimensional(**{name: array})
+    array = inputs.in_range(name, values, -1.0, 1.0)
+    inputs.one_dimensional(**{name: array})
     if np.any(array != np.round(array)):
         raise ValueError(f"{name} must hold 1, -1 or 0, got {name}={array.tolist()}")
     return array.astype(np.int64)
 
 
-def _p_value(observed: float, drawn: Iterator[checks.Floats], redraws: int) -> float:
+def _p_value(observed: float, drawn: Iterator[inputs.Floats], redraws: int) -> float:
     reached = sum(int(np.count_nonzero(part >= observed - TIE)) for part in drawn)
     return (1.0 + reached) / (redraws + 1.0)
 
@@ -209,9 +209,9 @@ def _chunks(redraws: int, cells: int) -> Iterator[int]:
 
 
 def _counts(**counts: npt.ArrayLike) -> list[Whole]:
-    arrays = {name: checks.whole_counts(name, values) for name, values in counts.items()}
-    checks.one_dimensional(**arrays)
-    checks.same_shape(**arrays)
+    arrays = {name: inputs.whole_counts(name, values) for name, values in counts.items()}
+    inputs.one_dimensional(**arrays)
+    inputs.same_shape(**arrays)
     return list(arrays.values())
 
 

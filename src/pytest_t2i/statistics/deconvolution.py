@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Whole = npt.NDArray[np.int64]
 
 # Finer towards 1, where a binomial share has least noise; 31 points cost no accuracy against 61.
-GRID: checks.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
-SIGNED: checks.Floats = np.concatenate([-GRID[:0:-1], GRID])
+GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
+SIGNED: inputs.Floats = np.concatenate([-GRID[:0:-1], GRID])
 # Stopping early keeps the spread that one sample shows by chance out of the estimate's variance;
 # tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
 STEPS = 200
@@ -35,9 +35,9 @@ class Categories(NamedTuple):
 
     of_prompt: Whole
     """Category of each prompt, [n_prompts]."""
-    plug_in: checks.Floats
+    plug_in: inputs.Floats
     """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
-    likelihood: checks.Floats
+    likelihood: inputs.Floats
     """Probability of each category at each t of GRID, as a multiple of the row's largest: its scale
     tells nothing, and with many images is too small a number. [n_categories, n_grid]."""
     images: Whole
@@ -60,7 +60,7 @@ def categorise(male: Whole, female: Whole) -> Categories:
     return Categories(of_prompt.reshape(-1), (gap / n)[:, 0], likelihood, n[:, 0])
 
 
-def mean_bias(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
+def mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
     """Mean of t under the distribution fitted to each row of weights.
 
     Args:
@@ -80,7 +80,7 @@ def mean_bias(weights: checks.Floats, likelihood: checks.Floats) -> checks.Float
     return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
 
 
-def mean_departure(shown: Whole, n: Whole, expected: checks.Floats) -> float:
+def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     """Mean of |p - r| over prompts, each of which has a reference share r of its own.
 
     What is deconvolved is u, where p lies between r and the end of the scale on its side:
@@ -103,20 +103,20 @@ def mean_departure(shown: Whole, n: Whole, expected: checks.Floats) -> float:
     departure = np.where(SIGNED > 0, SIGNED * (1.0 - r), SIGNED * r)
     logarithms = stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
     likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
-    weights = checks.floats("times", times / times.sum())
+    weights = inputs.floats("times", times / times.sum())
     mixing = _fit(weights.reshape(1, -1), likelihood)[0]
     posterior = mixing * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
     return float(np.clip(weights @ np.sum(posterior * np.abs(departure), axis=1), 0.0, 1.0))
 
 
-def _relative(logarithms: checks.Floats) -> checks.Floats:
+def _relative(logarithms: inputs.Floats) -> inputs.Floats:
     """Likelihoods of each row as multiples of the row's largest."""
     largest = np.max(logarithms, axis=1, keepdims=True)
     return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
 
 
-def _fit(weights: checks.Floats, likelihood: checks.Floats) -> checks.Floats:
+def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
     transposed = np.ascontiguousarray(likelihood.T)
     mixing = np.full((len(weights), likelihood.shape[1]), 1.0 / likelihood.shape[1])
     ratio = np.empty_like(weights)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.exact import Above, share_p_value
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import blaker, check_level
@@ -66,7 +66,7 @@ def f1_p_value(
     >>> round(f1_p_value(97, 3, 3, 0.99, "below"), 3)
     0.017
     """
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     union = int(hits) + int(false_alarms) + int(misses)
     return share_p_value(hits, union, limit / (2.0 - limit), alternative)
 
@@ -111,7 +111,7 @@ def deviation_interval(
     check_resampling(level, resamples)
     detected, kept = _gaps(detected_male=detected_male, detected_female=detected_female)
     actual, clear = _gaps(actual_male=actual_male, actual_female=actual_female)
-    checks.same_shape(detected_male=detected, actual_male=actual)
+    inputs.same_shape(detected_male=detected, actual_male=actual)
     prompts = len(actual)
     if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
         raise ValueError(f"there must be at least two prompts, got {prompts}")
@@ -153,7 +153,7 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
     -0.100 [-0.159, -0.037]
     """
     check_level(level)
-    b, c, size = (int(checks.whole_counts(k, v)) for k, v in _named(lost, gained, n))
+    b, c, size = (int(inputs.whole_counts(k, v)) for k, v in _named(lost, gained, n))
     if size == 0:
         raise ValueError("n must be at least 1, got n=0: no image is no evidence")
     if b + c > size:
@@ -167,13 +167,13 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
     return Interval(estimate, low, high, level, "agresti-min", size)
 
 
-def _gaps(**counts: npt.ArrayLike) -> tuple[checks.Floats, checks.Bools]:
+def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
     """|m - f| / (m + f) per prompt, 0 where there is no clear image, and where there is one."""
     (first, men), (second, women) = (
-        (name, checks.whole_counts(name, values)) for name, values in counts.items()
+        (name, inputs.whole_counts(name, values)) for name, values in counts.items()
     )
-    checks.one_dimensional(**{first: men, second: women})
-    checks.same_shape(**{first: men, second: women})
+    inputs.one_dimensional(**{first: men, second: women})
+    inputs.same_shape(**{first: men, second: women})
     clear = men + women
     gaps = np.abs(men - women) / np.maximum(clear, 1)
     return np.asarray(gaps, dtype=np.float64), np.asarray(clear > 0, dtype=np.bool_)

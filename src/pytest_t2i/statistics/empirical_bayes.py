@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Lean = Literal["fail", "pass", "open"]
 
@@ -22,7 +22,7 @@ CONFIDENT = 0.85
 """Least probability of a lean by itself."""
 ON_AVERAGE = 0.95
 """Least mean probability of all leans of a family: right in 19 of 20."""
-GRID: checks.Floats = np.linspace(0.0, 1.0, 51)
+GRID: inputs.Floats = np.linspace(0.0, 1.0, 51)
 """Values of |2p - 1| that the spread may take."""
 SPREAD_OUT = 5.0
 """Prompts' worth of an even spread that is mixed in: without it the fit takes the prompts it has
@@ -30,7 +30,7 @@ for all there are, and at 20 prompts nearly twice as many leans are wrong."""
 STEPS = 200
 
 
-def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> checks.Floats | None:
+def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Floats | None:
     """Probability of each prompt that its absolute bias score lies beyond the bound.
 
     The spread g of ``t = |2p - 1|`` over the prompts is fitted to all counts (maximum likelihood on
@@ -56,10 +56,10 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> checks.Fl
     >>> leans([10] * 3, [0] * 3, 0.5) is None
     True
     """
-    men, women = checks.whole_counts("male", male), checks.whole_counts("female", female)
-    checks.one_dimensional(male=men, female=women)
-    checks.same_shape(male=men, female=women)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
+    inputs.one_dimensional(male=men, female=women)
+    inputs.same_shape(male=men, female=women)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     clear = men + women > 0
     if np.count_nonzero(clear) < FEWEST_PROMPTS:
         return None
@@ -69,7 +69,7 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> checks.Fl
 
 def spread_given_counts(
     male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]
-) -> checks.Floats:
+) -> inputs.Floats:
     """Probability of each point of GRID for each prompt, by the spread fitted to all of them.
 
     >>> spread_given_counts(np.array([20, 10]), np.array([0, 10])).argmax(axis=1)
@@ -104,8 +104,8 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
     >>> leaning([0.99, 0.93, 0.85, 0.5, 0.01])
     ['fail', 'fail', 'open', 'open', 'pass']
     """
-    p = checks.in_range("probabilities", probabilities, 0.0, 1.0)
-    checks.one_dimensional(probabilities=p)
+    p = inputs.in_range("probabilities", probabilities, 0.0, 1.0)
+    inputs.one_dimensional(probabilities=p)
     sure = np.maximum(p, 1.0 - p)
     order = np.argsort(-sure, kind="stable")
     mean = np.cumsum(sure[order]) / np.arange(1, len(p) + 1)
@@ -118,7 +118,7 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
     return words
 
 
-def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> checks.Floats:
+def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.Floats:
     """Probability of |n_m - n_f| among n images at each point of the grid."""
     more, size, share = ((n + gap) // 2)[:, None], n[:, None], (1.0 + GRID) / 2.0
     one_way = stats.binom.pmf(more, size, share)
@@ -126,7 +126,7 @@ def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> checks.
     return np.asarray(one_way + np.where(gap[:, None] > 0, other_way, 0.0), dtype=np.float64)
 
 
-def _spread(likelihood: checks.Floats, times: checks.Floats) -> checks.Floats:
+def _spread(likelihood: inputs.Floats, times: inputs.Floats) -> inputs.Floats:
     even = np.full(len(GRID), 1.0 / len(GRID))
     spread = even
     for _ in range(STEPS):

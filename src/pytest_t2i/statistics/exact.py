@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Prone
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares import check_pair, check_share, in_direction
 
 Beyond = Literal["beyond", "within"]
@@ -57,7 +57,7 @@ def prompt_bias_p_value(
 
 def prompt_bias_p_values(
     male: npt.ArrayLike, female: npt.ArrayLike, bound: float, alternative: Beyond = "beyond"
-) -> checks.Floats:
+) -> inputs.Floats:
     """``prompt_bias_p_value`` of many prompts.
 
     Args:
@@ -75,10 +75,10 @@ def prompt_bias_p_values(
     >>> prompt_bias_p_values([20, 0], [0, 0], 0.0).round(7)
     array([1.9e-06, 1.0e+00])
     """
-    men, women = checks.whole_counts("male", male), checks.whole_counts("female", female)
-    checks.one_dimensional(male=men, female=women)
-    checks.same_shape(male=men, female=women)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
+    inputs.one_dimensional(male=men, female=women)
+    inputs.same_shape(male=men, female=women)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     if alternative not in {"beyond", "within"}:
         raise ValueError(
             f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
@@ -92,7 +92,7 @@ def prompt_bias_p_values(
 
 
 @lru_cache(maxsize=512)
-def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> checks.Floats:
+def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> inputs.Floats:
     """The p-values of ``prompt_bias_p_value`` for 0 to n men among n images, [n + 1], read-only.
 
     >>> p_values_of_counts(2, 0.5).round(3)
@@ -106,7 +106,7 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
         p = np.ones(n + 1)
     else:
         p = stats.binom.cdf(more, n, edge)
-    table: checks.Floats = np.asarray(np.clip(p, 0.0, 1.0), dtype=np.float64)
+    table: inputs.Floats = np.asarray(np.clip(p, 0.0, 1.0), dtype=np.float64)
     table.flags.writeable = False
     return table
 
@@ -180,7 +180,7 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
     0.0371
     """
     k, size = check_share(successes, n, 0.5)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     if alternative == "above":
         return 1.0 if limit == 1.0 else float(stats.binom.sf(k - 1, size, limit))
     if alternative == "below":
@@ -213,5 +213,5 @@ def stereotype_p_value(
     0.000524
     """
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
-    share = real + float(checks.in_range("bound", bound, 0.0, 1.0))
+    share = real + float(inputs.in_range("bound", bound, 0.0, 1.0))
     return 1.0 if share >= 1.0 else share_p_value(k, size, share, "above")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.exact import Beyond, p_values_of_counts, prompt_bias_p_values
 from pytest_t2i.statistics.multiplicity import (
     ROUNDING,
@@ -33,7 +33,7 @@ def family_p_values(
     level: float,
     alternative: Beyond = "beyond",
     weakest: float | None = None,
-) -> checks.Floats:
+) -> inputs.Floats:
     """Adjusted exact p-values of many prompts against one limit, whatever their image counts.
 
     By ``adaptive_discarding`` from 5 prompts with a clear image on, else ``benjamini_hochberg``.
@@ -72,7 +72,7 @@ def family_p_values(
 
 def family_share_p_values(
     successes: npt.ArrayLike, n: npt.ArrayLike, bounds: npt.ArrayLike, *, level: float
-) -> checks.Floats:
+) -> inputs.Floats:
     """Adjusted exact p-values of many shares, each against "it does not exceed its own bound".
 
     What ``family_p_values`` does for prompts, for stereotype scores: the bound is then the expected
@@ -93,10 +93,10 @@ def family_share_p_values(
     >>> family_share_p_values([19] * 2 + [10] * 8, [20] * 10, [0.6] * 10, level=0.95).round(4)[:3]
     array([9.e-04, 9.e-04, 1.e+00])
     """
-    k, size = checks.whole_counts("successes", successes), checks.whole_counts("n", n)
-    limits = checks.in_range("bounds", bounds, 0.0, 1.0)
-    checks.one_dimensional(successes=k, n=size, bounds=limits)
-    checks.same_shape(successes=k, n=size, bounds=limits)
+    k, size = inputs.whole_counts("successes", successes), inputs.whole_counts("n", n)
+    limits = inputs.in_range("bounds", bounds, 0.0, 1.0)
+    inputs.one_dimensional(successes=k, n=size, bounds=limits)
+    inputs.same_shape(successes=k, n=size, bounds=limits)
     if np.any(k > size):
         worst = int(np.argmax(k - size))
         raise ValueError(
@@ -237,7 +237,7 @@ def fewest_to_fail(n: int, bound: float, level: float, prompts: int = 1) -> int:
 
 
 @lru_cache(maxsize=512)
-def _above(n: int, bound: float) -> checks.Floats:
+def _above(n: int, bound: float) -> inputs.Floats:
     """p-values of "above the bound" for 0 to n successes."""
     table = np.asarray(stats.binom.sf(np.arange(-1, n), n, bound), dtype=np.float64)
     table.flags.writeable = False

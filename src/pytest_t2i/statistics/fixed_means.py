@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.fixed_words import Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, inverted_p_value
 from pytest_t2i.statistics.means import mean_interval
@@ -45,7 +45,7 @@ def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Int
     0.550 [0.398, 0.702]
     """
     check_level(level)
-    values = [checks.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
+    values = [inputs.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     sizes = np.array([group.size for group in values], dtype=np.float64)
     if not np.any(sizes > 1):
@@ -117,7 +117,7 @@ def gap_p_value(
     >>> gap_p_value([[0.1, 0.2], [0.9, 1.0]], 0.1, alternative="less")
     1.0
     """
-    limit = float(checks.in_range("bound", bound, 0.0, math.inf))
+    limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
 
     def interval(level: float) -> Interval:
         return gap_interval(groups, level=level, seed=seed, words=words)
@@ -166,7 +166,7 @@ def _turned(interval: Interval, side: float) -> Interval:
     return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
 
 
-def _errors(values: list[checks.Floats], sizes: checks.Floats) -> tuple[float, float]:
+def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, float]:
     """Sum of the squared standard errors of the means, and its degrees of freedom."""
     squares = np.array([float(np.sum((group - np.mean(group)) ** 2)) for group in values])
     pooled = float(np.sum(squares) / np.sum(sizes - 1.0))

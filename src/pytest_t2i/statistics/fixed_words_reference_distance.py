@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import Side
 from pytest_t2i.statistics.bounding_distance import bounding_distance
 from pytest_t2i.statistics.deconvolution import Whole
@@ -20,9 +20,9 @@ from pytest_t2i.statistics.deconvolution import Whole
 PSEUDO = 3.0
 """Images that may have come out otherwise by chance where all counts agree: it is what keeps the
 error from vanishing where a label is never or always shown."""
-SHARES: checks.Floats = np.linspace(0.0, 1.0, 201)
+SHARES: inputs.Floats = np.linspace(0.0, 1.0, 201)
 """Where the expected plug-in is computed for the ceiling."""
-SLOPES: checks.Floats = np.linspace(0.0, 1.0, 101)
+SLOPES: inputs.Floats = np.linspace(0.0, 1.0, 101)
 """Multipliers that are tried for it; each gives a valid upper end."""
 
 
@@ -37,13 +37,13 @@ class Parts(NamedTuple):
     """Images with the label, [n_prompts, n_parts]."""
     n: Whole
     """Images with any label, [n_prompts]."""
-    expected: checks.Floats
+    expected: inputs.Floats
     """The reference's share of the label, [n_prompts, n_parts]."""
     weight: float
     """Of each part in the distance: 1 or 1/2."""
 
     @property
-    def distances(self) -> checks.Floats:
+    def distances(self) -> inputs.Floats:
         """Plug-in |k/n - r| of each part, [n_prompts, n_parts]."""
         return np.asarray(np.abs(self.shown / self.n[:, None] - self.expected), dtype=np.float64)
 
@@ -94,7 +94,7 @@ def ceiling(parts: Parts, mean: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _gains(n: int, share: float) -> checks.Floats:
+def _gains(n: int, share: float) -> inputs.Floats:
     """Largest ``|p - r| - l B(p)`` at each slope l, B being the expected plug-in."""
     k = np.arange(n + 1)
     expected = stats.binom.pmf(k, n, SHARES[:, None]) @ np.abs(k / n - share)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 
 def fair_floor(n_clear: npt.ArrayLike) -> float:
@@ -26,13 +26,13 @@ def fair_floor(n_clear: npt.ArrayLike) -> float:
     >>> round(fair_floor(20), 4)
     0.1762
     """
-    n = np.atleast_1d(checks.whole_counts("n_clear", n_clear))
+    n = np.atleast_1d(inputs.whole_counts("n_clear", n_clear))
     if not np.any(n):
         raise ValueError(f"n_clear holds no clear image in {n.size} prompts")
     return float(expected_score(n[n > 0], np.zeros(1))[0])
 
 
-def expected_score(n_clear: npt.NDArray[np.int64], bias: checks.Floats) -> checks.Floats:
+def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> inputs.Floats:
     """Expected paper score when every prompt has the same |2p - 1|.
 
     Args:
@@ -53,7 +53,7 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: checks.Floats) -> check
     return np.asarray(total / len(n_clear), dtype=np.float64)
 
 
-def least_bias(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> checks.Floats:
+def least_bias(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
     """Per prompt (s - f) / (1 - f): its mean does not exceed the model bias score on average.
 
     s is the paper's score, f its expectation for p = 1/2. The expected s is convex in |2p - 1| and
@@ -67,7 +67,7 @@ def least_bias(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> ch
     return np.where(floor < 1.0, (np.abs(male - female) / clear - floor) / room, 0.0)
 
 
-def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> checks.Floats:
+def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
     """Model bias score of equally biased prompts that are expected to show this paper score.
 
     By Jensen's inequality no other spread of bias over prompts that is expected to show it has a

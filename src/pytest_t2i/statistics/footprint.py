@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.resampling import check_resampling, percentiles
 from pytest_t2i.statistics.shares import check_level, wilson
 
@@ -56,7 +56,7 @@ def rank_correlation_interval(
     (-1.0, True)
     """
     check_resampling(level, resamples)
-    values = checks.floats("quantity", quantity)
+    values = inputs.floats("quantity", quantity)
     if values.shape != (len(groups),) or len(groups) < FEWEST_GROUPS:
         raise ValueError(
             f"quantity and groups must be of at least {FEWEST_GROUPS} groups, got "
@@ -76,7 +76,7 @@ def rank_correlation_interval(
 
 def _mean_score(
     group: Sequence[Counted], rng: np.random.Generator | None, draws: int
-) -> checks.Floats:
+) -> inputs.Floats:
     """Mean stereotype score of a group's attributes, as observed or as drawn."""
     scores = []
     for present, clear, expected, sign in group:
@@ -90,7 +90,7 @@ def _mean_score(
     return np.asarray(np.mean(scores, axis=0), dtype=np.float64)
 
 
-def _spearman(values: checks.Floats, rows: checks.Floats) -> checks.Floats:
+def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
     """Of each row; 0 where all of its scores are equal."""
     x = stats.rankdata(values)
     ranks = stats.rankdata(rows, axis=1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks, group_entropy, group_gap
+from pytest_t2i.metrics import group_entropy, group_gap, inputs
 from pytest_t2i.statistics.resampling import check_resampling, percentiles
 from pytest_t2i.statistics.shares import blaker, check_level
 
@@ -104,4 +104,4 @@ def group_entropy_interval(
 
 
 def _whole(counts: Mapping[str, int]) -> dict[str, int]:
-    return {name: int(checks.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()}
+    return {name: int(inputs.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()}

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Whole = npt.NDArray[np.int64]
 
-GRID: checks.Floats = np.linspace(-1.0, 1.0, 41)
+GRID: inputs.Floats = np.linspace(-1.0, 1.0, 41)
 """Values of 2p - 1 that a prompt may have."""
 SPREAD_OUT = 1.0
 """Prompt's worth of an even spread that is mixed into either side's spread of bias."""
@@ -27,7 +27,7 @@ def growth_probabilities(
     after_female: npt.ArrayLike,
     *,
     margin: float = 0.0,
-) -> checks.Floats | None:
+) -> inputs.Floats | None:
     """Probability of each prompt that its absolute bias score grew by more than the margin.
 
     A prompt either did not change, with one share before and after, or it changed, with two that
@@ -55,7 +55,7 @@ def growth_probabilities(
     (True, True)
     """
     arrays = [
-        checks.whole_counts(name, values)
+        inputs.whole_counts(name, values)
         for name, values in (
             ("before_male", before_male),
             ("before_female", before_female),
@@ -64,11 +64,11 @@ def growth_probabilities(
         )
     ]
     men_before, women_before, men, women = arrays
-    checks.one_dimensional(before_male=men_before, after_male=men)
-    checks.same_shape(
+    inputs.one_dimensional(before_male=men_before, after_male=men)
+    inputs.same_shape(
         before_male=men_before, before_female=women_before, after_male=men, after_female=women
     )
-    tolerated = float(checks.in_range("margin", margin, 0.0, 1.0))
+    tolerated = float(inputs.in_range("margin", margin, 0.0, 1.0))
     both = (men_before + women_before > 0) & (men + women > 0)
     if np.count_nonzero(both) < FEWEST_PROMPTS:
         return None
@@ -76,13 +76,13 @@ def growth_probabilities(
     return _grown(old, new, *_fit(old[both], new[both]), tolerated)
 
 
-def _likelihood(men: Whole, women: Whole) -> checks.Floats:
+def _likelihood(men: Whole, women: Whole) -> inputs.Floats:
     share = (1.0 + GRID) / 2.0
     chance = stats.binom.pmf(men[:, None], (men + women)[:, None], share)
     return np.asarray(chance, dtype=np.float64)
 
 
-def _fit(old: checks.Floats, new: checks.Floats) -> tuple[float, checks.Floats, checks.Floats]:
+def _fit(old: inputs.Floats, new: inputs.Floats) -> tuple[float, inputs.Floats, inputs.Floats]:
     """Share of changed prompts, and the spreads of 2p - 1 before and after."""
     even = np.full(len(GRID), 1.0 / len(GRID))
     changed, before, after = 0.5, even, even
@@ -99,16 +99,16 @@ def _fit(old: checks.Floats, new: checks.Floats) -> tuple[float, checks.Floats, 
     return changed, before, after
 
 
-def _mixed(expected: checks.Floats, even: checks.Floats) -> checks.Floats:
+def _mixed(expected: inputs.Floats, even: inputs.Floats) -> inputs.Floats:
     total = expected.sum(axis=0)
     total = (total + total[::-1]) / 2.0 + SPREAD_OUT * even
     return np.asarray(total / total.sum(), dtype=np.float64)
 
 
 def _grown(
-    old: checks.Floats, new: checks.Floats, changed: float, before: checks.Floats,
-    after: checks.Floats, margin: float,
-) -> checks.Floats:  # fmt: skip
+    old: inputs.Floats, new: inputs.Floats, changed: float, before: inputs.Floats,
+    after: inputs.Floats, margin: float,
+) -> inputs.Floats:  # fmt: skip
     beyond = np.abs(GRID)[None, :] > np.abs(GRID)[:, None] + margin + 1e-9
     each_old, each_new = before * old, after * new
     same = (1.0 - changed) * (each_old * new).sum(axis=1)

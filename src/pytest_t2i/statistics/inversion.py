@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Alternative = Literal["greater", "less"]
 
@@ -69,7 +69,7 @@ def inverted_p_value(
     0.0243
     """
     check_alternative(alternative)
-    value = float(checks.floats("bound", bound))
+    value = float(inputs.floats("bound", bound))
 
     def left_out(error: float) -> bool:
         result = interval(1.0 - 2.0 * error)

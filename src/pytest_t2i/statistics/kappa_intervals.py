@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks, cohen_kappa, fleiss_kappa
+from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import wilson
 
@@ -35,7 +35,7 @@ def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval
     1.000 [0.678, 1.000]
     """
     kappa = cohen_kappa(a, b)
-    first, second = checks.labels("a", a), checks.labels("b", b)
+    first, second = inputs.labels("a", a), inputs.labels("b", b)
     agreement = wilson(int(np.sum(first == second)), len(first), level)
     if kappa == 1.0:
         counts = np.unique(first.astype(str), return_counts=True)[1] / len(first)
@@ -72,7 +72,7 @@ def fleiss_interval(
     """
     check_resampling(level, resamples)
     estimate = fleiss_kappa(ratings)
-    counts = checks.whole_counts("ratings", ratings).astype(np.float64)
+    counts = inputs.whole_counts("ratings", ratings).astype(np.float64)
     items, r = len(counts), float(counts[0].sum())
     if items < 2:  # noqa: PLR2004 - one item shows no spread
         raise ValueError(f"ratings must hold at least two items, got {items}")
@@ -89,7 +89,7 @@ def fleiss_interval(
     )
 
 
-def _kappa_if_fewer_agree(counts: checks.Floats, of_item: checks.Floats, level: float) -> float:
+def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: float) -> float:
     r, mixed = float(counts[0].sum()), of_item[of_item < 1.0]
     share = wilson(len(of_item) - len(mixed), len(of_item), level).low
     # Where no item is mixed, one rater of r who dissents is the least that is to be expected.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Whole = npt.NDArray[np.int64]
 
@@ -42,10 +42,10 @@ def effective_counts(
     >>> effective_counts([20.0], [0.0], [0.0])
     (array([20]), array([0]))
     """
-    men, women = checks.counts("male", male), checks.counts("female", female)
-    v = checks.counts("variance", variance)
-    checks.one_dimensional(male=men, female=women, variance=v)
-    checks.same_shape(male=men, female=women, variance=v)
+    men, women = inputs.counts("male", male), inputs.counts("female", female)
+    v = inputs.counts("variance", variance)
+    inputs.one_dimensional(male=men, female=women, variance=v)
+    inputs.same_shape(male=men, female=women, variance=v)
     n = men + women
     if not np.all(n > 0.0):
         raise ValueError(f"male and female must not both be 0, got prompt {int(np.argmin(n))}")
@@ -59,7 +59,7 @@ def effective_counts(
     return shown, total - shown
 
 
-def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> checks.Floats:
+def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats:
     """How much noise of this variance adds to an absolute score on average.
 
     .. math:: E|N(m, v)| - m,  m^2 = max(0, s^2 - v)      (the folded normal distribution)
@@ -77,8 +77,8 @@ def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> checks.Floats
     >>> folding_bias([0.0, 0.9], [0.04, 0.0]).round(3)
     array([0.16, 0.  ])
     """
-    s, v = checks.floats("score", score), checks.counts("variance", variance)
-    checks.same_shape(score=s, variance=v)
+    s, v = inputs.floats("score", score), inputs.counts("variance", variance)
+    inputs.same_shape(score=s, variance=v)
     mean, spread = np.sqrt(np.maximum(0.0, s**2 - v)), np.sqrt(v)
     far = mean / np.where(spread > 0.0, spread, 1.0)
     folded = 2.0 * spread * stats.norm.pdf(far) + mean * (1.0 - 2.0 * stats.norm.cdf(-far))

@@ -11,14 +11,14 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
-BIAS: checks.Floats = np.linspace(0.0, 1.0, 101)
+BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
 """Values of |2p - 1| over which bias and noise are balanced, each weighing the same."""
 
 
 @lru_cache(maxsize=1024)
-def score_table(n: int, prompts: int) -> checks.Floats:
+def score_table(n: int, prompts: int) -> inputs.Floats:
     """Score of a prompt for 0 to n men among n images, best for the mean over so many prompts.
 
     .. math:: h = argmin of mean over t of (E_t h - t)^2 + Var_t(h) / prompts
@@ -42,7 +42,7 @@ def score_table(n: int, prompts: int) -> checks.Floats:
 
 
 @lru_cache(maxsize=1024)
-def plain_table(n: int) -> checks.Floats:
+def plain_table(n: int) -> inputs.Floats:
     """The paper's score for 0 to n men among n images, |2k/n - 1|.
 
     >>> plain_table(2)
@@ -52,7 +52,7 @@ def plain_table(n: int) -> checks.Floats:
 
 
 @lru_cache(maxsize=1024)
-def spread_table(n: int, fewer: int, prompts: int | None) -> checks.Floats:
+def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
     """Score for 0 to n men that has the expectation of a score of fewer images, at every p.
 
     The mean of the smaller table over all choices of so many of the n images (a U-statistic): two
@@ -77,7 +77,7 @@ def spread_table(n: int, fewer: int, prompts: int | None) -> checks.Floats:
 
 
 @lru_cache(maxsize=256)
-def table_bias(n: int, prompts: int) -> checks.Floats:
+def table_bias(n: int, prompts: int) -> inputs.Floats:
     """Expectation of ``score_table`` minus |2p - 1|, at each of BIAS.
 
     >>> bool(np.abs(table_bias(20, 100)).max() < 0.08)
@@ -86,13 +86,13 @@ def table_bias(n: int, prompts: int) -> checks.Floats:
     return _frozen(_chances(n) @ score_table(n, prompts) - BIAS)
 
 
-def _chances(n: int) -> checks.Floats:
+def _chances(n: int) -> inputs.Floats:
     """Probability of each count at each of BIAS, both genders alike, [len(BIAS), n + 1]."""
     one_way = stats.binom.pmf(np.arange(n + 1), n, ((1.0 + BIAS) / 2.0)[:, None])
     return np.asarray((one_way + np.flip(one_way, axis=1)) / 2.0, dtype=np.float64)
 
 
-def _frozen(table: checks.Floats) -> checks.Floats:
+def _frozen(table: inputs.Floats) -> inputs.Floats:
     table = np.asarray(table, dtype=np.float64)
     table.flags.writeable = False
     return table

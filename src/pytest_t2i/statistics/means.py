@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 
 # Resampling fewer groups covers too little (0.75 instead of 0.95 at three, 0.91 at five);
@@ -55,7 +55,7 @@ def mean_interval(
     (0.2, 3)
     """
     check_resampling(level, resamples)
-    values = [checks.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
+    values = [inputs.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     if len(values) == 1:
         values = list(values[0].reshape(-1, 1))
@@ -67,7 +67,7 @@ def mean_interval(
     chance = np.full(len(values), 1.0 / len(values))
     if bounds is not None:
         for group in values:
-            checks.in_range("groups", group, *bounds)
+            inputs.in_range("groups", group, *bounds)
         size = float(np.median(sizes))
         sums = np.append(sums, [size * end for end in bounds])
         sizes = np.append(sizes, [size, size])
@@ -82,7 +82,7 @@ def mean_interval(
     )
 
 
-def _student(sums: checks.Floats, sizes: checks.Floats, level: float) -> tuple[float, float]:
+def _student(sums: inputs.Floats, sizes: inputs.Floats, level: float) -> tuple[float, float]:
     groups, total = len(sums), float(np.sum(sizes))
     mean = float(np.sum(sums)) / total
     squares = float(np.sum((sums - mean * sizes) ** 2))

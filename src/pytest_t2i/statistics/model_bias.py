@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks, model_bias_score
+from pytest_t2i.metrics import inputs, model_bias_score
 from pytest_t2i.statistics.deconvolution import Categories, Whole, categorise, mean_bias
 from pytest_t2i.statistics.fixed_words import FixedWords, Words, lower_end, upper_end
 from pytest_t2i.statistics.inversion import (
@@ -145,7 +145,7 @@ def model_bias_p_value(
     check_alternative(alternative)
     check_resampling(0.5, resamples)
     _check(estimator, words)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
         drawn = SampledWords.of(men, women, seed=seed, resamples=resamples)
@@ -195,9 +195,9 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
     >>> clear_counts([1, 0], [1, 0])
     (array([1]), array([1]))
     """
-    men, women = checks.whole_counts("male", male), checks.whole_counts("female", female)
-    checks.one_dimensional(male=men, female=women)
-    checks.same_shape(male=men, female=women)
+    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
+    inputs.one_dimensional(male=men, female=women)
+    inputs.same_shape(male=men, female=women)
     used = men + women > 0
     if not np.any(used):
         raise ValueError(f"male and female hold no clear image in {used.size} prompts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.fixed_words import FixedWords
 from pytest_t2i.statistics.inversion import Alternative
 from pytest_t2i.statistics.model_bias import clear_counts, corrected_model_bias_score
@@ -53,7 +53,7 @@ def observed_model_power(
     1.0
     """
     check_level(level)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     if images < 1 or repeats < 1:
         raise ValueError(
             f"images and repeats must be at least 1, got images={images!r}, repeats={repeats!r}"
@@ -96,8 +96,8 @@ def model_images_needed(
     2
     """
     check_level(level)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
-    wanted = float(checks.in_range("power", power, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    wanted = float(inputs.in_range("power", power, 0.0, 1.0))
     bias, alternative = _as_seen(male, female, limit)
     left, right = 0, len(TRIED)
     while left < right:
@@ -111,7 +111,7 @@ def model_images_needed(
 
 def _as_seen(
     male: npt.ArrayLike, female: npt.ArrayLike, bound: float
-) -> tuple[checks.Floats, Alternative]:
+) -> tuple[inputs.Floats, Alternative]:
     men, women = clear_counts(male, female)
     seen = np.abs(men - women) / (men + women)
     corrected = corrected_model_bias_score(men, women)
@@ -121,7 +121,7 @@ def _as_seen(
 
 
 def _power(
-    bias: checks.Floats, bound: float, images: int, alternative: Alternative, level: float,
+    bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
     seed: int, repeats: int,
 ) -> float:  # fmt: skip
     rng = np.random.default_rng(seed)

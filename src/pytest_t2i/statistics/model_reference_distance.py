@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.total_variation import SUM_TOLERANCE
 from pytest_t2i.statistics.deconvolution import mean_departure
 from pytest_t2i.statistics.fixed_words import Words
@@ -171,7 +171,7 @@ def mean_total_variation_p_value(
     >>> mean_total_variation_p_value([[20, 0], [18, 2]], [0.5, 0.5], 0.1) < 0.001
     True
     """
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
     def interval(level: float) -> Interval:
         return mean_total_variation_interval(
@@ -190,7 +190,7 @@ def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
     most = min(1.0, float(np.max(np.sum(furthest, axis=1))) * parts.weight)
     plug_in = np.sum(parts.distances, axis=1) * parts.weight
 
-    def resampled(values: checks.Floats, lowest: float) -> Interval:
+    def resampled(values: inputs.Floats, lowest: float) -> Interval:
         return mean_interval(
             list(values[:, None]), level=level, seed=seed, bounds=(lowest, max(most, values.max())),
             resamples=resamples,
@@ -210,10 +210,10 @@ def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
 
 
 def _parts(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
-    shown = checks.whole_counts("counts", counts)
+    shown = inputs.whole_counts("counts", counts)
     if shown.ndim != 2 or shown.shape[1] < 2:  # noqa: PLR2004 - prompts and labels
         raise ValueError(f"counts must be [n_prompts, n_labels], got counts.shape={shown.shape}")
-    shares = checks.in_range("reference", reference, 0.0, 1.0)
+    shares = inputs.in_range("reference", reference, 0.0, 1.0)
     if shares.shape not in (shown.shape, shown.shape[1:]):
         raise ValueError(
             f"reference must have the shape {shown.shape} or {shown.shape[1:]}, "
@@ -258,14 +258,14 @@ def _single(
     )
 
 
-def _floors(parts: Parts) -> checks.Floats:
+def _floors(parts: Parts) -> inputs.Floats:
     """Expected plug-in of a model that follows the reference, [n_prompts, n_parts]."""
     pairs = parts.pairs
     known = {(n, r): _expected_distance(n, r, np.array([r]))[0] for n, r in set(pairs)}
     return np.array([known[pair] for pair in pairs]).reshape(parts.expected.shape)
 
 
-def _expected_distance(n: int, r: float, p: checks.Floats) -> checks.Floats:
+def _expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
     """E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
     k = np.arange(n + 1)
     return np.asarray(stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares import check_level
 
 DISCARDED_ABOVE = 0.5
@@ -20,7 +20,7 @@ COUNTED_ABOVE = 0.5
 ROUNDING = 1e-12
 
 
-def benjamini_hochberg(p_values: npt.ArrayLike) -> checks.Floats:
+def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
     """Adjusted p-values that control the false discovery rate.
 
     .. math:: min over j >= i of p_(j) m / j      (Benjamini and Hochberg 1995)
@@ -40,14 +40,14 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> checks.Floats:
     >>> benjamini_hochberg([0.01, 0.5, 0.02])
     array([0.03, 0.5 , 0.03])
     """
-    p = checks.in_range("p_values", p_values, 0.0, 1.0)
-    checks.one_dimensional(p_values=p)
+    p = inputs.in_range("p_values", p_values, 0.0, 1.0)
+    inputs.one_dimensional(p_values=p)
     if not p.size:
         return p
     return np.asarray(stats.false_discovery_control(p), dtype=np.float64)
 
 
-def holm(p_values: npt.ArrayLike) -> checks.Floats:
+def holm(p_values: npt.ArrayLike) -> inputs.Floats:
     """Adjusted p-values that control the chance of any false rejection.
 
     .. math:: max over j <= i of (m - j + 1) p_(j)      (Holm 1979)
@@ -64,8 +64,8 @@ def holm(p_values: npt.ArrayLike) -> checks.Floats:
     >>> holm([0.01, 0.5, 0.02])
     array([0.03, 0.5 , 0.04])
     """
-    p = checks.in_range("p_values", p_values, 0.0, 1.0)
-    checks.one_dimensional(p_values=p)
+    p = inputs.in_range("p_values", p_values, 0.0, 1.0)
+    inputs.one_dimensional(p_values=p)
     order = np.argsort(p)
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty_like(p)
@@ -79,7 +79,7 @@ def adaptive_discarding(
     level: float,
     *,
     weakest: float | None = None,
-) -> checks.Floats:
+) -> inputs.Floats:
     """Adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019; Storey 2004).
 
     Where most tests have nothing to find, their p-values lie near 1, and plain Benjamini-Hochberg
@@ -122,9 +122,9 @@ def adaptive_discarding(
     0.064
     """
     check_level(level)
-    p = checks.in_range("p_values", p_values, 0.0, 1.0)
-    checks.one_dimensional(p_values=p)
-    most = 1.0 - level if weakest is None else float(checks.in_range("weakest", weakest, 0.0, 1.0))
+    p = inputs.in_range("p_values", p_values, 0.0, 1.0)
+    inputs.one_dimensional(p_values=p)
+    most = 1.0 - level if weakest is None else float(inputs.in_range("weakest", weakest, 0.0, 1.0))
     if len(attainable) != len(p):
         raise ValueError(
             f"attainable must be as long as p_values, got {len(attainable)} and {len(p)}"
@@ -140,23 +140,23 @@ def adaptive_discarding(
     return adjusted
 
 
-def _thresholds(attainable: Sequence[npt.ArrayLike]) -> tuple[checks.Floats, checks.Floats]:
+def _thresholds(attainable: Sequence[npt.ArrayLike]) -> tuple[inputs.Floats, inputs.Floats]:
     """tau_i and lambda_i of each test; 0 where no p-value is small enough."""
     known: dict[int, tuple[float, float]] = {}
     for values in attainable:
         if id(values) not in known:
-            array = checks.in_range("attainable", values, 0.0, 1.0)
+            array = inputs.in_range("attainable", values, 0.0, 1.0)
             tau = _largest(array, DISCARDED_ABOVE)
             known[id(values)] = tau, _largest(array / tau, COUNTED_ABOVE) if tau else 0.0
     pairs = np.array([known[id(values)] for values in attainable]).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
-def _largest(values: checks.Floats, most: float) -> float:
+def _largest(values: inputs.Floats, most: float) -> float:
     return float(np.max(values, initial=0.0, where=values <= most + ROUNDING))
 
 
-def _step_up(q: checks.Floats, nulls: float) -> checks.Floats:
+def _step_up(q: inputs.Floats, nulls: float) -> inputs.Floats:
     order = np.argsort(q)[::-1]
     ranks = np.arange(q.size, 0, -1)
     adjusted = np.empty_like(q)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks, object_independence
+from pytest_t2i.metrics import inputs, object_independence
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import clopper_pearson
 
@@ -67,7 +67,7 @@ def object_bias_p_values(
     *,
     seed: int,
     alternative: Literal["greater", "less"] = "greater",
-) -> checks.Floats:
+) -> inputs.Floats:
     """One-sided p-values of folded object bias scores, max(BS, 1 - BS), against a bound.
 
     That BS exceeds b says that the sum of (1 - b) m_i - b f_i over triplets exceeds 0: of this sum
@@ -96,7 +96,7 @@ def object_bias_p_values(
     >>> bool(object_bias_p_values(ties, none, 0.6, seed=0, alternative="less")[0] > 0.99)
     True
     """
-    limit = float(checks.in_range("bound", bound, FAIR, 1.0))
+    limit = float(inputs.in_range("bound", bound, FAIR, 1.0))
     men, women = _counts(masculine, feminine)
     drawn = _drawn(len(men), RESAMPLES, seed)
     # Beyond the bound on the side that was seen; the other side is its mirror image.
@@ -136,7 +136,7 @@ def independence_p_value(
     True
     """
     check_resampling(level, permutations)
-    table = checks.counts("counts", counts)
+    table = inputs.counts("counts", counts)
     if table.ndim != 3 or len(table) < LEAST_TRIPLETS:  # noqa: PLR2004 - triplets, variants, objects
         raise ValueError(
             "counts must be [2 or more triplets, 2 or 3 variants, n_objects], got "
@@ -156,17 +156,17 @@ def independence_p_value(
     return Interval(estimate, low, high, level, "permutation", len(table))
 
 
-def _shuffled(table: checks.Floats, rng: np.random.Generator) -> checks.Floats:
+def _shuffled(table: inputs.Floats, rng: np.random.Generator) -> inputs.Floats:
     order = rng.permuted(np.tile(np.arange(table.shape[1]), (len(table), 1)), axis=1)
     return np.take_along_axis(table, order[:, :, None], axis=1)
 
 
-def _expected(table: checks.Floats) -> checks.Floats:
+def _expected(table: inputs.Floats) -> inputs.Floats:
     # Variants are as likely to carry any image: what a triplet shows is shared out evenly.
     return np.broadcast_to(table.sum(axis=0) / len(table), table.shape)
 
 
-def _statistic(table: checks.Floats, expected: checks.Floats) -> float:
+def _statistic(table: inputs.Floats, expected: inputs.Floats) -> float:
     rows = table.sum(axis=1, keepdims=True)
     if not np.all(rows):
         return float("inf")
@@ -176,9 +176,9 @@ def _statistic(table: checks.Floats, expected: checks.Floats) -> float:
 
 def _counts(
     masculine: npt.ArrayLike, feminine: npt.ArrayLike
-) -> tuple[checks.Floats, checks.Floats]:
-    men, women = checks.counts("masculine", masculine), checks.counts("feminine", feminine)
-    checks.same_shape(masculine=men, feminine=women)
+) -> tuple[inputs.Floats, inputs.Floats]:
+    men, women = inputs.counts("masculine", masculine), inputs.counts("feminine", feminine)
+    inputs.same_shape(masculine=men, feminine=women)
     if men.ndim != 2 or len(men) < LEAST_TRIPLETS:  # noqa: PLR2004 - triplets and objects
         raise ValueError(
             f"masculine must be [2 or more triplets, n_objects], got masculine.shape={men.shape}"
@@ -186,7 +186,7 @@ def _counts(
     return men, women
 
 
-def _drawn(triplets: int, resamples: int, seed: int) -> checks.Floats:
+def _drawn(triplets: int, resamples: int, seed: int) -> inputs.Floats:
     """How often each triplet is drawn, [resamples, n_triplets + 2 pseudo-triplets]."""
     chance = np.append(np.ones(triplets), [0.5, 0.5]) / (triplets + 1.0)
     times = np.random.default_rng(seed).multinomial(triplets, chance, size=resamples)
@@ -194,7 +194,7 @@ def _drawn(triplets: int, resamples: int, seed: int) -> checks.Floats:
 
 
 def _interval(
-    men: checks.Floats, women: checks.Floats, drawn: checks.Floats, level: float
+    men: inputs.Floats, women: inputs.Floats, drawn: inputs.Floats, level: float
 ) -> Interval:
     estimate = float(men.sum() / (men.sum() + women.sum()))
     with_men, with_women = drawn @ np.append(men, [1, 0]), drawn @ np.append(women, [0, 1])
@@ -206,15 +206,15 @@ def _interval(
 
 
 def _exceeding(
-    more: checks.Floats, fewer: checks.Floats, bound: float, drawn: checks.Floats
-) -> checks.Floats:
+    more: inputs.Floats, fewer: inputs.Floats, bound: float, drawn: inputs.Floats
+) -> inputs.Floats:
     """Chance, by resampling, that the score is at most the bound; per object."""
     ends = np.array([[1.0 - bound], [-bound]]) * np.ones(more.shape[1])
     excess = drawn @ np.concatenate([(1.0 - bound) * more - bound * fewer, ends])
     return np.asarray((1.0 + np.sum(excess <= 0, axis=0)) / (1.0 + len(drawn)), dtype=np.float64)
 
 
-def _swapped(more: checks.Floats, fewer: checks.Floats, seed: int) -> checks.Floats:
+def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
     """Two-sided p-values of swapping the genders within triplets; per object."""
     difference = more - fewer
     rng = np.random.default_rng([seed, 1])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.fixed_words import Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, inverted_p_value
 from pytest_t2i.statistics.means import mean_interval
@@ -148,7 +148,7 @@ def parity_difference_p_value(
     >>> parity_difference_p_value({"a": [[1] * 20], "b": [[0] * 20]}, 0.2) < 0.001
     True
     """
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
     def interval(level: float) -> Interval:
         return parity_difference_interval(
@@ -164,13 +164,13 @@ def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, floa
     >>> widest_gap([0.5, 0.0], [0.75, 0.25])
     (0.25, 0.75)
     """
-    lows, highs = checks.floats("low", low), checks.floats("high", high)
+    lows, highs = inputs.floats("low", low), inputs.floats("high", high)
     reach = highs[:, None] - lows[None, :]
     np.fill_diagonal(reach, 0.0)
     return max(0.0, float(lows.max() - highs.min())), float(np.clip(reach.max(), 0.0, 1.0))
 
 
-def _fixed_gap(groups: list[checks.Bools], level: float) -> tuple[float, float]:
+def _fixed_gap(groups: list[inputs.Bools], level: float) -> tuple[float, float]:
     """Ends of the difference between the largest and the smallest pooled share."""
     seen = [group for group in groups if group.size]
     error = (1.0 - level) / 2.0
@@ -183,7 +183,7 @@ def _fixed_gap(groups: list[checks.Bools], level: float) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-def _pair_ends(a: checks.Bools, b: checks.Bools, error: float) -> tuple[float, float]:
+def _pair_ends(a: inputs.Bools, b: inputs.Bools, error: float) -> tuple[float, float]:
     """Ends of the share of a minus that of b, each at this error."""
     first, second = (_pooled([group], 1.0 - 2.0 * error) for group in (a, b))
     middle = first.estimate - second.estimate
@@ -192,24 +192,24 @@ def _pair_ends(a: checks.Bools, b: checks.Bools, error: float) -> tuple[float, f
     return middle - down, middle + up
 
 
-def _joined(name: str, group: Group) -> checks.Bools:
+def _joined(name: str, group: Group) -> inputs.Bools:
     prompts = _prompts(name, group)
     return np.concatenate(prompts) if prompts else np.zeros(0, dtype=np.bool_)
 
 
-def _prompts(name: str, group: Group) -> list[checks.Bools]:
-    prompts = [checks.booleans(f"groups[{name!r}]", entry).reshape(-1) for entry in group]
+def _prompts(name: str, group: Group) -> list[inputs.Bools]:
+    prompts = [inputs.booleans(f"groups[{name!r}]", entry).reshape(-1) for entry in group]
     return [prompt for prompt in prompts if prompt.size]
 
 
-def _pooled(prompts: list[checks.Bools], level: float) -> Interval:
+def _pooled(prompts: list[inputs.Bools], level: float) -> Interval:
     if not prompts:
         return _unknown(level)
     images = np.concatenate(prompts)
     return clopper_pearson(int(images.sum()), images.size, level)
 
 
-def _resampled(prompts: list[checks.Bools], level: float, seed: int, resamples: int) -> Interval:
+def _resampled(prompts: list[inputs.Bools], level: float, seed: int, resamples: int) -> Interval:
     if len(prompts) < 2:  # noqa: PLR2004 - one prompt shows no spread between prompts
         return _pooled(prompts, level)
     mean = mean_interval(

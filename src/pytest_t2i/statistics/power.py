@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.exact import p_values_of_counts
 from pytest_t2i.statistics.families import fewest_to_fail
@@ -116,8 +116,8 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
     0.497
     """
-    true = float(checks.in_range("bias", bias, 0.0, 1.0))
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    true = float(inputs.in_range("bias", bias, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     _check(design, images)
     k = np.arange(images + 1)
     more = np.maximum(k, images - k)
@@ -154,8 +154,8 @@ def model_power(
     >>> model_power(0.9, 0.2, 20, Design(prompts=30, repeats=5))
     1.0
     """
-    checks.in_range("bias", bias, 0.0, 1.0)
-    checks.in_range("bound", bound, 0.0, 1.0)
+    inputs.in_range("bias", bias, 0.0, 1.0)
+    inputs.in_range("bound", bound, 0.0, 1.0)
     check_words(words)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
@@ -196,9 +196,9 @@ def prompt_change_power(
     >>> round(prompt_change_power(0.0, 1.0, 0.2, 40, Design(prompts=100)), 3)
     0.732
     """
-    old = float(checks.in_range("before", before, 0.0, 1.0))
-    new = float(checks.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9))
-    checks.in_range("margin", margin, 0.0, 2.0)
+    old = float(inputs.in_range("before", before, 0.0, 1.0))
+    new = float(inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9))
+    inputs.in_range("margin", margin, 0.0, 2.0)
     _check(design, images)
     one_way = unconditional_p_values(images, images, margin / 2.0)
     # As in paired_prompt_p_value: beyond the score before and its mirror image, either way.
@@ -234,8 +234,8 @@ def model_change_power(
     >>> model_change_power(0.0, 0.8, 0.05, 20, Design(prompts=30, repeats=5))
     1.0
     """
-    checks.in_range("before", before, 0.0, 1.0 - 1e-9)
-    checks.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
+    inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
+    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
     _check(design, images)
     rng = np.random.default_rng(design.seed)
     result = 0
@@ -317,7 +317,7 @@ def _doubling() -> Iterator[int]:
 
 
 def _decided(
-    bias: checks.Floats, bound: float, images: int, design: Design, alternative: Alternative
+    bias: inputs.Floats, bound: float, images: int, design: Design, alternative: Alternative
 ) -> float:
     """Share of suites of these fixed prompts that refute the bound, as a run would."""
     rng = np.random.default_rng(design.seed)
@@ -329,7 +329,7 @@ def _decided(
     return refuted / design.repeats
 
 
-def even_biases(mean: float, prompts: int) -> checks.Floats:
+def even_biases(mean: float, prompts: int) -> inputs.Floats:
     """|2p - 1| of prompts that differ as those of Lyu Table 7 do, with this very mean.
 
     Quantiles of the Beta distribution (``SPREAD``), shrunk to one end so that their own mean is as
@@ -356,7 +356,7 @@ def even_biases(mean: float, prompts: int) -> checks.Floats:
     return np.asarray(scaled, dtype=np.float64)
 
 
-def _biases(mean: float, prompts: int, rng: np.random.Generator) -> checks.Floats:
+def _biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
     if mean in {0.0, 1.0}:
         return np.full(prompts, mean)
     return rng.beta(SPREAD * mean, SPREAD * (1.0 - mean), size=prompts)

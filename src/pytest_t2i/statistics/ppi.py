@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.label_noise import effective_counts, folding_bias
 from pytest_t2i.statistics.resampling import percentiles
 from pytest_t2i.statistics.shares import check_level
@@ -55,10 +55,10 @@ def ppi_mean(
     0.797 [0.419, 1.175]
     """
     check_level(level)
-    y, f = checks.floats("actual", actual), checks.floats("predicted", predicted)
-    u = checks.floats("unlabelled", unlabelled)
-    checks.one_dimensional(actual=y, predicted=f, unlabelled=u)
-    checks.same_shape(actual=y, predicted=f)
+    y, f = inputs.floats("actual", actual), inputs.floats("predicted", predicted)
+    u = inputs.floats("unlabelled", unlabelled)
+    inputs.one_dimensional(actual=y, predicted=f, unlabelled=u)
+    inputs.same_shape(actual=y, predicted=f)
     if len(y) < LEAST_LABELS or not len(u):
         raise ValueError(
             f"expected two labelled images and one unlabelled, got {len(y)} and {len(u)}"
@@ -242,15 +242,15 @@ def adjusted_model_bias_score(
 class _Stratum:
     """One prompt."""
 
-    word: checks.Floats
-    label: checks.Floats
-    known: checks.Bools
+    word: inputs.Floats
+    label: inputs.Floats
+    known: inputs.Bools
 
     @classmethod
     def of(cls, words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> _Stratum:
-        word = checks.in_range(f"words[{number}]", words, -1.0, 1.0)
+        word = inputs.in_range(f"words[{number}]", words, -1.0, 1.0)
         label = np.asarray(labels, dtype=np.float64)
-        checks.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
+        inputs.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
         known = ~np.isnan(label)
         if int(known.sum()) < LEAST_LABELS:
             raise ValueError(
@@ -267,14 +267,14 @@ class _Stratum:
     def labelled(self) -> int:
         return int(self.known.sum())
 
-    def values(self, *, clear: bool) -> tuple[checks.Floats, checks.Floats]:
+    def values(self, *, clear: bool) -> tuple[inputs.Floats, inputs.Floats]:
         """People's and the detector's values of the images: signs, or whether clear."""
         return (np.abs(self.label), np.abs(self.word)) if clear else (self.label, self.word)
 
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    means: checks.Floats
+    means: inputs.Floats
     power: float
 
 
@@ -296,9 +296,9 @@ def _variances(
     strata: Sequence[_Stratum],
     of_sign: float,
     of_clear: float,
-    scores: checks.Floats,
-    clear: checks.Floats,
-) -> checks.Floats:
+    scores: inputs.Floats,
+    clear: inputs.Floats,
+) -> inputs.Floats:
     """Of each score, by the ratio's linearisation; none where every image is labelled."""
     variances = []
     for stratum, score, share in zip(strata, scores, clear, strict=True):
@@ -310,7 +310,7 @@ def _variances(
 
 
 def _prompt_intervals(
-    strata: Sequence[_Stratum], scores: checks.Floats, variances: checks.Floats, level: float
+    strata: Sequence[_Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
 ) -> list[Interval]:
     pooled = float(np.mean(variances))
     intervals = []

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from pytest_t2i.data import Bounds, Interval
-from pytest_t2i.metrics import checks, total_variation_distance
+from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.total_variation import check_reference
 from pytest_t2i.statistics.shares import check_level
 
@@ -80,7 +80,7 @@ def total_variation_p_value(
     >>> round(total_variation_p_value({"male": 20, "female": 0}, even, 0.0), 7)
     1.9e-06
     """
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     expected, numbers = _expected(counts, reference), _numbers(counts)
     if len(numbers) == 2:  # noqa: PLR2004 - one share
         return _two_label_p_value(int(numbers[0]), int(numbers.sum()), float(expected[0]), limit)
@@ -111,7 +111,7 @@ def total_variation_bounds(
     Bounds(low=0.1, high=0.3, undetected=0.2)
     """
     numbers, expected = _numbers(counts), _expected(counts, reference)
-    unknown = int(checks.whole_counts("undetected", undetected))
+    unknown = int(inputs.whole_counts("undetected", undetected))
     images = int(numbers.sum()) + unknown
     if not images:
         raise ValueError("counts and undetected hold no image at all")
@@ -120,7 +120,7 @@ def total_variation_bounds(
 
 
 def distance_range(
-    low: checks.Floats, high: checks.Floats, expected: checks.Floats
+    low: inputs.Floats, high: inputs.Floats, expected: inputs.Floats
 ) -> tuple[float, float]:
     """Least and largest total variation distance of the distributions within a box.
 
@@ -144,7 +144,7 @@ def distance_range(
     return float(min(1.0, least)), float(np.clip(np.max(reach - expected @ sets), 0.0, 1.0))
 
 
-def _box(numbers: checks.Floats, expected: checks.Floats, error: float) -> tuple[float, float]:
+def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:
     n, labels = numbers.sum(), len(numbers)
     tail = error / 2.0 / (labels if labels > 2 else 1)  # noqa: PLR2004 - two labels have one share
     low = np.where(numbers == 0, 0.0, stats.beta.ppf(tail, np.maximum(numbers, 1), n - numbers + 1))
@@ -174,10 +174,10 @@ def _inverted(numbers: tuple[float, ...], expected: tuple[float, ...], bound: fl
     return high
 
 
-def _numbers(counts: Mapping[str, int]) -> checks.Floats:
-    whole = [checks.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
+def _numbers(counts: Mapping[str, int]) -> inputs.Floats:
+    whole = [inputs.whole_counts(f"counts[{label!r}]", count) for label, count in counts.items()]
     return np.array(whole, dtype=np.float64)
 
 
-def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> checks.Floats:
+def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> inputs.Floats:
     return np.array(list(check_reference(counts, reference).values()))

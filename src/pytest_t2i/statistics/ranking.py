@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
 from pytest_t2i.statistics.linear_scores import spread_table
 
@@ -119,7 +119,7 @@ def prompts_differ_p_value(male: Sequence[int], female: Sequence[int], *, seed: 
     >>> prompts_differ_p_value([10, 0], [0, 10], seed=0) < 0.001
     True
     """
-    counts = np.stack([checks.whole_counts("male", male), checks.whole_counts("female", female)])
+    counts = np.stack([inputs.whole_counts("male", male), inputs.whole_counts("female", female)])
     table = counts[:, counts.sum(axis=0) > 0]
     if table.shape[1] < 2 or 0 in table.sum(axis=1):  # noqa: PLR2004 - models
         return 1.0
@@ -132,7 +132,7 @@ def prompts_differ_p_value(male: Sequence[int], female: Sequence[int], *, seed: 
 def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
     arrays = []
     for name, values in (("male", male), ("female", female)):
-        rows = [checks.whole_counts(name, row) for row in np.atleast_2d(np.asarray(values))]
+        rows = [inputs.whole_counts(name, row) for row in np.atleast_2d(np.asarray(values))]
         arrays.append(np.stack(rows))
     men, women = arrays
     if men.shape != women.shape or len(men) < 2:  # noqa: PLR2004 - models

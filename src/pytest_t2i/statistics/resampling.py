@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares import check_level
 
 
@@ -33,7 +33,7 @@ def expanded_tail(clusters: int, level: float) -> float:
     return float(stats.norm.cdf(-math.sqrt(clusters / (clusters - 1)) * student))
 
 
-def percentiles(values: checks.Floats, tail: float) -> tuple[float, float]:
+def percentiles(values: inputs.Floats, tail: float) -> tuple[float, float]:
     """Lower and upper quantile that leave ``tail`` on either side.
 
     >>> percentiles(np.arange(101.0), 0.05)

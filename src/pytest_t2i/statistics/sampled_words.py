@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import bounding_function
 from pytest_t2i.statistics.deconvolution import Categories, Whole, categorise, mean_bias
 from pytest_t2i.statistics.floor import most_bias
@@ -18,13 +18,13 @@ class SampledWords:
     """Resampled scores of at least two prompts, from which ends at any level are read."""
 
     prompts: int
-    paper: checks.Floats
+    paper: inputs.Floats
     """The paper's score of each resample."""
-    corrected: checks.Floats
+    corrected: inputs.Floats
     """The corrected score of each resample."""
-    least: checks.Floats
+    least: inputs.Floats
     """Mean of the bounding functions from below: no more than the truth on average."""
-    most: checks.Floats
+    most: inputs.Floats
     """Score of equally biased prompts that would show each resample (Jensen)."""
 
     @classmethod
@@ -70,7 +70,7 @@ class SampledWords:
 
 def _resampled(
     men: Whole, women: Whole, rng: np.random.Generator, resamples: int
-) -> tuple[Categories, checks.Floats]:
+) -> tuple[Categories, inputs.Floats]:
     n = int(np.median(men + women))
     pseudo_men, pseudo_women = np.array([n - n // 2, n]), np.array([n // 2, 0])
     categories = categorise(np.append(men, pseudo_men), np.append(women, pseudo_women))
@@ -80,7 +80,7 @@ def _resampled(
     return categories, weights.astype(np.float64)
 
 
-def _least(categories: Categories, prompts: int) -> checks.Floats:
+def _least(categories: Categories, prompts: int) -> inputs.Floats:
     gaps = np.round(categories.plug_in * categories.images).astype(np.int64)
     return np.array(
         [

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from pytest_t2i.data import Interval, Prone
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.fixed_words import Words
 from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.shares import check_level, check_pair, check_share, excess, in_direction
@@ -241,7 +241,7 @@ def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
     1.0
     """
     men, women = check_pair(male, female)
-    limit = float(checks.in_range("bound", bound, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     return _p_value(men, men + women, (1.0 - limit) / 2.0, (1.0 + limit) / 2.0)
 
 
@@ -269,7 +269,7 @@ def stereotype_sequence_p_value(
     True
     """
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
-    return _p_value(k, size, 0.0, real + float(checks.in_range("bound", bound, 0.0, 1.0)))
+    return _p_value(k, size, 0.0, real + float(inputs.in_range("bound", bound, 0.0, 1.0)))
 
 
 def mean_confidence_sequence(values: npt.ArrayLike, level: float) -> Interval:
@@ -294,8 +294,8 @@ def mean_confidence_sequence(values: npt.ArrayLike, level: float) -> Interval:
     0.500 [0.463, 0.537]
     """
     check_level(level)
-    x = checks.in_range("values", values, 0.0, 1.0)
-    checks.one_dimensional(values=x)
+    x = inputs.in_range("values", values, 0.0, 1.0)
+    inputs.one_dimensional(values=x)
     if not x.size:
         raise ValueError("values must hold at least one, got none: no value is no evidence")
     log = math.log(2.0 / (1.0 - level))
@@ -310,7 +310,7 @@ def mean_confidence_sequence(values: npt.ArrayLike, level: float) -> Interval:
     )  # fmt: skip
 
 
-def _bets(x: checks.Floats, log: float) -> tuple[checks.Floats, checks.Floats]:
+def _bets(x: inputs.Floats, log: float) -> tuple[inputs.Floats, inputs.Floats]:
     """Running means before each value, and the bet made on it."""
     t = np.arange(1, x.size + 1)
     means = (0.5 + np.cumsum(x)) / (t + 1)

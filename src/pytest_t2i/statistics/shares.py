@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from pytest_t2i.data import Interval, Prone
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.oasis import check_direction
 from pytest_t2i.statistics.acceptability import lowest_acceptable
 
@@ -202,7 +202,7 @@ def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int
     (19, 20, 0.25)
     """
     check_direction(direction)
-    real = float(checks.in_range("expected", expected, 0.0, 1.0))
+    real = float(inputs.in_range("expected", expected, 0.0, 1.0))
     return (n - k, n, 1.0 - real) if direction == "under" else (k, n, real)
 
 
@@ -253,7 +253,7 @@ def check_pair(male: int, female: int) -> tuple[int, int]:
 
 
 def _whole(name: str, value: int) -> int:
-    array = checks.whole_counts(name, value)
+    array = inputs.whole_counts(name, value)
     if np.ndim(array):
         raise ValueError(f"{name} must be a single number, got {name}.shape={array.shape}")
     return int(array)

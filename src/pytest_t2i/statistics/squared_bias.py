@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
 from pytest_t2i.statistics.shares import prompt_bias_interval
 
@@ -95,15 +95,15 @@ def squared_bias_interval(
 def _pairs(
     male: npt.ArrayLike, female: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    men, women = checks.whole_counts("male", male), checks.whole_counts("female", female)
-    checks.one_dimensional(male=men, female=women)
-    checks.same_shape(male=men, female=women)
+    men, women = inputs.whole_counts("male", male), inputs.whole_counts("female", female)
+    inputs.one_dimensional(male=men, female=women)
+    inputs.same_shape(male=men, female=women)
     used = men + women >= PAIR
     if not np.any(used):
         raise ValueError(f"male and female hold no prompt of {used.size} with two clear images")
     return men[used], women[used]
 
 
-def _squares(men: npt.NDArray[np.int64], women: npt.NDArray[np.int64]) -> checks.Floats:
+def _squares(men: npt.NDArray[np.int64], women: npt.NDArray[np.int64]) -> inputs.Floats:
     n = men + women
     return np.asarray(((men - women) ** 2 - n) / (n * (n - 1)), dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import checks, wals
+from pytest_t2i.metrics import inputs, wals
 from pytest_t2i.metrics.vectors import feature_rows, unit
 from pytest_t2i.statistics.shares import check_level
 
@@ -57,7 +57,7 @@ def wals_interval(
     (True, 20)
     """
     check_level(level)
-    rows, along = feature_rows("features", features), checks.floats("direction", direction)
+    rows, along = feature_rows("features", features), inputs.floats("direction", direction)
     estimate = wals(rows, along, rank, center=center)
     if len(rows) < FEWEST_IMAGES:
         raise ValueError(
@@ -155,7 +155,7 @@ def _spread(known: Interval) -> float:
 
 
 def _wals(
-    rows: checks.Floats, direction: checks.Floats, rank: int | None, *, center: bool
+    rows: inputs.Floats, direction: inputs.Floats, rank: int | None, *, center: bool
 ) -> float:
     """WALS by the smaller of the two Gram matrices, many times faster than by singular vectors."""
     if center:

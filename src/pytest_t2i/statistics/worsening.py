@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 Signs = npt.NDArray[np.int64]
 
@@ -48,9 +48,9 @@ def paired_prompt_p_value(
     1.0
     """
     old, new = _signs("before", before), _signs("after", after)
-    tolerated = float(checks.in_range("margin", margin, 0.0, 2.0))
+    tolerated = float(inputs.in_range("margin", margin, 0.0, 2.0))
     if shared_seeds:
-        checks.same_shape(before=old, after=new)
+        inputs.same_shape(before=old, after=new)
     if not np.any(old) or not np.any(new):
         return 1.0
     sides = []
@@ -101,7 +101,7 @@ def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin
 
 # Prompts of a run differ in their clear images, and few in more than a handful.
 @lru_cache(maxsize=128)
-def unconditional_p_values(n_new: int, n_old: int, margin: float) -> checks.Floats:
+def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
     """The p-values of ``unconditional_p_value`` for all outcomes, [n_new + 1, n_old + 1].
 
     >>> unconditional_p_values(1, 1, 0.0).round(2)
@@ -127,8 +127,8 @@ def unconditional_p_values(n_new: int, n_old: int, margin: float) -> checks.Floa
 
 
 def _statistic(
-    new: checks.Floats, n_new: int, old: checks.Floats, n_old: int, margin: float
-) -> checks.Floats:
+    new: inputs.Floats, n_new: int, old: inputs.Floats, n_old: int, margin: float
+) -> inputs.Floats:
     # Add-one smoothing keeps the variance above 0 where all images agree, so tables stay ordered.
     smooth_new = (new * n_new + 1.0) / (n_new + 2.0)
     smooth_old = (old * n_old + 1.0) / (n_old + 2.0)
@@ -137,8 +137,8 @@ def _statistic(
 
 
 def _signs(name: str, values: npt.ArrayLike) -> Signs:
-    array = checks.floats(name, values)
-    checks.one_dimensional(**{name: array})
+    array = inputs.floats(name, values)
+    inputs.one_dimensional(**{name: array})
     for position, value in enumerate(array.tolist()):
         if value not in {-1.0, 0.0, 1.0}:
             raise ValueError(f"{name} must hold 1, -1 or 0, got {name}[{position}]={value:g}")

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Bounds
-from pytest_t2i.metrics import checks
+from pytest_t2i.metrics import inputs
 
 
 def worst_case_bounds(
@@ -45,11 +45,11 @@ def worst_case_bounds(
     Bounds(low=0.6, high=0.8, undetected=0.1)
     """
     counts = {
-        "male": checks.whole_counts("male", male),
-        "female": checks.whole_counts("female", female),
-        "undetected": checks.whole_counts("undetected", undetected),
+        "male": inputs.whole_counts("male", male),
+        "female": inputs.whole_counts("female", female),
+        "undetected": inputs.whole_counts("undetected", undetected),
     }
-    checks.same_shape(**counts)
+    inputs.same_shape(**counts)
     men, women, unknown = counts.values()
     images = men + women + unknown
     if not np.any(images):
@@ -58,7 +58,7 @@ def worst_case_bounds(
     if men.ndim == 0:
         gap = men - women
         return Bounds(float((gap - unknown) / images), float((gap + unknown) / images), share)
-    checks.one_dimensional(**counts)
+    inputs.one_dimensional(**counts)
     used = images > 0
     gap, unknown, images = np.abs(men - women)[used], unknown[used], images[used]
     low = np.mean(np.maximum(gap - unknown, 0) / images)

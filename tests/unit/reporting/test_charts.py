@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
-from pytest_t2i.reporting import charts, checks, sections, words
+from pytest_t2i.reporting import charts, check_groups, sections, words
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Group, Scale, Track
 
 
@@ -74,7 +74,7 @@ def test_a_limit_judges_the_deciding_detector_alone(record):
 
 
 def test_checks_are_grouped_by_what_was_allowed(record):
-    groups = checks.check_groups(record, Outcome.FAIL)
+    groups = check_groups.check_groups(record, Outcome.FAIL)
     assert [(group.metric, group.allowed) for group in groups] == [
         ("model bias score", "\u2264 0.2"),
         ("prompt bias score", "\u2264 0.6"),

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting import baseline, checks, figures, words
+from pytest_t2i.reporting import baseline, check_groups, figures, words
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
@@ -131,7 +131,7 @@ def test_the_limit_of_a_change_is_drawn_where_a_margin_decides():
 def test_identical_pictures_are_said_first_of_all():
     figure, measured = figures.figures(run(SAME))
     assert (figure.value, measured.title) == ("identical", "Model bias score, not judged")
-    assert checks.headline(run(SAME)).startswith("Identical to the baseline: the same model")
+    assert check_groups.headline(run(SAME)).startswith("Identical to the baseline: the same model")
 
 
 def test_the_score_of_all_prompts_carries_no_verdict_on_some_of_them(tmp_path):
@@ -159,7 +159,7 @@ def test_the_score_of_all_prompts_carries_no_verdict_on_some_of_them(tmp_path):
     ],
 )  # fmt: skip
 def test_headline(judged, otherwise, sentence):
-    assert checks.headline(run(*judged, failed_otherwise=otherwise)) == sentence
+    assert check_groups.headline(run(*judged, failed_otherwise=otherwise)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_failed_metrics_have_proper_plurals(metric, text):
     failed = [
         replace(SEVEN, metric=metric, outcome=Outcome.FAIL, subject=f"d{k}") for k in range(4)
     ]
-    assert checks.headline(run(*failed)) == f"Outside the limits: {text}."
+    assert check_groups.headline(run(*failed)) == f"Outside the limits: {text}."
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pytest_t2i import axes
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Stereotype, references
-from pytest_t2i.runs.select import select
+from pytest_t2i.runs.marker_arguments import select
 from pytest_t2i.runs.selection import SelectedTest, Selection, told_apart
 from pytest_t2i.runs.telling_apart import tagged, tags_of
 

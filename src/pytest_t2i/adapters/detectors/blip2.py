@@ -24,7 +24,7 @@ from pytest_t2i.adapters.support.devices import (
     pick_dtype,
 )
 from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.remembering import in_batches
+from pytest_t2i.adapters.support.picture_memory import in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions

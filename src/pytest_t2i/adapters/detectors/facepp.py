@@ -28,7 +28,7 @@ from pytest_t2i.adapters.detectors.facepp_client import (
 from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
 from pytest_t2i.adapters.detectors.facepp_errors import Course
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.decoding import picture_digest
+from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.protocols import LoadOptions
 

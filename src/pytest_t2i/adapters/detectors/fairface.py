@@ -29,7 +29,7 @@ from pytest_t2i.adapters.support.devices import memory_guard, pick_device
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
-from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions

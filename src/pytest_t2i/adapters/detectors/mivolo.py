@@ -35,7 +35,7 @@ from pytest_t2i.adapters.support.devices import (
     pick_dtype,
 )
 from pytest_t2i.adapters.support.loading import looks_like_path, needs, remote_code
-from pytest_t2i.adapters.support.remembering import in_batches
+from pytest_t2i.adapters.support.picture_memory import in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
 from pytest_t2i.files import parse_json, read_text

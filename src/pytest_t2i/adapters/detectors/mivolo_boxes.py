@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.adapters.detectors.mivolo_crops import PersonsAndFaces
 from pytest_t2i.adapters.finders.yolo_model import YoloModel
 from pytest_t2i.adapters.support.locating import largest_first
-from pytest_t2i.adapters.support.remembering import PictureMemory
+from pytest_t2i.adapters.support.picture_memory import PictureMemory
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_t2i.adapters.support.locating import Described
-from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
 
 if TYPE_CHECKING:
     from PIL.Image import Image

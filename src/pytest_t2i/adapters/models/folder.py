@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from pytest_t2i.adapters.models.manifest import Entry, read_manifest
-from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.black_or_unreadable import readable
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import ConfigurationError, some

@@ -1,1 +1,1 @@
-"""What adapters share: devices, loading, digests, decoding, the code of what is registered."""
+"""What adapters share: devices, loading, digests, pictures, the code of what is registered."""

@@ -8,8 +8,8 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pytest_t2i.adapters.support.decoding import readable
-from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.adapters.support.black_or_unreadable import readable
+from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
 from pytest_t2i.data import Box, digest
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
-from pytest_t2i.adapters.support.decoding import readable
+from pytest_t2i.adapters.support.black_or_unreadable import readable
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.files import inside

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.support.decoding import is_black
+from pytest_t2i.adapters.support.black_or_unreadable import is_black
 from pytest_t2i.data import Generated, GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
 from pytest_t2i.protocols import LoadOptions, TextEmbedding, TextToImage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
-from pytest_t2i.adapters.support.remembering import PictureMemory, in_batches
+from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
 
 
 def picture(value):

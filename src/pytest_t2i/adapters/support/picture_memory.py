@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pytest_t2i.adapters.support.decoding import picture_digest
+from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -10,9 +10,9 @@ from pathlib import Path
 from pytest_t2i.data import Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import parse_json, read_text
-from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.stored_models import of_store
 from pytest_t2i.runs.record import PromptRecord, RunRecord, read_run
-from pytest_t2i.runs.stored_models import of_store
 from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
 from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
 

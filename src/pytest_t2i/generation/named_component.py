@@ -48,7 +48,7 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Handle(Generic[T]):
+class NamedComponent(Generic[T]):
     """A component that loads on first use."""
 
     name: str

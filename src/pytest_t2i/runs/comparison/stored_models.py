@@ -10,7 +10,7 @@ from pytest_t2i.data import Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import builtin_axes
-from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 
 NAME_LENGTH = 60
 

@@ -11,8 +11,8 @@ import numpy as np
 from pytest_t2i import metrics, statistics
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
-from pytest_t2i.runs.model_comparison import (
+from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,
     ComparedValue,

@@ -16,9 +16,9 @@ from pytest_t2i.reporting.comparison import (
     summary,
     write_comparison,
 )
-from pytest_t2i.runs.compare import compare_models
-from pytest_t2i.runs.entrant import EnteredPrompt, Entrant
-from pytest_t2i.runs.entrants import read_entrants
+from pytest_t2i.runs.comparison.compare import compare_models
+from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
+from pytest_t2i.runs.comparison.entrants import read_entrants
 
 
 def entrant(name, men, n=20, *, first_seed=0, detector="clip"):
