@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
+    from pytest_t2i.protocols import ExecutorOptions as ExecutorOptions
     from pytest_t2i.protocols import FaceDetector as FaceDetector
     from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
@@ -97,9 +98,9 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "FaceDetector", "Language", "LoadOptions",
-        "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding",
-        "TextEncoder", "TextToImage",
+        "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector", "Language",
+        "LoadOptions", "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector", "ReadyMade",
+        "TextEmbedding", "TextEncoder", "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limits": ("limit",),

@@ -3,12 +3,14 @@
 An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors``,
 ``pytest_t2i.faces``, ``pytest_t2i.persons``, ``pytest_t2i.objects``, ``pytest_t2i.encoders`` and
 ``pytest_t2i.languages`` names a factory that takes a :class:`LoadOptions` and returns an object
-that obeys the Protocol.
+that obeys the Protocol; one of ``pytest_t2i.executors`` takes an :class:`ExecutorOptions`.
+
+Over 300 lines: all that can be plugged in stands here, each with an example.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -73,9 +75,35 @@ class TextToImage(Protocol):
         """Make one batch, in order; image k depends on request k alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutorOptions:
+    """What the factory of an executor is told.
+
+    >>> options = ExecutorOptions("painter", model=lambda: None, recipe=lambda: None, batch=8)
+    >>> options.source, options.batch
+    ('', 8)
+    """
+
+    name: str
+    """The model under test, as it was asked for; for messages."""
+    model: Callable[[], TextToImage]
+    """Loads the model in this process, once."""
+    recipe: Callable[[], tuple[Callable[[LoadOptions], TextToImage], LoadOptions]]
+    """The model's factory and what to call it with, to load it elsewhere. Both can be pickled where
+    the factory can be imported."""
+    batch: int
+    """Images per batch: an int of at least 1."""
+    say: Callable[[str], None] = print
+    """Tells the user something, in the summary of the run too."""
+    source: str = ""
+    """What stands behind the colon in ``--t2i-executor name:source``: an address, a number."""
+
+
 @runtime_checkable
 class Executor(Protocol):
-    """Has requests made: here, on several devices, on a cluster.
+    """Has requests made: here, in several processes, on a cluster.
+
+    One that has ``close()`` is closed when the run needs no more images.
 
     >>> class Plain:
     ...     def __init__(self, model):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import facepp_server
+import fakes
 import numpy as np
 import pytest
 import tiny
@@ -25,6 +26,8 @@ from pytest_t2i.data import Attribute, Box, GenerationSettings, Request, Undetec
 from pytest_t2i.protocols import (
     Detector,
     Encoder,
+    Executor,
+    ExecutorOptions,
     FaceDetector,
     LoadOptions,
     ObjectFinder,
@@ -308,6 +311,30 @@ def test_encoder_gives_one_row_per_item(case):
     np.testing.assert_allclose(features[::-1], encoder.encode(images[::-1]), atol=1e-6)
     if isinstance(encoder, TextEncoder):
         assert encoder.encode_text(PROMPTS).shape == (len(PROMPTS), features.shape[1])
+
+
+@pytest.mark.parametrize("name", sorted(entry_points("executors")))
+def test_executor_gives_each_request_once_and_what_the_model_makes(name):
+    module, _, factory = entry_points("executors")[name].partition(":")
+    notes: list[str] = []
+    options = ExecutorOptions(
+        "fake",
+        lambda: fakes.fair(LoadOptions()),
+        lambda: (fakes.fair, LoadOptions()),
+        2,
+        notes.append,
+    )
+    executor = getattr(import_module(module), factory)(options)
+    assert isinstance(executor, Executor)
+    try:
+        given = dict(executor.run(iter(REQUESTS)))
+        assert list(executor.run([])) == []
+    finally:
+        getattr(executor, "close", lambda: None)()
+    assert set(given) == set(REQUESTS)
+    expected = fakes.fair(LoadOptions()).generate(REQUESTS)
+    assert [given[r].image.tobytes() for r in REQUESTS] == [g.image.tobytes() for g in expected]
+    assert notes == []
 
 
 @pytest.mark.parametrize("kind", ["models", "detectors", "faces", "persons", "objects", "encoders"])

@@ -1,4 +1,4 @@
-"""Names of models, detectors, encoders and catalogues; listed without importing, loaded on request.
+"""Names of models, detectors, executors and so on; listed without importing, loaded on request.
 
 Built-ins register by entry points exactly as other distributions do; a project's own conftest.py
 says the same with the hooks of :mod:`pytest_t2i.plugin.hookspecs`.
@@ -20,9 +20,9 @@ from pytest_t2i.adapters.support.code import (
     version_of_package,
 )
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError
-from pytest_t2i.protocols import LoadOptions
 
-Factory = Callable[[LoadOptions], Any]
+Factory = Callable[[Any], Any]
+"""Takes LoadOptions, that of an executor ExecutorOptions."""
 PartName = tuple[str, str]
 """Kind and name of something registered."""
 
@@ -34,6 +34,7 @@ GROUPS = {
     "object": "pytest_t2i.objects",
     "encoder": "pytest_t2i.encoders",
     "language": "pytest_t2i.languages",
+    "executor": "pytest_t2i.executors",
     "engine": "pytest_t2i.engines",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
@@ -210,6 +211,7 @@ class Registries:
     objects: Registry = field(default_factory=lambda: Registry("object"))
     encoders: Registry = field(default_factory=lambda: Registry("encoder"))
     languages: Registry = field(default_factory=lambda: Registry("language"))
+    executors: Registry = field(default_factory=lambda: Registry("executor"))
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))

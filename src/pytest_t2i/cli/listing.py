@@ -11,7 +11,7 @@ from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.arguments import add_run_options, run_settings
 from pytest_t2i.prompts import builtin_axes
 
-KINDS = ("models", "detectors", "faces", "persons", "encoders", "languages", "axes")
+KINDS = ("models", "detectors", "faces", "persons", "encoders", "languages", "executors", "axes")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

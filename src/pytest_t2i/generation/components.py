@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import CROP, PARTS, Catalogue, read_catalogues
-from pytest_t2i.adapters.registry import Factory, Registries, import_factory
+from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
 from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import stamps
 from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
@@ -20,6 +20,8 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
     Detector,
     Encoder,
+    Executor,
+    ExecutorOptions,
     LoadOptions,
     ObjectFinder,
     OpenSet,
@@ -86,6 +88,28 @@ class Components:
                 run_identity=run_identity,
             )
         return self._model
+
+    def executor(self, batch: int, say: Callable[[str], None]) -> Executor:
+        """What has the images made.
+
+        Raises UnknownNameError for a name that is neither registered nor a factory.
+        """
+        name = self.settings.executor
+        factory, source = named_part(self.registries.executors, name)
+        told = ExecutorOptions(
+            self.model().name, self.model().get, self._recipe, batch, say, source
+        )
+        with blamed(GenerationError, "executor", name):
+            made = factory(told)
+        if not isinstance(made, Executor):
+            raise ConfigurationError(
+                f"executor {name!r}: expected an object with run(requests), got {made!r}"
+            )
+        return made
+
+    def _recipe(self) -> tuple[Factory, LoadOptions]:
+        _, factory, options = self._resolve_model(self.settings.model or "")
+        return factory(), self._with_settings(options)
 
     def model_batch(self) -> int | None:
         """Images per batch that the catalogue gives for the model."""

@@ -1,17 +1,16 @@
-"""Executors: how requests become images; this one makes them here, batch by batch."""
+"""The executor ``in-process``, and how what any executor gives is taken."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
-from pytest_t2i.generation.named_component import NamedComponent
-from pytest_t2i.protocols import TextToImage
+from pytest_t2i.protocols import Executor, ExecutorOptions, TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
 """What /dev holds on a machine with an NVIDIA GPU, natively and under WSL."""
@@ -21,7 +20,10 @@ GPU_FILES = ("nvidia[0-9]*", "dxg")
 class InProcess:
     """Makes images with the model of this process (protocols.Executor)."""
 
-    model: NamedComponent[TextToImage]
+    name: str
+    """The model, as it was asked for."""
+    model: Callable[[], TextToImage]
+    """Loads it once."""
     batch: int
     """Images per batch; halved when a batch does not fit into the device's memory."""
     say: Callable[[str], None]
@@ -53,14 +55,23 @@ class InProcess:
         return made
 
     def _batch(self, part: list[Request]) -> list[Generated]:
-        with blamed(GenerationError, "model", self.model.name):
-            generated = list(self.model.get().generate(part))
+        with blamed(GenerationError, "model", self.name):
+            generated = list(self.model().generate(part))
         if len(generated) != len(part):
             raise ConfigurationError(
-                f"model {self.model.name!r}: expected {len(part)} images for "
+                f"model {self.name!r}: expected {len(part)} images for "
                 f"{len(part)} requests, got {len(generated)}"
             )
         return generated
+
+
+def in_process(options: ExecutorOptions) -> InProcess:
+    """The factory of the entry point; it needs no source."""
+    if options.source:
+        raise ConfigurationError(
+            f"--t2i-executor: expected in-process, got 'in-process:{options.source}'"
+        )
+    return InProcess(options.name, options.model, options.batch, options.say)
 
 
 def devices(asked: str) -> list[str]:
@@ -77,3 +88,47 @@ def devices(asked: str) -> list[str]:
         return [asked]
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return [f"cuda:{k}" for k in range(count)] or [asked]
+
+
+def each_once(
+    executor: Executor, requests: Sequence[Request], name: str
+) -> Iterator[tuple[Request, Generated]]:
+    """What an executor gives; GenerationError where it does not give each request once."""
+    waiting = set(requests)
+    given = executor.run(requests)
+    while True:
+        with blamed(GenerationError, "executor", name):
+            pair = next(iter(given), None)
+            if pair is None:
+                break
+            request, generated = pair
+        if request not in waiting:
+            raise GenerationError(
+                f"executor {name!r}: expected each request once, got again, or never asked for: "
+                f"{request!r}"
+            )
+        waiting.remove(request)
+        yield request, generated
+    if waiting:
+        raise GenerationError(
+            f"executor {name!r}: expected {len(requests)} images, {len(waiting)} are missing"
+        )
+
+
+def in_batches(
+    pairs: Iterator[tuple[Request, Generated]], size: int
+) -> Iterator[list[tuple[Request, Generated]]]:
+    """What an executor gives, in batches to be stored; what came before an error is not lost."""
+    part: list[tuple[Request, Generated]] = []
+    try:
+        for pair in pairs:
+            part.append(pair)
+            if len(part) == size:
+                yield part
+                part = []
+    except Exception:
+        if part:
+            yield part
+        raise
+    if part:
+        yield part

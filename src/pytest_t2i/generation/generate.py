@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from pytest_t2i.errors import GenerationError, StoreError
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
-from pytest_t2i.generation.executors import InProcess
+from pytest_t2i.generation.executors import each_once, in_batches
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store, StoredImage
@@ -77,8 +77,12 @@ class Runner:
     @cached_property
     def executor(self) -> Executor:
         """Makes what is missing."""
-        size = self.batch or self.components.model_batch() or DEFAULT_BATCH
-        return InProcess(self.components.model(), size, self._say)
+        return self.components.executor(self.size, self._say)
+
+    @property
+    def size(self) -> int:
+        """Images per batch."""
+        return self.batch or self.components.model_batch() or DEFAULT_BATCH
 
     def run(self, plan: Plan) -> Work:
         """Make what is missing, then have it looked at.
@@ -93,7 +97,10 @@ class Runner:
         self.observer.check(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
-        self._make_and_look(plan, keys)
+        try:
+            self._make_and_look(plan, keys)
+        finally:
+            self._close()
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
         return self.work
@@ -112,6 +119,12 @@ class Runner:
             f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is kept of "
             "that: see to the disk, and run again"
         )
+
+    def _close(self) -> None:
+        """Let an executor go that has something to let go of."""
+        executor = self.__dict__.pop("executor", None)
+        if hasattr(executor, "close"):
+            executor.close()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""
@@ -187,9 +200,9 @@ class Runner:
         self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request], claimed: list[str]
     ) -> None:
         requests = [traces.asked(r, plan.needs[r]) for r in todo]
-        size = self.batch or self.components.model_batch() or DEFAULT_BATCH
+        name = self.components.settings.executor
         try:
-            for part in _parts(self.executor.run(requests), size):
+            for part in in_batches(each_once(self.executor, requests, name), self.size):
                 self._keep(plan, keys, part)
         finally:
             self.store.release(claimed)
@@ -252,22 +265,3 @@ class Runner:
 
 MODES = ("RGB", "L", "RGBA", "P", "1")
 """Pillow's modes that become RGB without losing what they show."""
-
-
-def _parts(
-    pairs: Iterator[tuple[Request, Generated]], size: int
-) -> Iterator[list[tuple[Request, Generated]]]:
-    """What an executor gives, in batches to be stored; what came before an error is not lost."""
-    part: list[tuple[Request, Generated]] = []
-    try:
-        for pair in pairs:
-            part.append(pair)
-            if len(part) == size:
-                yield part
-                part = []
-    except Exception:
-        if part:
-            yield part
-        raise
-    if part:
-        yield part

@@ -35,5 +35,10 @@ def pytest_t2i_objects() -> Mapping[str, Factory]:  # type: ignore[empty-body]
 
 
 @pytest.hookspec
+def pytest_t2i_executors() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Executors by name, for --t2i-executor; a factory takes ExecutorOptions."""
+
+
+@pytest.hookspec
 def pytest_t2i_encoders() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Encoders by name; a factory takes LoadOptions, returns an Encoder."""

@@ -50,7 +50,7 @@ from pytest_t2i.verdicts.baseline_file import (
 from pytest_t2i.verdicts.context import JudgingContext
 from pytest_t2i.verdicts.limits import LimitFiles, read_limits
 
-OWN_HOOKS = ("models", "detectors", "faces", "persons", "objects", "encoders")
+OWN_HOOKS = ("models", "detectors", "faces", "persons", "objects", "encoders", "executors")
 """Kinds of components that a conftest.py may offer."""
 
 

@@ -1,0 +1,115 @@
+"""--t2i-executor: the built-in ones, a project's own, and faulty ones."""
+
+from __future__ import annotations
+
+import pytest
+
+CONFTEST = """
+import fakes
+
+class Counted:
+    def __init__(self, options, fault):
+        self.options, self.fault = options, fault
+
+    def run(self, requests):
+        requests = list(requests)
+        if self.fault == "raises":
+            raise RuntimeError("the cluster is away")
+        for request in reversed(requests):
+            yield request, self.options.model().generate([request])[0]
+            if self.fault == "twice":
+                yield request, self.options.model().generate([request])[0]
+            if self.fault == "missing":
+                return
+
+    def close(self):
+        print("closed with", self.options.batch, "a batch from", self.options.source or "nowhere")
+
+def counted(options):
+    return None if options.source == "none" else Counted(options, options.source)
+
+def pytest_t2i_models():
+    return {"fair": fakes.fair}
+
+def pytest_t2i_detectors():
+    return {"colour": fakes.detector}
+
+def pytest_t2i_executors():
+    return {"counted": counted}
+"""
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+def test_prompt(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score")
+"""
+
+
+@pytest.fixture
+def small(project):
+    (project.path / "conftest.py").write_text(CONFTEST)
+    for file in project.path.glob("test_*.py"):
+        file.unlink()
+    (project.path / "test_small.py").write_text(SUITE)
+    return project
+
+
+def text(result) -> str:
+    return " ".join((result.stdout.str() + result.stderr.str()).split())
+
+
+def test_a_project_brings_its_own(small):
+    result = small.run("--t2i-executor", "counted", "--t2i-batch", "3", "-s", model="fair")
+    assert result.ret in (0, 6)
+    assert "closed with 3 a batch from nowhere" in text(result)
+    assert len(small.made()) == 40
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("twice", "executor 'counted:twice': expected each request once, got again"),
+        ("missing", "executor 'counted:missing': expected 40 images, 39 are missing"),
+        ("raises", "executor 'counted:raises' failed: RuntimeError: the cluster is away"),
+        ("none", "executor 'counted:none': expected an object with run(requests), got None"),
+    ],
+)
+def test_a_faulty_one_is_told_as_its_fault_and_never_asked_for_ever(small, fault, says):
+    result = small.run("--t2i-executor", f"counted:{fault}", model="fair")
+    assert result.ret == 4
+    assert says in text(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("cluster", "unknown executor 'cluster'"),
+        ("in-process:2", "expected in-process, got 'in-process:2'"),
+        ("processes:0", "expected processes:N with N from 1 to 64, got '0'"),
+        ("processes:two", "expected processes:N with N from 1 to 64, got 'two'"),
+        ("nowhere:factory", "unknown executor 'nowhere'"),
+        ("fakes:nothing", "nothing"),
+    ],
+)
+def test_a_mistyped_one_is_a_usage_error(small, name, says):
+    result = small.run("--t2i-executor", name, model="fair")
+    assert result.ret == 4
+    assert says in text(result)
+
+
+@pytest.mark.slow
+def test_several_processes_make_what_one_makes(small):
+    here = small.run("--t2i-store", "here", model="fakes:fair")
+    apart = small.run_apart(
+        "--t2i-executor", "processes:2", "--t2i-batch", "4", "--t2i-store", "apart",
+        model="fakes:fair",
+    )  # fmt: skip
+    assert here.ret == apart.ret
+    pictures = [
+        {path.name: path.read_bytes() for path in (small.path / store).rglob("*.png")}
+        for store in ("here", "apart")
+    ]
+    assert len(pictures[0]) == 40
+    assert pictures[0] == pictures[1]
