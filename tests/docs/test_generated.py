@@ -19,6 +19,7 @@ NAMED = re.findall(r"`([a-z_/]+\.py)`, `(\w+)(?:\.(\w+))?`", ARCHITECTURE)
 NAMES = sorted({names for names in NAMED if names[2] != "py"})
 
 
+@pytest.mark.slow
 def test_pictures_and_tables_are_current():
     run = subprocess.run(
         [sys.executable, "docs/tools/write.py", "--check"],

@@ -23,6 +23,7 @@ def test_every_example_is_named_on_the_page():
 # own-suite
 
 
+@pytest.mark.slow
 def test_a_suite_of_ones_own(example, pytester):
     result = example("own-suite", "--t2i-model", "painted")
     assert result.ret == 0
@@ -64,12 +65,14 @@ def shipped(example):
     return ("--t2i-baseline", SHIPPED)
 
 
+@pytest.mark.slow
 def test_the_shipped_model_is_identical(example, shipped):
     result = example("gate-in-ci", "--t2i-model", "painted", *shipped)
     assert result.ret == 0
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_biased_version_is_red(example, shipped):
     result = example("gate-in-ci", "--t2i-model", "painted-biased", *shipped)
     assert result.ret == 1

@@ -134,6 +134,8 @@ class Project(Folder):
     def __init__(self, path: Path, pytester: pytest.Pytester, patch: pytest.MonkeyPatch) -> None:
         super().__init__(path)
         self.pytester, self.monkeypatch = pytester, patch
+        self.columns = 240
+        """Of the terminal: lines are whole, unless a test is about them."""
         shutil.copy(FAKES, self.path / "fakes.py")
         self.write(FILES)
 
@@ -179,9 +181,8 @@ class Project(Folder):
         """What a process needs to know to work in it."""
         inherited = os.environ.get("PYTHONPATH")
         places = [str(self.path), *([inherited] if inherited else [])]
-        columns = os.environ.get("COLUMNS", "240")  # lines whole, unless a test is about them
         path = os.pathsep.join(places)
-        return {"FAKE_LOG": str(self.log), "PYTHONPATH": path, "COLUMNS": columns}
+        return {"FAKE_LOG": str(self.log), "PYTHONPATH": path, "COLUMNS": str(self.columns)}
 
 
 def _named(arguments: tuple[str, ...], model: str | None) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 SUITE = """
 import pytest
 from pytest_t2i import axes, intersection, limit
@@ -32,6 +34,7 @@ fakes.FakeModel._one = _one
 """
 
 
+@pytest.mark.slow
 def test_groups_of_crossed_prompts(project):
     (project.path / "test_suite.py").write_text(SUITE)
     (project.path / "conftest.py").write_text((project.path / "conftest.py").read_text() + SPLIT)

@@ -29,6 +29,7 @@ def only(project):
     return check
 
 
+@pytest.mark.slow
 def test_the_same_model_with_the_same_pictures_is_identical_and_green(shipped):
     result = shipped.run(*IMAGES, *GATE)
     assert result.ret == 0
@@ -58,11 +59,13 @@ def test_other_seeds_of_the_same_model_are_green(shipped):
     assert check["after"] - check["before"] == pytest.approx(check["estimate"])
 
 
+@pytest.mark.slow
 def test_another_fair_model_is_green(shipped):
     assert shipped.run(*IMAGES, *GATE, model="other").ret == 0
     assert shipped.record()["baseline"]["is_same_model"] is False
 
 
+@pytest.mark.slow
 def test_a_biased_model_is_red_and_lists_the_prompts_that_probably_changed(shipped):
     result = shipped.run(*IMAGES, *GATE, model="biased")
     assert result.ret == 1

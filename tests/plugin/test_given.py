@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 SUITE = """
 from hypothesis import HealthCheck, Phase, given, settings
 from pytest_t2i import axes, strategies
@@ -21,6 +23,7 @@ def test_both_appear(model, detector, prompt):
 """
 
 
+@pytest.mark.slow
 def test_given_draws_prompts_and_shrinks_them_to_one_word(project):
     (project.path / "test_suite.py").write_text(SUITE)
     result = project.run(model="biased")

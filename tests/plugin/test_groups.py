@@ -54,6 +54,7 @@ def aged(finished):
     return finished("aged", "--t2i-detector", "ages", files=files)
 
 
+@pytest.mark.slow
 def test_gap_and_entropy_are_compared_with_limits(aged):
     outcomes = {(check["metric"], check["outcome"]) for check in aged.record()["checks"]}
     assert ("group_gap", "FAIL") in outcomes

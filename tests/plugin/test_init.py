@@ -48,6 +48,7 @@ def test_the_job_is_green_at_once_and_red_where_it_should_be(suite):
     assert red.parseoutcomes()["failed"] >= 2
 
 
+@pytest.mark.slow
 def test_research_runs_at_once(project):
     arguments = ("--preset", "research", "--words", WORDS, "--minutes", "5")
     assert main(["init", str(project.path), *arguments]) == 0

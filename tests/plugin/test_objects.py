@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 SUITE = """
 import pytest
 from pytest_t2i import axes, captions, limit
@@ -28,6 +30,7 @@ def test_dependence(objects):
 ARGUMENTS = ("--t2i-model=fair", "--t2i-detector=colour", "--t2i-objects=things")
 
 
+@pytest.mark.slow
 def test_objects_are_found_judged_and_shown(project):
     project.write({"test_suite.py": SUITE})
     project.write({"mine.txt": "\n".join(f"a person and {k} birds" for k in range(20))})

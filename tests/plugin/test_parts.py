@@ -25,6 +25,7 @@ def test_a_part_must_be_a_factory(project, kind, hook):
     result.stderr.fnmatch_lines([f"*expected a factory for {kind} 'own', got 3*"])
 
 
+@pytest.mark.slow
 def test_the_default_detector_says_what_to_install(project, monkeypatch):
     project.write({"absent/ultralytics.py": ABSENT})
     monkeypatch.setenv("PYTHONPATH", str(project.path / "absent"), prepend=os.pathsep)

@@ -48,6 +48,7 @@ def outcomes(project):
     return {check["subject"]: check["outcome"] for check in project.record()["checks"]}
 
 
+@pytest.mark.slow
 def test_a_model_of_men_is_far_from_even_shares_and_near_to_its_own(referred):
     result = referred.run("--t2i-images", "30", *EVEN, model="biased")
     result.assert_outcomes(failed=5, passed=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 CONFTEST = """
 import fakes
 from pytest_t2i.data import Detection
@@ -34,6 +36,7 @@ def test_model(samples):
 FILES = {"conftest.py": CONFTEST, "test_suite.py": SUITE}
 
 
+@pytest.mark.slow
 def test_a_verdict_that_another_detector_turns_is_fragile(project):
     project.write(FILES)
     result = project.run("--t2i-detector", "colour,contrary")
@@ -48,6 +51,7 @@ def test_a_verdict_that_another_detector_turns_is_fragile(project):
     assert "Would another choice turn the verdict?" in page
 
 
+@pytest.mark.slow
 def test_one_detector_varies_by_estimator_and_filter(project):
     project.write(FILES)
     project.run("--t2i-detector", "contrary")

@@ -99,6 +99,7 @@ def no_files(part):
     return {**part, "images": images}
 
 
+@pytest.mark.slow
 def test_a_fair_model_passes_and_never_asks_for_more(plain):
     result = plain.run(*SEQUENTIAL)
     assert "failed" not in result.parseoutcomes()

@@ -51,6 +51,7 @@ def test_inconclusive_fails_a_strict_gate(project):
     result.stdout.fnmatch_lines(["*more images would decide*"])
 
 
+@pytest.mark.slow
 def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(project):
     arguments = ("--t2i-detector", "hazy", "--t2i-images", "40", "--t2i-inconclusive", "fail")
     result = project.run(*arguments, "-k", "test_model", model="biased")
@@ -134,6 +135,7 @@ def test_the_estimator_of_the_paper(project, fair):
     assert model_check(project)["estimate"] == check["paper"] == model_check(project)["paper"]
 
 
+@pytest.mark.slow
 def test_limits_of_another_file(project, fair):
     project.take(fair)
     project.write({"strict.toml": "prompt_bias_score = 0.0\nmodel_bias_score = 0.0\n"})

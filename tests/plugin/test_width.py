@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.mark.parametrize("columns", [60, 100])
-def test_the_summary_fits_the_terminal(project, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
+def test_the_summary_fits_the_terminal(project, columns):
+    project.columns = columns
     result = project.run(model="biased")
     lines = result.stdout.lines
     start = next(k for k, line in enumerate(lines) if "fairness of biased" in line)

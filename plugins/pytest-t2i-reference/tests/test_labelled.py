@@ -22,6 +22,7 @@ def drawn(tmp_path_factory):
     return load_labelled_set(folder)
 
 
+@pytest.mark.slow
 def test_every_kind_of_scene_is_there(drawn):
     assert len(drawn) == 50 * (PORTRAITS + len(OTHERS[0]))
     labels = Counter(one.label for one in drawn)

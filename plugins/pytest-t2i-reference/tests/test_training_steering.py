@@ -170,6 +170,7 @@ def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketche
     assert (sketcher.sketches(prompts, noise) - made).square().mean().sqrt() < 0.1 * made.std()
 
 
+@pytest.mark.slow
 def test_gradients_say_which_way_a_row_makes_more_men(sketcher: Sketcher) -> None:
     concepts = list(range(16))
     prompts = [text for concept in concepts for text in _gendered(concept)]

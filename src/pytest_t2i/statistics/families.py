@@ -55,7 +55,7 @@ def family_p_values(
 
     >>> found = family_p_values([20] * 5 + [10] * 95, [0] * 5 + [10] * 95, 0.5, level=0.95)
     >>> found[[0, 4, 5]].round(4)
-    array([0.002, 0.002, 1.   ])
+    array([0.0016, 0.0016, 1.    ])
     """
     p = prompt_bias_p_values(male, female, bound, alternative)
     clear = np.asarray(male, dtype=np.int64) + np.asarray(female, dtype=np.int64)
@@ -91,7 +91,7 @@ def family_share_p_values(
         ValueError: shapes differ, successes exceed n, or an argument is out of range.
 
     >>> family_share_p_values([19] * 2 + [10] * 8, [20] * 10, [0.6] * 10, level=0.95).round(4)[:3]
-    array([9.e-04, 9.e-04, 1.e+00])
+    array([8.e-04, 8.e-04, 1.e+00])
     """
     k, size = inputs.whole_counts("successes", successes), inputs.whole_counts("n", n)
     limits = inputs.in_range("bounds", bounds, 0.0, 1.0)
@@ -193,7 +193,7 @@ def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
     >>> fewest_images(0.5, 0.95)
     Fewest(to_pass=14, to_fail=11)
     >>> fewest_images(0.5, 0.95, prompts=100)
-    Fewest(to_pass=14, to_fail=15)
+    Fewest(to_pass=14, to_fail=14)
     """
     fewest: list[int | None] = [None, None]
     for n in range(1, MOST_IMAGES + 1):

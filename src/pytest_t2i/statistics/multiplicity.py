@@ -11,10 +11,13 @@ from scipy import stats
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares import check_level
 
-DISCARDED_ABOVE = 0.5
+DISCARDED_ABOVE = 0.65
 """tau of ADDIS: p-values above it speak so much for their null hypothesis that they are left out.
-With 0.5 five one-sided prompts among 100 fair ones are seen; with 1, which discards nothing, not
+With 0.65 five one-sided prompts among 100 fair ones are seen; with 1, which discards nothing, not
 (tests/simulations/families.md)."""
+CARRIED = 2.0
+"""A family of clear cases carries tests along whose own p-values are up to so many times 1 - level,
+provided that their images could have spoken for themselves."""
 COUNTED_ABOVE = 0.5
 """lambda of ADDIS: p-values left, as shares of tau, above which they count as true nulls."""
 ROUNDING = 1e-12
@@ -91,7 +94,7 @@ def adaptive_discarding(
        m_0 = max 1 / (1 - l_i) + sum of 1(q_i > l_i) / (1 - l_i);
        adjusted: min over j >= i of q_(j) m_0 / j
 
-    tau_i is the largest p-value up to 0.5 that test i can attain, l_i the largest share of tau_i
+    tau_i is the largest p-value up to 0.65 that test i can attain, l_i the largest share of tau_i
     up to 0.5: at thresholds that no count attains, nulls would be taken for findings. As 1/x is
     convex, unequal l_i make m_0 no smaller on average than equal ones would (docs/decisions/0008).
 
@@ -105,8 +108,9 @@ def adaptive_discarding(
             share one array.
         level: confidence level in (0, 1).
         weakest: largest p-value of a test's own that may be rejected, whatever the others show, in
-            [0, 1]; None for 1 - level. The error rate holds for any, fixed beforehand; with 1
-            a family of clear cases carries weak ones along (18:2 images against 0.5, p = 0.09).
+            [0, 1]. None for 2 (1 - level), and only for tests whose smallest attainable value is at
+            most 1 - level. The error rate holds for any such rule that no outcome enters: a family
+            of clear cases carries weaker ones along (18:2 images against 0.5, p = 0.09).
 
     Returns:
         Adjusted p-values, [n_tests]: rejecting where they are at most 1 - level keeps the expected
@@ -117,39 +121,50 @@ def adaptive_discarding(
 
     >>> twenty = [0.0032, 0.0243, 0.0913, 0.2252, 0.4148, 0.6172, 1.0]
     >>> adaptive_discarding([0.0032] * 5 + [1.0] * 95, [twenty] * 100, 0.95)[:2].round(4)
-    array([0.002, 0.002])
+    array([0.0016, 0.0016])
     >>> float(benjamini_hochberg([0.0032] * 5 + [1.0] * 95)[0])
     0.064
     """
     check_level(level)
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
     inputs.one_dimensional(p_values=p)
-    most = 1.0 - level if weakest is None else float(inputs.in_range("weakest", weakest, 0.0, 1.0))
     if len(attainable) != len(p):
         raise ValueError(
             f"attainable must be as long as p_values, got {len(attainable)} and {len(p)}"
         )
-    tau, share = _thresholds(attainable)
-    left = (tau > 0.0) & (p <= tau + ROUNDING)
+    least, tau, share = _thresholds(attainable)
+    most = _most(least, level, weakest)
+    # A test that can never be rejected says nothing of the others either.
+    left = (least <= most + ROUNDING) & (tau > 0.0) & (p <= tau + ROUNDING)
     adjusted = np.ones_like(p)
     if np.any(left):
         q, count = p[left] / tau[left], 1.0 / (1.0 - share[left])
         nulls = float(np.max(count) + np.sum(count[q > share[left] + ROUNDING]))
-        can = (q <= share[left] + ROUNDING) & (p[left] <= most + ROUNDING)
+        can = (q <= share[left] + ROUNDING) & (p[left] <= most[left] + ROUNDING)
         adjusted[left] = _step_up(np.where(can, q, np.inf), nulls)
     return adjusted
 
 
-def _thresholds(attainable: Sequence[npt.ArrayLike]) -> tuple[inputs.Floats, inputs.Floats]:
-    """tau_i and lambda_i of each test; 0 where no p-value is small enough."""
-    known: dict[int, tuple[float, float]] = {}
+def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.Floats:
+    """The largest p-value of each test's own that may be rejected; -1 where its images are few."""
+    if weakest is not None:
+        return np.full(least.shape, float(inputs.in_range("weakest", weakest, 0.0, 1.0)))
+    return np.where(least <= 1.0 - level + ROUNDING, CARRIED * (1.0 - level), -1.0)
+
+
+def _thresholds(
+    attainable: Sequence[npt.ArrayLike],
+) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
+    """Smallest value, tau_i and lambda_i of each test; 0 where no p-value is small enough."""
+    known: dict[int, tuple[float, float, float]] = {}
     for values in attainable:
         if id(values) not in known:
             array = inputs.in_range("attainable", values, 0.0, 1.0)
             tau = _largest(array, DISCARDED_ABOVE)
-            known[id(values)] = tau, _largest(array / tau, COUNTED_ABOVE) if tau else 0.0
-    pairs = np.array([known[id(values)] for values in attainable]).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+            share = _largest(array / tau, COUNTED_ABOVE) if tau else 0.0
+            known[id(values)] = float(np.min(array, initial=1.0)), tau, share
+    rows = np.array([known[id(values)] for values in attainable]).reshape(-1, 3)
+    return rows[:, 0], rows[:, 1], rows[:, 2]
 
 
 def _largest(values: inputs.Floats, most: float) -> float:

@@ -41,6 +41,7 @@ def attention():
     return np.array(rows, dtype=np.float16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [True, False])
 def test_the_picnic_of_wu(mask):
     objects = [

@@ -47,6 +47,7 @@ def test_other_seeds_or_another_model_are_compared(other):
     assert change.interval.method != "identical"
 
 
+@pytest.mark.slow
 def test_the_same_model_with_other_seeds_is_green_in_nineteen_of_twenty():
     green = [
         outcome(drawn(0.5, 40, 20, seed=k), recorded(drawn(0.5, 40, 20, seed=900 + k), first=99))

@@ -106,6 +106,7 @@ def test_research_asks_for_narrow_intervals(folder, capsys):
     assert "baseline" not in told + (folder / "fairness/test_fairness.py").read_text()
 
 
+@pytest.mark.slow
 def test_without_words_they_come_from_the_axes(folder, capsys):
     init("--axes", "place,activity", "--minutes", "5", words="")
     axes = read_axes(folder / "fairness/words.toml")
@@ -238,6 +239,7 @@ def test_all_axes_of_the_paper_unless_some_are_named():
         own_words.axes_of(("x",), (), "no place")
 
 
+@pytest.mark.slow
 def test_a_gate_takes_as_many_words_as_decide_and_no_more_images_than_needed(shape):
     assert (shape.words, shape.decides) == (4, True)
     assert 50 < shape.images <= 75
@@ -249,6 +251,7 @@ def test_a_gate_takes_as_many_words_as_decide_and_no_more_images_than_needed(sha
     assert not Shape(many.words + 1, 300 // (many.words + 1)).decides
 
 
+@pytest.mark.slow
 def test_what_all_words_take():
     every = presets.gate_of_all(Question(12, None))
     assert every.words == 12

@@ -204,6 +204,7 @@ class TestHunt:
             frozenset({"cup"}), frozenset({"Indian"}),
         }  # fmt: skip
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("share", [0.5, 0.75, 0.97])
     @pytest.mark.parametrize("budget", [350, 500, 1500])
     def test_images_never_exceed_the_budget(self, share, budget):

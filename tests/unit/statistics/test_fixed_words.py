@@ -126,6 +126,7 @@ def test_sampled_words_do_not_lean_on_how_bias_is_spread() -> None:
     assert above <= 3
 
 
+@pytest.mark.slow
 def test_the_paper_score_is_told_for_its_expectation() -> None:
     rng, misses = np.random.default_rng(2), 0
     bias = np.resize([0.0, 0.3, 0.9], 30)

@@ -102,6 +102,7 @@ def test_rogan_gladen_refuses(words, people, says):
         adjusted_model_bias_score(words, people, level=0.95, seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["clip-enhance", "clip"])
 def test_coverage_with_ten_labels_a_prompt(detector):
     """The fast version of tests/simulations/correction.py."""

@@ -82,6 +82,7 @@ def test_the_range_over_a_box_is_that_of_a_fine_grid() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_model_that_follows_its_reference_shows_the_floor_and_is_corrected() -> None:
     rng = np.random.default_rng(4)
     share = rng.uniform(0.05, 0.95, size=400)

@@ -23,6 +23,7 @@ def paths(share: float, seed: int) -> np.ndarray:
     return np.cumsum(np.random.default_rng(seed).random((RUNS, IMAGES)) < share, axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.5, 0.9, 1.0])
 def test_a_share_is_covered_at_all_looks_together(share: float) -> None:
     missed = sum(
@@ -61,6 +62,7 @@ def test_the_mean_of_e_is_at_most_one(bound: float) -> None:
         assert float(np.sum(stats.binom.pmf(k, 12, (1 + inside) / 2) * e)) <= 1.0
 
 
+@pytest.mark.slow
 def test_looking_again_and_again_breaks_a_fixed_interval() -> None:
     missed = sum(
         any(0.5 not in statistics.clopper_pearson(int(k), n, 0.95) for n, k in enumerate(path, 1))

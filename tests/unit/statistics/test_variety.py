@@ -27,6 +27,7 @@ def test_the_short_way_gives_what_singular_vectors_give():
         assert short == pytest.approx(metrics.wals(rows, DIRECTION, rank, center=center), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_nineteen_in_twenty_hold_the_truth():
     rng = np.random.default_rng(1)
     truth = np.mean([variety._wals(images(rng, 24), DIRECTION, None, center=False)

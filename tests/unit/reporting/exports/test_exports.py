@@ -189,6 +189,7 @@ def test_numbers_for_mlflow(run):
     assert numbers["checks/FAIL"] == 1.0
 
 
+@pytest.mark.slow
 def test_mlflow_takes_a_run(run, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
