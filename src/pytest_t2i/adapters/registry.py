@@ -113,7 +113,7 @@ class Registry:
     def version(self, name: str) -> str:
         """Version of the distribution that brings a name; "" for a conftest.py's own."""
         point = self._entry_points().get(name)
-        return point.dist.version if point and point.dist and name not in self.local else ""
+        return _version(point) if point and name not in self.local else ""
 
     def update(self, factories: Mapping[str, Factory]) -> None:
         """Register what a conftest.py offers."""
@@ -148,6 +148,11 @@ class _WatchedRegistry(Registry):
 def _installed(group: str) -> dict[str, EntryPoint]:
     # What is installed does not change under a running process, and reading it takes a while.
     return {point.name: point for point in entry_points(group=group)}
+
+
+@cache
+def _version(point: EntryPoint) -> str:
+    return point.dist.version if point.dist else ""  # read from its metadata at each asking
 
 
 def _load(feature: str, point: EntryPoint) -> Any:
