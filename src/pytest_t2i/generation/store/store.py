@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -238,10 +237,10 @@ class Store:
 
     # claims
 
-    def claim(self, keys: Sequence[str], most: int = sys.maxsize) -> list[str]:
-        """Reserve up to ``most`` images so that no other process makes them too."""
+    def claim(self, keys: Sequence[str]) -> list[str]:
+        """Reserve images so that no other process makes them too; returns what is ours now."""
         locks = self.folder / "locks"
-        return claims.claim(self._connection, locks, keys, self.owner.name, most)
+        return claims.claim(self._connection, locks, keys, self.owner.name)
 
     def owners(self, keys: Sequence[str]) -> list[str]:
         """Who is making these images, in words."""
