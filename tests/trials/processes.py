@@ -9,6 +9,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,17 +60,15 @@ class Child:
 
 def start(act: Callable[[], Any], folder: Path, environment: dict[str, str] | None = None) -> Child:
     """Act in a forked process that works in a folder; its exit status is what ``act`` returns."""
-    handle, name = tempfile.mkstemp(prefix="told-", suffix=".txt")
+    handle, name = tempfile.mkstemp(prefix=".told-", dir=folder)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
         _act(act, folder, environment or {}, handle)
     os.close(handle)
-    try:
+    with suppress(OSError):  # it has done so itself, or has ended
         os.setpgid(pid, pid)
-    except OSError:
-        pass  # it has done so itself, or has ended
     return Child(pid, Path(name))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies  # noqa: F401 - loaded before processes are forked
-import numpy  # noqa: F401
+import numpy as np  # noqa: F401
 import PIL.Image  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
@@ -20,14 +20,17 @@ import skimage.metrics  # noqa: F401
 import xdist.dsession
 import xdist.remote
 import xdist.workermanage  # noqa: F401
+from distributions import forget_what_is_installed, write_metadata
 from forked_workers import prepare
 from project_files import CONFTEST, FAKES
 
+import pytest_t2i.cli.hunt
 import pytest_t2i.plugin.run
 import pytest_t2i.reporting.html
 import pytest_t2i.reporting.markdown
 import pytest_t2i.reporting.terminal
 import pytest_t2i.runs.history  # noqa: F401
+from pytest_t2i.cli.main import main
 
 SUITE = """
 import pytest
@@ -75,6 +78,8 @@ def write(folder: Path) -> Path:
         "pytest.ini": "[pytest]\n",
     }.items():
         (folder / name).write_text(text)
+    if not list(folder.glob("*.dist-info")):
+        write_metadata(folder, "fakes", "1", {"pytest_t2i.detectors": {"colour": "fakes:detector"}})
     return folder
 
 
@@ -95,8 +100,7 @@ def run_t2i(*arguments: str) -> Any:
     """A t2i command as a forked process runs it."""
 
     def act() -> int:
-        from pytest_t2i.cli.main import main
-
+        forget_what_is_installed()
         return main(arguments)
 
     return act

@@ -267,7 +267,15 @@ class Store:
         if now is None or now == row["stamp"]:
             return now is not None
         # Touched since: its content decides.
-        return bool(checksum(file.read_bytes()) == row["sha256"])
+        try:
+            return bool(checksum(file.read_bytes()) == row["sha256"])
+        except FileNotFoundError:
+            return False
+        except OSError as error:  # of the moment, and not of the picture: nothing is struck
+            raise StoreError(
+                f"{file}: cannot be read: {error.strerror or error}. Mend its permissions, or "
+                "remove what stands there, and run again."
+            ) from None
 
     def _drop(self, keys: Sequence[str]) -> None:
         with claims.transaction(self._connection):
