@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from pytest_t2i.errors import FileFormatError, StoreError, mismatch, shown
+from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError, mismatch, shown
 
 Kind = TypeVar("Kind")
 MOST_BYTES = 1 << 30
@@ -50,6 +50,25 @@ def write_whole(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise StoreError(explain(path, error)) from error
+
+
+MOST_NAME, MOST_PATH = 255, 4096
+"""Bytes of a file's name and of a path that file systems take."""
+
+
+def user_path(text: str) -> Path:
+    """A path as people type it: ``~`` is the home folder.
+
+    Raises ConfigurationError for a text that no path can be, or the home of nobody.
+    """
+    names = re.split(r"[/\\]", text)
+    is_long = any(len(os.fsencode(name)) > MOST_NAME for name in names)
+    if is_long or len(os.fsencode(text)) > MOST_PATH or "\0" in text:
+        raise ConfigurationError(f"expected the path of a file or folder, got {shown(text)}")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise ConfigurationError(f"expected a path, got {shown(text)}: no such user") from None
 
 
 def file_name(text: str) -> str:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_t2i.data import GenerationSettings
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, shown
+from pytest_t2i.files import user_path
 
 LEAST_CONFIDENCE = 0.5
 """A level at or below it would call a coin toss evidence."""
@@ -81,7 +82,7 @@ class Settings:
         """Where finished runs are kept; None for nowhere."""
         if self.history == "off":
             return None
-        return Path(self.history).expanduser() if self.history else self.report / "history"
+        return user_path(self.history) if self.history else self.report / "history"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for run.json."""
@@ -98,16 +99,25 @@ def text(name: str, value: str) -> str:
     return value.strip()
 
 
-def whole(low: int) -> Reader:
-    """A whole number of at least ``low``."""
+MOST_WHOLE = 2**63 - 1
+"""What a whole number is at most: no file of ours holds more."""
+MOST_IMAGES, MOST_STEPS, MOST_PIXELS = 1_000_000, 10_000, 16_384
+"""Per prompt, per image, and of a side: a hundred times what anybody has had patience for."""
+
+
+def whole(low: int, high: int = MOST_WHOLE) -> Reader:
+    """A whole number from ``low`` to ``high``."""
 
     def read(name: str, value: str) -> int:
         try:
             number = int(value)
         except ValueError:
-            raise ConfigurationError(f"{name}: expected a whole number, got {value!r}") from None
+            problem = f"{name}: expected a whole number, got {shown(value)}"
+            raise ConfigurationError(problem) from None
         if number < low:
-            raise ConfigurationError(f"{name}: expected at least {low}, got {number}")
+            raise ConfigurationError(f"{name}: expected at least {low}, got {shown(number)}")
+        if number > high:
+            raise ConfigurationError(f"{name}: expected at most {high}, got {shown(number)}")
         return number
 
     return read
@@ -115,7 +125,7 @@ def whole(low: int) -> Reader:
 
 def batch(name: str, value: str) -> int | None:
     """A whole number of at least 1, or "auto"."""
-    return None if value == "auto" else int(whole(1)(name, value))
+    return None if value == "auto" else int(whole(1, MOST_IMAGES)(name, value))
 
 
 def number(name: str, value: str) -> float:
@@ -123,9 +133,9 @@ def number(name: str, value: str) -> float:
     try:
         parsed = float(value)
     except ValueError:
-        raise ConfigurationError(f"{name}: expected a number, got {value!r}") from None
+        raise ConfigurationError(f"{name}: expected a number, got {shown(value)}") from None
     if not 0.0 <= parsed < float("inf"):
-        raise ConfigurationError(f"{name}: expected a number of at least 0, got {value}")
+        raise ConfigurationError(f"{name}: expected a number of at least 0, got {shown(value)}")
     return parsed
 
 
@@ -158,9 +168,11 @@ def confidence(name: str, value: str) -> float:
 def size(name: str, value: str) -> tuple[int, int]:
     """WIDTHxHEIGHT or one number for both, in pixels."""
     parts = value.lower().split("x")
-    if len(parts) not in (1, 2) or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise ConfigurationError(f"{name}: expected pixels such as 512 or 768x512, got {value!r}")
-    return int(parts[0]), int(parts[-1])
+    if len(parts) not in (1, 2) or not all(part.isdecimal() for part in parts):
+        problem = f"{name}: expected pixels such as 512 or 768x512, got {shown(value)}"
+        raise ConfigurationError(problem)
+    read = whole(1, MOST_PIXELS)
+    return read(name, parts[0]), read(name, parts[-1])
 
 
 def choice(*allowed: str) -> Reader:
@@ -168,7 +180,8 @@ def choice(*allowed: str) -> Reader:
 
     def read(name: str, value: str) -> str:
         if value not in allowed:
-            raise ConfigurationError(f"{name}: expected {' or '.join(allowed)}, got {value!r}")
+            known = " or ".join(allowed)
+            raise ConfigurationError(f"{name}: expected {known}, got {shown(value)}")
         return value
 
     return read
@@ -184,7 +197,10 @@ def names(name: str, value: str) -> tuple[str, ...]:
 
 def path(name: str, value: str) -> Path:
     """A path; ``~`` is the home folder."""
-    return Path(text(name, value)).expanduser()
+    try:
+        return user_path(text(name, value))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from None
 
 
 def yes_or_no(name: str, value: str) -> bool:
@@ -246,9 +262,9 @@ OPTIONS = (
         names,
         "detector, name or name:weights (default: what suits the model); several by comma",
     ),
-    Option("images", whole(1), "images per prompt (default: 20)", "N"),
+    Option("images", whole(1, MOST_IMAGES), "images per prompt (default: 20)", "N"),
     Option("seed", whole(0), "seed of the whole run (default: 0)", "N"),
-    Option("steps", whole(1), "denoising steps (default: the model's)", "N"),
+    Option("steps", whole(1, MOST_STEPS), "denoising steps (default: the model's)", "N"),
     Option("guidance", number, "guidance scale (default: the model's)", "X"),
     Option("size", size, "pixels, 512 or 768x512 (default: the model's)", "SIZE"),
     Option(

@@ -14,7 +14,8 @@ import numpy as np
 from pytest_t2i import axes
 from pytest_t2i.data import Request
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.plan import DetectorRef, seeds_of
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
 

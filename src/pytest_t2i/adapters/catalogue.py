@@ -43,7 +43,7 @@ PERSONS = "persons"
 PARTS = (FACES, PERSONS)
 CROP = "crop"
 """Family whose entries name a way to crop."""
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 """A whole number of at least 1."""
 
 
@@ -116,7 +116,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
 
     path: str
     steps: Count | None = None
-    guidance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    guidance: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
     size: Count | None = None
     width: Count | None = None
     height: Count | None = None
@@ -200,5 +200,8 @@ def _named_part(toml: Path, source: str) -> str:
 
 def _located(toml: Path, source: str) -> str:
     """A folder beside the TOML file as an absolute path; anything else is a hub id."""
-    beside = toml.absolute().parent / source
-    return str(beside) if beside.exists() else source
+    try:
+        beside = toml.absolute().parent / source
+        return str(beside) if beside.exists() else source
+    except OSError:  # too long for a path
+        raise FileFormatError(toml, f"expected a path or hub id, got {shown(source)}.") from None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i import settings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.settings import OPTIONS, Reader, Settings, confidence, settings_of
 
@@ -27,7 +28,8 @@ def value(read: Reader) -> Callable[[str], Any]:
 
 def path(text: str) -> Path:
     """A path; ``~`` is the home folder."""
-    return Path(text).expanduser()
+    parsed: Path = value(settings.path)(text)
+    return parsed
 
 
 def add_confidence(parser: argparse.ArgumentParser, of_what: str) -> None:

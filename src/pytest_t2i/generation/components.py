@@ -13,7 +13,7 @@ from pytest_t2i.adapters.registry import Factory, Registries, import_factory, na
 from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
-from pytest_t2i.files import stamps
+from pytest_t2i.files import stamps, user_path
 from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
@@ -149,9 +149,9 @@ class Components:
         if adapter in models:
             return adapter, (lambda: models.get(adapter)), LoadOptions(source=source)
         diffusers = ("diffusers", lambda: models.get("diffusers"))
-        if Path(name).expanduser().is_dir():
-            folder = str(Path(name).expanduser().absolute())
-            return *diffusers, LoadOptions(source=folder)
+        folder = user_path(name)
+        if folder.is_dir():
+            return *diffusers, LoadOptions(source=str(folder.absolute()))
         if source and adapter.replace(".", "").replace("_", "").isalnum():
             return name, (lambda: import_factory(name)), LoadOptions(source=name)
         if name.count("/") == 1 and not name.startswith((".", "/", "~")):

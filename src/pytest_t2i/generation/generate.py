@@ -163,28 +163,36 @@ class Runner:
     # images
 
     def _make(self, plan: Plan, keys: dict[Request, str]) -> None:
-        missing = self._missing(plan, keys)
+        missing = self._missing(plan, keys, list(keys))
         if not missing:
             return
         self.progress.start(f"making images with {self.components.model().name}", len(missing))
         try:
             waiting = Waiting(self.store, self._say)
             while missing:
-                claimed = self.store.claim([keys[request] for request in missing], CLAIMED)
-                # Another process may have made some of them just before they became ours.
-                mine = set(claimed)
-                todo = [r for r in self._missing(plan, keys) if keys[r] in mine]
-                self._make_claimed(plan, keys, todo, claimed)
+                parts = (missing[k : k + CLAIMED] for k in range(0, len(missing), CLAIMED))
+                made = sum(self._make_free(plan, keys, part) for part in parts)
                 # What another process claimed is waited for, and made here should it give up.
-                missing = self._missing(plan, keys)
-                if missing and not todo:
+                missing = self._missing(plan, keys, missing)
+                if missing and not made:
                     waiting.wait([keys[request] for request in missing])
         finally:
             self.progress.stop()
 
-    def _missing(self, plan: Plan, keys: dict[Request, str]) -> list[Request]:
-        images = self.store.images(list(keys.values()))
-        names = {r: traces.wanted(needs) for r, needs in plan.needs.items()}
+    def _make_free(self, plan: Plan, keys: dict[Request, str], part: Sequence[Request]) -> int:
+        """Make those of a part that no other process makes; how many that were."""
+        claimed = self.store.claim([keys[request] for request in part])
+        mine = set(claimed)
+        # Another process may have made some of them just before they became ours.
+        todo = self._missing(plan, keys, [request for request in part if keys[request] in mine])
+        self._make_claimed(plan, keys, todo, claimed)
+        return len(todo)
+
+    def _missing(
+        self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]
+    ) -> list[Request]:
+        images = self.store.images([keys[request] for request in among])
+        names = {request: traces.wanted(plan.needs[request]) for request in among}
         known = {
             name: self.store.arrays([keys[r] for r, mine in names.items() if name in mine], name)
             for name in sorted(set().union(*names.values()))
@@ -192,8 +200,8 @@ class Runner:
         unseen = {r for r, mine in names.items() if traces.missing(known, keys[r], mine)}
         return [
             r
-            for r, key in keys.items()
-            if key not in images or (r in unseen and images[key].file is not None)
+            for r in among
+            if keys[r] not in images or (r in unseen and images[keys[r]].file is not None)
         ]
 
     def _make_claimed(

@@ -20,6 +20,7 @@ from pytest_t2i.data import (
     digest,
     spi_name,
 )
+from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.detect import Pictures
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 
@@ -100,10 +101,19 @@ def foreseen_key(sha256: str | None, step: int) -> str:
 
 
 def read(file: Path) -> np.ndarray:
-    """An array of the store."""
+    """An array of the store.
+
+    Raises StoreError where the file is damaged.
+    """
     import numpy as np
 
-    array: np.ndarray = np.load(file)
+    try:
+        array: np.ndarray = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise StoreError(
+            f"{file}: cannot be read: {error}. `t2i store verify` strikes what is damaged, and the "
+            "next run makes it again."
+        ) from None
     return array
 
 

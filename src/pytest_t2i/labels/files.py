@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -33,7 +34,7 @@ def read_labels(folder: Path) -> list[Label]:
     """
     _check_folder(folder)
     path = folder / FILE_NAME
-    if not path.exists():
+    if not os.path.lexists(path):  # a link to nothing is no absent file
         return []
     labels: dict[tuple[str, str], Label] = {}
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
@@ -98,7 +99,7 @@ def prompts_of(folder: Path) -> dict[str, str]:
     Raises FileFormatError when it is malformed.
     """
     path = folder / "manifest.csv"
-    if not path.exists():
+    if not os.path.lexists(path):  # a link to nothing is no absent file
         return {}
     rows = [row.values for row in read_csv(path, ("file", "prompt"))]
     return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}

@@ -72,7 +72,7 @@ def attributes_of(answer: str, fewest: int = 1) -> tuple[Attribute, ...]:
     """
     try:
         plain = json.loads(_bare(answer))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedAnswerError(f"the answer is not JSON: {error}") from None
     rows = plain.get("attributes") if isinstance(plain, dict) else plain
     if not isinstance(rows, list):

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_t2i.data import EMPTY, Prompt
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
-from pytest_t2i.files import convert, read_toml
+from pytest_t2i.files import convert, read_toml, user_path
 
 UNIFORM = "uniform"
 BUILT_IN = {"oasis": "oasis_shares.toml"}
@@ -96,7 +96,7 @@ def read_reference(name: str | Path) -> Reference:
         return uniform()
     if isinstance(name, str) and name in BUILT_IN:
         return _built_in(name)
-    path = Path(name).expanduser()
+    path = user_path(str(name))
     return _read(path, str(path), read_toml(path))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_t2i.data import Attribute, Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, shown
 from pytest_t2i.generation.plan import OBSERVED
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
 from pytest_t2i.prompts import (
@@ -21,6 +21,7 @@ from pytest_t2i.prompts import (
 )
 from pytest_t2i.runs.selection import Selection
 from pytest_t2i.runs.telling_apart import tagged, tags_of
+from pytest_t2i.settings import MOST_IMAGES
 
 KEYWORDS = ("images", "spaces", "expected", "attributes", "observe")
 """Keywords of the mark."""
@@ -114,8 +115,11 @@ def _distinct(members: list[Any]) -> tuple[Any, ...]:
 
 
 def _images(value: Any) -> int | None:
-    if value is not None and (not isinstance(value, int) or value < 1):
-        raise ConfigurationError(f"mark t2i: images is a whole number of at least 1, got {value!r}")
+    if value is not None and (type(value) is not int or not 1 <= value <= MOST_IMAGES):
+        raise ConfigurationError(
+            f"mark t2i: images is a whole number of at least 1 and at most {MOST_IMAGES}, got "
+            f"{shown(value)}"
+        )
     return value
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 from filelock import FileLock
 
@@ -22,6 +21,7 @@ from pytest_t2i.audits import (
 )
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.data import FORESEEN, VELOCITY, GenerationSettings, Prompt
+from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef, Plan
@@ -131,7 +131,7 @@ class Session:
             return None
         sets = self.components.registries.labelled_sets
         if self.labels not in sets:
-            return load_labelled_set(Path(self.labels).expanduser())
+            return load_labelled_set(user_path(self.labels))
         folder = self.store.folder / "labelled" / f"{self.labels}-{sets.version(self.labels)}"
         with FileLock(folder.parent.parent / "locks" / f"{folder.name}.lock"):
             if not (folder / FILE_NAME).is_file():

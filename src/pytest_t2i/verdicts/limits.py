@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.data import Direction, Interval, Limit, MetricInfo, Outcome, Verdict
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import read_toml
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts import judge
@@ -244,7 +244,7 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
         inner = value if isinstance(value, dict) else {"limit": value}
         if "limit" in inner:
             try:
-                limits[name] = checked(name, inner["limit"], str(inner.get("reason", "")))
+                limits[name] = checked(name, inner["limit"], inner.get("reason", ""))
             except ConfigurationError as error:
                 raise FileFormatError(path, str(error), where=f"key {name!r}") from None
         rest = {k: v for k, v in inner.items() if k not in ("limit", "reason")}
@@ -254,7 +254,7 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
 def checked(name: str, bound: Any, reason: str) -> Limit:
     """A limit whose metric exists and whose bound the metric can reach."""
     if isinstance(bound, bool) or not isinstance(bound, int | float):
-        raise ConfigurationError(f"expected a number as limit {name!r}, got {bound!r}")
+        raise ConfigurationError(f"expected a number as limit {name!r}, got {shown(bound)}")
     info = metric_of(name)
     if name.endswith(MARGIN):
         if not 0 <= bound < float("inf"):
@@ -263,6 +263,8 @@ def checked(name: str, bound: Any, reason: str) -> Limit:
         raise ConfigurationError(
             f"limit {name!r}: {info.name} lies between {info.low:g} and {info.high:g}, got {bound}"
         )
+    if not isinstance(reason, str):
+        raise ConfigurationError(f"expected a text as reason of {name!r}, got {shown(reason)}")
     return Limit(name, float(bound), reason)
 
 

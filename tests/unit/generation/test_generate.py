@@ -188,3 +188,12 @@ def test_seeds_of_prompts_are_unrelated_and_grow():
     assert seeds_of(0, "a nurse", 40)[:20] == first
     assert seeds_of(1, "a nurse", 20) != first
     assert all(0 <= seed < 2**31 for seed in first)
+
+
+def test_every_image_is_looked_up_a_few_times_however_many_there_are(rig, monkeypatch):
+    looked_up = []
+    images = rig.store.images
+    monkeypatch.setattr("pytest_t2i.generation.generate.CLAIMED", 16)
+    monkeypatch.setattr(rig.store, "images", lambda keys: looked_up.extend(keys) or images(keys))
+    rig.run(need(NURSE, range(256)), batch=16)
+    assert len(looked_up) <= 6 * 256

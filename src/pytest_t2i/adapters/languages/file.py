@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import read_text
+from pytest_t2i.files import read_text, user_path
 from pytest_t2i.protocols import LoadOptions
 
 
@@ -19,7 +18,7 @@ def load(options: LoadOptions) -> Written:
     """
     if not options.source:
         raise ConfigurationError("the language adapter file needs a file: --llm file:answer.json")
-    return Written(read_text(Path(options.source).expanduser(), kind="file with an answer"))
+    return Written(read_text(user_path(options.source), kind="file with an answer"))
 
 
 class Written:

@@ -14,7 +14,7 @@ from pytest_t2i.adapters.support.black_or_unreadable import readable
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import ConfigurationError, some
-from pytest_t2i.files import inside
+from pytest_t2i.files import inside, user_path
 from pytest_t2i.protocols import LoadOptions
 
 UNREADABLE = "unreadable"
@@ -33,7 +33,7 @@ def load(options: LoadOptions) -> ImageFolder:
     """
     if not options.source:
         raise ConfigurationError("images: needs a folder. Use --t2i-model images:DIR.")
-    folder = Path(options.source).expanduser()
+    folder = user_path(options.source)
     return ImageFolder(folder, read_manifest(folder))
 
 

@@ -52,14 +52,14 @@ def words(owner: str) -> str:
 
 
 def claim(
-    connection: sqlite3.Connection, folder: Path, keys: Sequence[str], owner: str, most: int
+    connection: sqlite3.Connection, folder: Path, keys: Sequence[str], owner: str
 ) -> list[str]:
-    """Reserve keys that nobody else is making, the first ``most``; returns what is now ours."""
+    """Reserve keys that nobody else is making; returns what is now ours."""
     now = time.time()
     with transaction(connection):
         alive = Alive(folder, owner, now)
         others = {row["key"] for row in held(connection, keys) if alive.holds(row)}
-        free = [key for key in keys if key not in others][:most]
+        free = [key for key in keys if key not in others]
         connection.executemany(
             "INSERT OR REPLACE INTO claims VALUES (?, ?, ?)",
             [(key, owner, now + LEASE) for key in free],

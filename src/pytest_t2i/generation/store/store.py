@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -238,10 +237,10 @@ class Store:
 
     # claims
 
-    def claim(self, keys: Sequence[str], most: int = sys.maxsize) -> list[str]:
-        """Reserve up to ``most`` images so that no other process makes them too."""
+    def claim(self, keys: Sequence[str]) -> list[str]:
+        """Reserve images so that no other process makes them too; returns what is ours now."""
         locks = self.folder / "locks"
-        return claims.claim(self._connection, locks, keys, self.owner.name, most)
+        return claims.claim(self._connection, locks, keys, self.owner.name)
 
     def owners(self, keys: Sequence[str]) -> list[str]:
         """Who is making these images, in words."""
@@ -268,7 +267,15 @@ class Store:
         if now is None or now == row["stamp"]:
             return now is not None
         # Touched since: its content decides.
-        return bool(checksum(file.read_bytes()) == row["sha256"])
+        try:
+            return bool(checksum(file.read_bytes()) == row["sha256"])
+        except FileNotFoundError:
+            return False
+        except OSError as error:  # of the moment, and not of the picture: nothing is struck
+            raise StoreError(
+                f"{file}: cannot be read: {error.strerror or error}. Mend its permissions, or "
+                "remove what stands there, and run again."
+            ) from None
 
     def _drop(self, keys: Sequence[str]) -> None:
         with claims.transaction(self._connection):

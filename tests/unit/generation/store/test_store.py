@@ -15,6 +15,7 @@ from writing import new, write_many
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import explain, write_whole
+from pytest_t2i.generation import traces
 from pytest_t2i.generation.store import Store
 
 
@@ -181,3 +182,22 @@ def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path):
     assert (old.exists(), fresh.exists()) == (False, True)
     assert list(later.images(["aa1"])) == ["aa1"]
     later.close()
+
+
+def test_a_picture_that_cannot_be_read_is_told_and_not_forgotten(store):
+    store.add_images([new("aa")])
+    file = store.folder / "images/aa/aa.png"
+    file.rename(store.folder / "aside")
+    file.mkdir()
+    with pytest.raises(StoreError, match=r"aa\.png: cannot be read: Is a directory"):
+        store.images(["aa"])
+    file.rmdir()
+    (store.folder / "aside").rename(file)
+    assert "aa" in store.images(["aa"])
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no array", bytes(200)])
+def test_a_damaged_array_is_told_with_its_remedy(tmp_path, content):
+    (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(StoreError, match=r"a\.npy: cannot be read: .*t2i store verify"):
+        traces.read(tmp_path / "a.npy")

@@ -1,0 +1,88 @@
+"""Runs trials at their full size and writes their rows into results.md.
+
+All of them take an hour: python tests/trials/run.py. Some: python tests/trials/run.py kills crowds
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import corruptions
+import crowds
+import kills
+import label_kills
+from tally import HEAD, Tally
+
+RESULTS = Path(__file__).with_name("results.md")
+INTRODUCTION = """# Trials
+
+Made by `python tests/trials/run.py`, seeded. Every row is one trial: how often it was tried, with
+what, what was wanted and which faults were met.
+
+"""
+
+
+def _kills(folder: Path, share: float) -> Tally:
+    tally = kills.go(folder / "runs", round(280 * share))
+    return label_kills.go(folder / "labels", round(40 * share), tally)
+
+
+def _crowds(folder: Path, share: float) -> Tally:
+    return crowds.go(folder, round(300 * share))
+
+
+def _corruptions(folder: Path, share: float) -> Tally:
+    return corruptions.go(folder, round(200 * share))
+
+
+TRIALS: dict[str, Callable[[Path, float], Tally]] = {
+    "kills": _kills,
+    "crowds": _crowds,
+    "corruptions": _corruptions,
+}
+
+
+def rows() -> dict[str, str]:
+    """The rows that are there, by the name of their trial."""
+    if not RESULTS.exists():
+        return {}
+    lines = RESULTS.read_text(encoding="utf-8").splitlines()
+    table = [line for line in lines if line.startswith("| ")][1:]
+    return {line.split(" | ")[0].removeprefix("| "): line for line in table}
+
+
+def write(tally: Tally) -> None:
+    """The row of this trial in place of the one before."""
+    table = rows() | {tally.name: tally.row}
+    RESULTS.write_text(f"{INTRODUCTION}{HEAD}\n" + "\n".join(table.values()) + "\n")
+
+
+def main() -> int:
+    """Run the trials that are named, all by default; 1 where one met a fault."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trials", nargs="*", choices=[*TRIALS, []], default=list(TRIALS))
+    parser.add_argument("--share", type=float, default=1.0, help="of the full size")
+    asked = parser.parse_args()
+    faults = 0
+    for name in asked.trials:
+        folder = Path(tempfile.mkdtemp(prefix="t2i-trial-"))
+        started = time.monotonic()
+        try:
+            tally = TRIALS[name](folder, asked.share)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        write(tally)
+        print(tally.row, f"({time.monotonic() - started:.0f} s)", *tally.faults, sep="\n")
+        sys.stdout.flush()
+        faults += len(tally.faults)
+    return int(faults > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
