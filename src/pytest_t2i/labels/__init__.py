@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
 from pytest_t2i.labels.files import (
     FILE_NAME,
+    choose_vocabulary,
     compact,
     forget,
     image_files,
@@ -20,7 +21,6 @@ from pytest_t2i.labels.vocabulary import (
     RULES,
     Choice,
     Vocabulary,
-    keep_vocabulary,
     named,
     vocabulary_of,
 )
@@ -37,11 +37,11 @@ __all__ = [
     "LabelledSet",
     "Vocabulary",
     "agreed",
+    "choose_vocabulary",
     "compact",
     "disagreements",
     "forget",
     "image_files",
-    "keep_vocabulary",
     "load_labelled_set",
     "named",
     "open_disagreements",

@@ -14,7 +14,7 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import CsvRow, read_csv, write_whole
 from pytest_t2i.labels.log import LOG_NAME, add_label, add_taken_back, clear_log, read_log
 from pytest_t2i.labels.records import Label
-from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
+from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
 
 FILE_NAME = "labels.csv"
 COLUMNS = tuple(column.name for column in fields(Label))
@@ -112,9 +112,26 @@ def compact(folder: Path) -> None:
 
     Killed between the two, it leaves words in both: reading takes each once, so nothing is lost.
     """
+    _check_folder(folder)
+    if not (folder / LOG_NAME).exists():
+        return
     with _lock(folder):
         if (folder / LOG_NAME).exists():
             _write(folder, read_labels(folder))
+
+
+def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
+    """Write FOLDER/labels.toml, unless labels were given that the vocabulary does not have.
+
+    Raises ConfigurationError when there are such labels, or the folder does not exist.
+    """
+    known = {label.label for label in read_labels(folder)} - set(vocabulary.names)
+    if known:
+        raise ConfigurationError(
+            f"{folder} has labels that are none of {', '.join(vocabulary.clear)}: "
+            f"{', '.join(sorted(known))}. Label another copy of the images, or leave --labels out."
+        )
+    keep_vocabulary(folder, vocabulary)
 
 
 def image_files(folder: Path) -> list[str]:

@@ -209,7 +209,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def _choice(name: str) -> Choice:
-    """A label of a list; its first letter is its key where nothing else has it."""
+    """A label of a list; its key is its first letter that nothing else has."""
     unclear = next((choice for choice in UNCLEAR if choice.name == name), None)
     return unclear or Choice(name)
 
@@ -229,7 +229,7 @@ def _complete(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
 
 
 def _free_key(name: str, taken: Iterable[str]) -> str:
-    for key in (name[0].lower(), *FREE):
+    for key in (*name.lower(), *FREE):
         if key not in taken and key in FREE:
             return key
     raise ConfigurationError(f"expected at most {len(FREE)} labels: no key is left for {name!r}")
