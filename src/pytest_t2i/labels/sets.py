@@ -71,7 +71,7 @@ class LabelledSet:
 
 
 def load_labelled_set(source: Path) -> LabelledSet:
-    """A folder with labels.csv (and labels.toml), or a Label Studio export (.json) beside its images.
+    """A folder with labels.csv (and labels.toml), or a Label Studio export beside its images.
 
     Raises:
         ConfigurationError: there is no such folder, or it holds no label.

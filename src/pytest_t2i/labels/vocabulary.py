@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -178,7 +179,8 @@ def keep_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
     for choice in vocabulary.choices:
         lines += ["", "[[label]]"]
         plain = asdict(choice)
-        lines += [f"{key} = {_toml(value)}" for key, value in plain.items() if value not in ("", ())]
+        given = {key: value for key, value in plain.items() if value not in ("", ())}
+        lines += [f"{key} = {_toml(value)}" for key, value in given.items()]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
@@ -258,11 +260,10 @@ def _check_unlike(what: str, values: list[str]) -> None:
 
 
 def _text(value: str) -> str:
-    return msgspec.json.encode(value).decode()
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return _text(value) if isinstance(value, str) else f"[{', '.join(map(_text, value))}]"
-

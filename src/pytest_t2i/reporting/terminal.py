@@ -102,7 +102,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
         if not judged and score.name == "model" and score.detector not in others:
             yield _score(score)
     yield from (_groups(groups) for groups in record.groups)
-    found = (_correction, _gaps, _stereotypes, _variety, _emergence, _undetected)
+    found = (_correction, _group_correction, _gaps, _stereotypes, _variety, _emergence, _undetected)
     yield from (line for line in (told(record) for told in found) if line)
     yield from objects_told(record)
     yield from groups_told(record)
@@ -199,6 +199,21 @@ def _correction(record: RunRecord) -> str:
         f"{correction.by_detector:.3f} by the detector, "
         f"{interval_text(correction.corrected)} by people{both}{more}"
     )
+
+
+def _group_correction(record: RunRecord) -> str:
+    correction = record.group_correction
+    if correction is None:
+        return ""
+    shares = ", ".join(
+        f"{name} {_share(correction.by_detector[name])} -> {interval_text(share)}"
+        for name, share in correction.corrected.items()
+    )
+    return f"by people's labels on {correction.labels} images, {correction.detector}: {shares}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.3f}"
 
 
 def _trial(trial: TrialRecord) -> str:
