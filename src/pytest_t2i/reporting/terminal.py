@@ -191,7 +191,6 @@ def counted(prompts: int) -> str:
     return f"{prompts} prompt{'s' * (prompts != 1)}"
 
 
-
 def _gaps(record: RunRecord) -> str:
     gaps = [
         f"{gap.space} {gap.gap.estimate:+.3f}"
