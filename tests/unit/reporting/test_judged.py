@@ -84,8 +84,8 @@ def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
     assert (figure.title, figure.value) == ("Model bias score", "0.070")
     assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
     assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2"
-    assert figure.notes[1] == "over 7 prompts; judged by test_seven"
-    assert figure.notes[2] == "paper's estimate 0.110; a fair model shows 0.090 there"
+    assert figure.notes[2] == "over 7 prompts; judged by test_seven"
+    assert figure.notes[3] == "paper's estimate 0.110; a fair model shows 0.090 there"
     assert figure.track.limits == (20.0,)
 
 
