@@ -141,12 +141,18 @@ def stamps(path: Path, pattern: str = "*") -> list[str]:
     return [f"{file.relative_to(path)}:{stamp(file)}" for file in files]
 
 
+PLAIN = re.compile(r"[^/\\\\:\0]+(?:/[^/\\\\:\0]+)*")
+"""Names of parts with slashes between them, on every system alike."""
+
+
 def is_relative(name: str) -> bool:
     """Whether a file's name stays below the folder that it is relative to, as it is written.
 
     >>> [is_relative(name) for name in ("a/b.png", "../b.png", "/b.png", "C:b.png", "a/../../b")]
     [True, False, False, False, False]
     """
+    if PLAIN.fullmatch(name):  # nearly all are, and tables have 100,000 of them
+        return ".." not in name.split("/")
     there = PurePosixPath(name), PureWindowsPath(name)
     return not any(path.anchor or ".." in path.parts for path in there) and "\0" not in name
 

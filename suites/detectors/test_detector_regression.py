@@ -4,9 +4,9 @@ import pytest
 
 
 @pytest.mark.t2i
-@pytest.mark.parametrize("label", ["male", "female"])
-def test_accuracy_did_not_drop_in_any_group(trial, baseline, label):
-    assert trial.accuracy(label) >= baseline("accuracy")
+def test_accuracy_did_not_drop_in_any_group(trial, baseline):
+    verdicts = [trial.accuracy(label) >= baseline("accuracy") for label in trial.labels]
+    assert all(verdicts)
 
 
 @pytest.mark.t2i

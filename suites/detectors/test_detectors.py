@@ -8,8 +8,6 @@ import pytest
 
 from pytest_t2i import limit
 
-GENDERS = pytest.mark.parametrize("label", ["male", "female"])
-
 
 @pytest.mark.t2i
 def test_clear_images_are_kept(trial):
@@ -22,11 +20,14 @@ def test_low_quality_images_are_filtered_out(trial):
 
 
 @pytest.mark.t2i
-@GENDERS
-def test_labels_are_right_in_each_group(trial, label):
-    assert trial.accuracy(label) >= limit("accuracy")
+def test_labels_are_right_in_each_group(trial):
+    """Male and female, or whatever labels the set has."""
+    verdicts = [trial.accuracy(label) >= limit("accuracy") for label in trial.labels]
+    assert all(verdicts)
 
 
 @pytest.mark.t2i
 def test_model_bias_score_is_not_distorted(trial):
+    if not trial.is_gender:
+        pytest.skip("bias scores are of male and female labels")
     assert abs(trial.percent_deviation) <= limit("percent_deviation")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pytest_t2i.data import Interval
-from pytest_t2i.labels import ADJUDICATED, LABELS, Label, disagreements
+from pytest_t2i.labels import ADJUDICATED, Label, disagreements
 from pytest_t2i.statistics import fleiss_interval, kappa_interval
 
 MORE_THAN_A_PAIR = 3
@@ -77,7 +77,8 @@ def _fleiss(
     words: dict[str, dict[str, str]], files: Iterable[str], level: float, seed: int
 ) -> Interval | None:
     said = [[of[file] for of in words.values()] for file in files]
-    ratings = [[entry.count(label) for label in LABELS] for entry in said]
+    given = sorted({label for entry in said for label in entry})
+    ratings = [[entry.count(label) for label in given] for entry in said]
     if len(ratings) < 2 or len({label for entry in said for label in entry}) < 2:  # noqa: PLR2004 - 0/0
         return None
     return fleiss_interval(ratings, level=level, seed=seed)

@@ -14,7 +14,7 @@ from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores
-from pytest_t2i.statistics.ppi import LEAST_LABELS
+from pytest_t2i.statistics.strata import LEAST_LABELS
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Correction:
 
     @property
     def _labels(self) -> list[np.ndarray]:
-        return [_labels_of(sample, self.known) for sample in self.samples]
+        return [labels_of(sample, self.known) for sample in self.samples]
 
 
 def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
@@ -94,8 +94,9 @@ def recognised(samples: Sequence[Sample], labelled: LabelledSet) -> int:
 
 
 def _count(sample: Sample, known: Mapping[str, float]) -> int:
-    return int(np.sum(~np.isnan(_labels_of(sample, known))))
+    return int(np.sum(~np.isnan(labels_of(sample, known))))
 
 
-def _labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
+def labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
+    """People's word on each image, by its checksum; NaN where there is none."""
     return np.array([known.get(checksum or "", math.nan) for checksum in sample.checksums])

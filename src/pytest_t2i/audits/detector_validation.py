@@ -15,6 +15,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detector_change import recorded_trial, share_change
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
 from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
 from pytest_t2i.verdicts.baseline_file import Baseline
@@ -97,7 +98,7 @@ class Trial:
 
     @cached_property
     def clear(self) -> np.ndarray:
-        """Whether people saw one clear man or woman, per image."""
+        """Whether people gave a label that counts, per image."""
         return np.array([entry.clear for entry in self.labelled], dtype=bool)
 
     @cached_property
@@ -108,7 +109,7 @@ class Trial:
 
     @cached_property
     def mistakes(self) -> tuple[Mistake, ...]:
-        """Images kept that are not clear, clear ones filtered out, and wrong genders."""
+        """Images kept that are not clear, clear ones filtered out, and wrong labels."""
         return tuple(
             Mistake(image, detection)
             for image, detection in zip(self.labelled, self.detections, strict=True)
@@ -155,7 +156,12 @@ class Trial:
         """
         return self._share("accuracy", "no image is both clear and kept", label)
 
-    # the scores (Lyu Tables 1 and 2)
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What people can say and counts, such as male and female."""
+        return self.labelled.vocabulary.clear
+
+    # the scores (Lyu Tables 1 and 2); of male and female labels alone
 
     @cached_property
     def prompts(self) -> list[str]:
@@ -177,7 +183,7 @@ class Trial:
     def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
         """The paper's model bias score (Lyu eq. 1) by the detector, or by people."""
         male, female = self.counts(by_people)
-        if not np.any(male + female):
+        if not self.is_gender or not np.any(male + female):
             return None
         return statistics.model_bias_interval(
             male, female, estimator="paper", level=self.level, seed=self.seed
@@ -185,7 +191,11 @@ class Trial:
 
     @property
     def percent_deviation(self) -> Measurement:
-        """Percent by which its model bias score is off that of people (Lyu Table 1)."""
+        """Percent by which its model bias score is off that of people (Lyu Table 1).
+
+        Raises ConfigurationError where the labels are others than male and female.
+        """
+        self._check_gender("percent_deviation")
         interval, why = None, "images of fewer than two prompts are named in the labels"
         if len(self.prompts) > 1:
             why = "one side has no clear image, or the actual score is 0"
@@ -202,7 +212,11 @@ class Trial:
 
     @property
     def prompt_bias_difference(self) -> Measurement:
-        """Mean absolute error of its prompt bias scores (Lyu eq. 3)."""
+        """Mean absolute error of its prompt bias scores (Lyu eq. 3).
+
+        Raises ConfigurationError where the labels are others than male and female.
+        """
+        self._check_gender("prompt_bias_difference")
         differences = [
             [prompt_bias_difference([d], [a])]
             for d, a in zip(*map(self._scores, (False, True)), strict=True)
@@ -213,6 +227,18 @@ class Trial:
             interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
         why = "images of fewer than two prompts are named in the labels"
         return self._measured("prompt_bias_difference", self.detector, interval, why)
+
+    @property
+    def is_gender(self) -> bool:
+        """Whether the labels are male and female, which bias scores are of."""
+        return self.labelled.vocabulary.is_gender
+
+    def _check_gender(self, metric: str) -> None:
+        if not self.is_gender:
+            raise ConfigurationError(
+                f"{metric} is of male and female labels, those of {self.labelled.folder} are "
+                f"{', '.join(self.labels)}. Ask for trial.accuracy(label) and the filter's metrics."
+            )
 
     def _scores(self, by_people: bool) -> list[float | None]:
         return [prompt_bias_score(m, f) for m, f in zip(*self.counts(by_people), strict=True)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels import choose_vocabulary, compact, named
 from pytest_t2i.labels.app.desk import Annotation, Desk, Review
 from pytest_t2i.settings import whole
 
@@ -18,11 +19,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     who = parser.add_mutually_exclusive_group(required=True)
     who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
     who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
+    parser.add_argument(
+        "--labels",
+        metavar="SET",
+        help="what can be said: gender (default), age, monk (ten skin tones), a TOML file, or "
+        "labels as in child,adult; kept in FOLDER/labels.toml",
+    )
     parser.add_argument("--port", type=value(whole(0)), default=0, help="default: a free one")
     parser.add_argument("--model", default="", help="model that made the images, kept with labels")
 
 
-def run(folder: Path, annotator: str | None, *, review: bool, port: int, model: str) -> int:
+def run(
+    folder: Path,
+    annotator: str | None,
+    *,
+    review: bool,
+    labels: str | None,
+    port: int,
+    model: str,
+) -> int:
     """Serve the page until interrupted; returns the exit code.
 
     Raises:
@@ -33,6 +48,9 @@ def run(folder: Path, annotator: str | None, *, review: bool, port: int, model: 
         raise ConfigurationError(
             "expected either --annotator NAME, to label, or --review, to settle disagreements."
         )
+    if labels is not None:
+        choose_vocabulary(folder, named(labels))
+    compact(folder)
     desk: Desk = Review(folder) if review else Annotation(folder, annotator or "", model)
     if not desk.files:
         print("Nobody disagrees on any image.")  # noqa: T201 - a command line tool
@@ -44,6 +62,7 @@ def run(folder: Path, annotator: str | None, *, review: bool, port: int, model: 
         # uvicorn stops in order, then raises what stopped it.
         with suppress(KeyboardInterrupt):
             serve(desk, bound)
+    compact(folder)
     print(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")  # noqa: T201
     return 0
 

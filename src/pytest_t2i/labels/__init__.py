@@ -5,6 +5,8 @@ from __future__ import annotations
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
 from pytest_t2i.labels.files import (
     FILE_NAME,
+    choose_vocabulary,
+    compact,
     forget,
     image_files,
     prompts_of,
@@ -13,26 +15,40 @@ from pytest_t2i.labels.files import (
     write_labels,
 )
 from pytest_t2i.labels.label_studio import read_label_studio
-from pytest_t2i.labels.records import ADJUDICATED, CLEAR, LABELS, Label
+from pytest_t2i.labels.records import ADJUDICATED, CLEAR, LOW_QUALITY, Label
 from pytest_t2i.labels.sets import LabelledImage, LabelledSet, load_labelled_set
+from pytest_t2i.labels.vocabulary import (
+    RULES,
+    Choice,
+    Vocabulary,
+    named,
+    vocabulary_of,
+)
 
 __all__ = [
     "ADJUDICATED",
     "CLEAR",
     "FILE_NAME",
-    "LABELS",
+    "LOW_QUALITY",
+    "RULES",
+    "Choice",
     "Label",
     "LabelledImage",
     "LabelledSet",
+    "Vocabulary",
     "agreed",
+    "choose_vocabulary",
+    "compact",
     "disagreements",
     "forget",
     "image_files",
     "load_labelled_set",
+    "named",
     "open_disagreements",
     "prompts_of",
     "read_label_studio",
     "read_labels",
     "record",
+    "vocabulary_of",
     "write_labels",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from pytest_t2i.labels.records import ADJUDICATED, LOW_QUALITY, Label
@@ -30,24 +31,38 @@ def open_disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
     }
 
 
-def agreed(labels: Iterable[Label]) -> dict[str, str]:
-    """File -> final label: the adjudicated one, else the one all agree on, else low_quality.
+def agreed(labels: Iterable[Label], rule: str = "majority") -> dict[str, str]:
+    """File -> final label: the adjudicated one, else what the rule makes of people's, per image.
 
-    An unresolved disagreement counts as low quality, as in the paper.
+    Args:
+        labels: everybody's.
+        rule: "unanimous": the label that all who labelled the image gave. "majority": the one that
+            more than half of them gave; of two people that is both, as in the paper. "plurality":
+            the one that most gave. Where there is none, ties included, the image counts as low
+            quality, as the paper's unresolved disagreements do.
 
     >>> two = [Label("a.png", "male", "ada"), Label("a.png", "female", "bo")]
     >>> agreed(two), agreed([*two, Label("a.png", "female", "adjudicated")])
     ({'a.png': 'low_quality'}, {'a.png': 'female'})
+    >>> three = [*two, Label("a.png", "male", "cy")]
+    >>> agreed(three), agreed(three, "unanimous")
+    ({'a.png': 'male'}, {'a.png': 'low_quality'})
     """
-    return {file: _final(labels_of) for file, labels_of in by_file(labels).items()}
+    return {file: _final(labels_of, rule) for file, labels_of in by_file(labels).items()}
 
 
-def _final(labels: list[Label]) -> str:
+def _final(labels: list[Label], rule: str) -> str:
     settled = [label.label for label in labels if label.annotator == ADJUDICATED]
     if settled:
         return settled[0]
-    said = {label.label for label in labels}
-    return said.pop() if len(said) == 1 else LOW_QUALITY
+    (first, most), *others = Counter(label.label for label in labels).most_common()
+    second = others[0][1] if others else 0
+    enough = {
+        "unanimous": second == 0,
+        "majority": 2 * most > len(labels),
+        "plurality": most > second,
+    }
+    return first if enough[rule] else LOW_QUALITY
 
 
 def by_file(labels: Iterable[Label]) -> dict[str, list[Label]]:

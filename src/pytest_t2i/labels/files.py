@@ -1,4 +1,4 @@
-"""labels.csv: read with a clear word on every fault, written whole."""
+"""labels.csv with the log beside it: read with a clear word on every fault."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import csv
 import io
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 from filelock import FileLock
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import CsvRow, read_csv, write_whole
-from pytest_t2i.labels.records import LABELS, Label
+from pytest_t2i.labels.log import LOG_NAME, add_label, add_taken_back, clear_log, read_log
+from pytest_t2i.labels.records import Label
+from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
 
 FILE_NAME = "labels.csv"
 COLUMNS = tuple(column.name for column in fields(Label))
@@ -21,24 +23,39 @@ NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 EXPECTED = (
     f"Expected {FILE_NAME} with the columns {','.join(NEEDED)} and, where known, "
-    f"reason,prompt,model; a label is {', '.join(LABELS)}."
+    "reason,prompt,model."
 )
 
 
 def read_labels(folder: Path) -> list[Label]:
-    """Every label in FOLDER/labels.csv, in its order; none when there is no such file.
+    """Every label in FOLDER/labels.csv and in the log beside it; none when there is no such file.
 
     Raises:
         ConfigurationError: the folder does not exist.
         FileFormatError: a column is absent or a row cannot be used (file, line, value).
     """
     _check_folder(folder)
-    path = folder / FILE_NAME
-    if not os.path.lexists(path):  # a link to nothing is no absent file
-        return []
+    vocabulary = vocabulary_of(folder)
+    # First the log: what another process moves meanwhile into the table is then read twice, not
+    # never.
+    words = list(read_log(folder))
+    labels = _table(folder / FILE_NAME, vocabulary)
+    for word in words:
+        label = word.as_label()
+        if label is None:
+            labels.pop((word.file, word.annotator), None)
+        else:
+            vocabulary.check(label.label)
+            labels[_key(label)] = label
+    return list(labels.values())
+
+
+def _table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
     labels: dict[tuple[str, str], Label] = {}
+    if not os.path.lexists(path):  # a link to nothing is no absent file
+        return labels
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
-        label = _label(path, row)
+        label = _label(path, row, vocabulary)
         first = labels.setdefault(_key(label), label)
         if first.label != label.label:
             raise FileFormatError(
@@ -47,36 +64,75 @@ def read_labels(folder: Path) -> list[Label]:
                 f"of {label.file}. Keep one of the two rows.",
                 where=row.where,
             )
-    return list(labels.values())
+    return labels
 
 
 def write_labels(folder: Path, labels: Iterable[Label]) -> None:
-    """Write FOLDER/labels.csv whole, sorted by file and annotator."""
+    """Write FOLDER/labels.csv whole, sorted by file and annotator; the log is gone then.
+
+    Raises ValueError for a label that is none of the folder's.
+    """
+    with _lock(folder):
+        _write(folder, labels)
+
+
+def _write(folder: Path, labels: Iterable[Label]) -> None:
+    vocabulary = vocabulary_of(folder)
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     rows = sorted(labels, key=lambda label: (label.file, label.annotator))
-    writer.writerows(asdict(label) for label in rows)
+    for row in rows:
+        vocabulary.check(row.label)
+    writer.writerows({name: getattr(row, name) for name in COLUMNS} for row in rows)
     write_whole(folder / FILE_NAME, text.getvalue().encode())
+    clear_log(folder)
 
 
 def record(folder: Path, label: Label) -> None:
     """Keep a label, in place of what this annotator said of the file before.
 
+    It is added to the log beside labels.csv, which costs the same however many labels there are.
     Several processes may do so at once.
+
+    Raises ValueError for a label that is none of the folder's.
     """
+    vocabulary_of(folder).check(label.label)
     with _lock(folder):
-        kept = [other for other in read_labels(folder) if _key(other) != _key(label)]
-        write_labels(folder, [*kept, label])
+        add_label(folder, label)
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
     """Take back what an annotator said of a file."""
     with _lock(folder):
-        known = read_labels(folder)
-        kept = [other for other in known if _key(other) != (file, annotator)]
-        if len(kept) < len(known):
-            write_labels(folder, kept)
+        add_taken_back(folder, file, annotator)
+
+
+def compact(folder: Path) -> None:
+    """Write what the log holds into labels.csv.
+
+    Killed between the two, it leaves words in both: reading takes each once, so nothing is lost.
+    """
+    _check_folder(folder)
+    if not (folder / LOG_NAME).exists():
+        return
+    with _lock(folder):
+        if (folder / LOG_NAME).exists():
+            _write(folder, read_labels(folder))
+
+
+def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
+    """Write FOLDER/labels.toml, unless labels were given that the vocabulary does not have.
+
+    Raises ConfigurationError when there are such labels, or the folder does not exist.
+    """
+    known = {label.label for label in read_labels(folder)} - set(vocabulary.names)
+    if known:
+        raise ConfigurationError(
+            f"{folder} has labels that are none of {', '.join(vocabulary.clear)}: "
+            f"{', '.join(sorted(known))}. Label another copy of the images, or leave --labels out."
+        )
+    keep_vocabulary(folder, vocabulary)
 
 
 def image_files(folder: Path) -> list[str]:
@@ -105,8 +161,9 @@ def prompts_of(folder: Path) -> dict[str, str]:
     return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}
 
 
-def _label(path: Path, row: CsvRow) -> Label:
+def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
     try:
+        vocabulary.check(row.values["label"])
         return Label(**{name: row.values.get(name, "") for name in COLUMNS})
     except ValueError as error:
         raise FileFormatError(path, f"{error}.", where=row.where) from None

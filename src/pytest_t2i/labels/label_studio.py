@@ -11,11 +11,13 @@ import msgspec
 
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, parse_json, read_text
-from pytest_t2i.labels.records import LABELS, Label
+from pytest_t2i.labels.records import Label
+from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
 
 EXPECTED = (
     "Expected a Label Studio export in JSON: a list of tasks with data.image and annotations "
-    f"whose choices are {', '.join(LABELS)}."
+    "whose choices are labels of the folder (labels.toml; without one male, female, low_quality, "
+    "others)."
 )
 
 
@@ -31,7 +33,12 @@ def read_label_studio(path: Path) -> list[Label]:
     tasks = parse_json(path, read_text(path))
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise FileFormatError(path, "it is no list of tasks.", remedy=EXPECTED)
-    return [label for place, task in enumerate(tasks) for label in _labels(path, place, task)]
+    vocabulary = vocabulary_of(path.parent)
+    return [
+        label
+        for place, task in enumerate(tasks)
+        for label in _labels(path, place, task, vocabulary)
+    ]
 
 
 class _Choices(msgspec.Struct):
@@ -77,7 +84,9 @@ class _Task(msgspec.Struct):
     id: int | str | None = None
 
 
-def _labels(path: Path, place: int, plain: Mapping[str, Any]) -> Iterator[Label]:
+def _labels(
+    path: Path, place: int, plain: Mapping[str, Any], vocabulary: Vocabulary
+) -> Iterator[Label]:
     data = plain.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("image"), str):
         raise FileFormatError(path, "no data.image.", where=f"[{place}]", remedy=EXPECTED)
@@ -92,7 +101,7 @@ def _labels(path: Path, place: int, plain: Mapping[str, Any]) -> Iterator[Label]
         try:
             yield Label(
                 _file(task.data.image),
-                choice.strip().lower().replace(" ", "_").replace("-", "_"),
+                _known(choice, vocabulary),
                 _annotator(annotation.completed_by),
                 prompt=_text(task.data.prompt),
                 model=_text(task.data.model),
@@ -104,6 +113,21 @@ def _labels(path: Path, place: int, plain: Mapping[str, Any]) -> Iterator[Label]
 def _choice(annotation: _Annotation) -> str | None:
     chosen = [result.value.choices for result in annotation.result if result.value.choices]
     return chosen[0][0] if chosen else None
+
+
+def _known(choice: str, vocabulary: Vocabulary) -> str:
+    """The label as we write it; Label Studio shows what its configuration says.
+
+    Raises ValueError for what is none.
+    """
+    spellings = {_plain(name): name for name in vocabulary.names}
+    label = spellings.get(_plain(choice), choice)
+    vocabulary.check(label)
+    return label
+
+
+def _plain(text: str) -> str:
+    return text.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _annotator(who: _Person | int | str | None) -> str:

@@ -14,7 +14,8 @@ from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.files import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.label_studio import read_label_studio
-from pytest_t2i.labels.records import CLEAR, Label
+from pytest_t2i.labels.records import Label
+from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,12 @@ class LabelledImage:
     file: str
     """Path relative to the folder."""
     label: str
-    """One of LABELS: adjudicated, or what all annotators agree on, else low_quality."""
+    """Adjudicated, or what the rule of its set makes of everybody's, else low_quality."""
+    clear: bool
+    """Whether the label counts, as male and female do."""
     reason: str = ""
     prompt: str = ""
     model: str = ""
-
-    @property
-    def clear(self) -> bool:
-        """Whether people saw one clear man or woman."""
-        return self.label in CLEAR
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class LabelledSet:
     images: tuple[LabelledImage, ...]
     labels: tuple[Label, ...]
     """Every annotator's own."""
+    vocabulary: Vocabulary
+    """What could be said of the images."""
 
     def __iter__(self) -> Iterator[LabelledImage]:
         return iter(self.images)
@@ -71,7 +71,7 @@ class LabelledSet:
 
 
 def load_labelled_set(source: Path) -> LabelledSet:
-    """A folder with labels.csv, or a Label Studio export (.json) beside its images.
+    """A folder with labels.csv (and labels.toml), or a Label Studio export beside its images.
 
     Raises:
         ConfigurationError: there is no such folder, or it holds no label.
@@ -85,11 +85,15 @@ def load_labelled_set(source: Path) -> LabelledSet:
         raise ConfigurationError(
             f"{source} holds no label. {EXPECTED} t2i label {folder} --annotator NAME makes one."
         )
-    return LabelledSet(folder, tuple(_images(folder, path, labels)), tuple(labels))
+    vocabulary = vocabulary_of(folder)
+    images = _images(folder, path, labels, vocabulary)
+    return LabelledSet(folder, tuple(images), tuple(labels), vocabulary)
 
 
-def _images(folder: Path, path: Path, labels: Sequence[Label]) -> Iterator[LabelledImage]:
-    final = agreed(labels)
+def _images(
+    folder: Path, path: Path, labels: Sequence[Label], vocabulary: Vocabulary
+) -> Iterator[LabelledImage]:
+    final = agreed(labels, vocabulary.rule)
     led_out = outside(folder, final)
     absent = led_out or [file for file in final if inside(folder, file) is None]
     if absent:
@@ -105,6 +109,7 @@ def _images(folder: Path, path: Path, labels: Sequence[Label]) -> Iterator[Label
         yield LabelledImage(
             file,
             label,
+            label in vocabulary.clear,
             _first([given.reason for given in of_file if given.label == label]),
             _first([given.prompt for given in of_file]),
             _first([given.model for given in of_file]),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def make(results: Results, limits: LimitFiles, progress: Progress) -> None:
     """Have everything made and looked at that is not there yet."""
     session = results.session
+    session.check_labels()
     runner = Runner(session.components, session.store, progress, session.settings.batch)
     session.work = runner.work
     wanted = session.images_wanted()

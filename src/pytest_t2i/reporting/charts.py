@@ -83,6 +83,8 @@ class Row:
     note: str = ""
     outcome: Outcome | None = None
     anchor: str = ""
+    lean: float | None = None
+    """Of an undecided one: the probability that it lies beyond its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,12 @@ def worst(checks: Iterable[Check]) -> Outcome | None:
     return next((outcome for outcome in order if outcome in outcomes), None)
 
 
+def lean_of(checks: Iterable[Check]) -> float | None:
+    """The strongest lean of undecided checks; None where none is known."""
+    known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
+    return max(known, default=None)
+
+
 def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
     score = prompt.prompt_bias_score
     return (score is None, -score.estimate if score else 0.0, prompt.id)
@@ -175,7 +183,7 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
         track = _bias_track(score, words, track.limits)
     value = signed(score.estimate) if score else "no clear image"
     name = f"{prompt.concept}{variant}"
-    return Row(name, track, value, prompt.text, worst(checks), anchor(prompt.id))
+    return Row(name, track, value, prompt.text, worst(checks), anchor(prompt.id), lean_of(checks))
 
 
 def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track:
@@ -218,7 +226,7 @@ def _stereotype_row(stereotype: StereotypeRecord, checks: Sequence[Check]) -> Ro
         reference=UNIT.at(stereotype.expected),
     )
     value = f"{score.estimate:.2f} [{score.low:.2f}, {score.high:.2f}]"
-    return Row(stereotype.attribute, track, value, words, worst(checks))
+    return Row(stereotype.attribute, track, value, words, worst(checks), lean=lean_of(checks))
 
 
 def gap_groups(record: RunRecord) -> list[Group]:

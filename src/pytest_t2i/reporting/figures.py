@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
+from pytest_t2i.reporting.first_screen import in_words
 from pytest_t2i.reporting.sections import ScoreRow, score_rows, undetected_table
 from pytest_t2i.reporting.words import allowed_drawn, function_of, plain, signed
 from pytest_t2i.runs.record import RunRecord
@@ -79,6 +80,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
     if check.estimate is None:
         return Figure(title, "none", (check.message, _by(checks)), target="scores")
     notes = [
+        in_words(check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}",
         f"over {_prompts(check)}; {_by(checks)}",
     ]
@@ -130,6 +132,7 @@ def _measured_figure(row: ScoreRow) -> Figure:
         return Figure(title, "none", ("no clear image",), target="scores")
     known = score.corrected
     notes = (
+        in_words(known.estimate),
         f"{known.level:.0%} interval [{plain(known.low)}, {plain(known.high)}], corrected",
         f"over all {score.prompts} prompts of this run",
         f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "

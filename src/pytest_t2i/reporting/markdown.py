@@ -54,6 +54,7 @@ def render_markdown(record: RunRecord) -> str:
         *_variety(record),
         *_emergence(record),
         *_correction(record),
+        *_group_correction(record),
         *_trials(record),
         *_failures(record),
         *_undetected(record),
@@ -226,6 +227,25 @@ def _correction(record: RunRecord) -> list[str]:
         f"{interval_text(correction.corrected)} by people.",
         "",
     ]
+
+
+def _group_correction(record: RunRecord) -> list[str]:
+    correction = record.group_correction
+    if correction is None:
+        return []
+    lines = [
+        f"People labelled {correction.labels} of the images.",
+        "",
+        f"| share | by `{escape(correction.detector)}` | by people |",
+        "|---|---|---|",
+    ]
+    for name, share in correction.corrected.items():
+        plain = correction.by_detector[name]
+        lines.append(
+            f"| {escape(name)} | {'-' if plain is None else f'{plain:.3f}'} "
+            f"| {interval_text(share)} |"
+        )
+    return [*lines, ""]
 
 
 def _trials(record: RunRecord) -> list[str]:

@@ -169,6 +169,17 @@ def correction(record: RunRecord) -> CorrectionSection | None:
     return CorrectionSection(correction, rows)
 
 
+def group_correction_rows(record: RunRecord) -> list[tuple[str, str, str]]:
+    """Group, its share by the detector, its share by people."""
+    correction = record.group_correction
+    if correction is None:
+        return []
+    return [
+        (name, "\u2013" if (own := correction.by_detector[name]) is None else plain(own), _whole(s))
+        for name, s in correction.corrected.items()
+    ]
+
+
 def _whole(interval: Interval) -> str:
     return f"{plain(interval.estimate)} {_ends(interval)}"
 

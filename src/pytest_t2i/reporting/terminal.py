@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.check_groups import headline
 from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.objects import groups_told
 from pytest_t2i.reporting.objects import told as objects_told
+from pytest_t2i.reporting.people_told import (
+    correction_line,
+    group_correction_line,
+    groups_line,
+    trial_line,
+)
 from pytest_t2i.reporting.words import (
     allowed_words,
     change_words,
@@ -25,7 +31,7 @@ from pytest_t2i.reporting.words import (
     undetected_of,
 )
 from pytest_t2i.reporting.wrapping import wrapped
-from pytest_t2i.runs.record import GroupsRecord, ModelScore, RunRecord, TrialRecord
+from pytest_t2i.runs.record import ModelScore, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import MovedPrompt
@@ -101,12 +107,20 @@ def _measured(record: RunRecord) -> Iterator[str]:
     for score in record.model_scores:
         if not judged and score.name == "model" and score.detector not in others:
             yield _score(score)
-    yield from (_groups(groups) for groups in record.groups)
-    found = (_correction, _gaps, _stereotypes, _variety, _emergence, _undetected)
+    yield from (groups_line(groups) for groups in record.groups)
+    found = (
+        correction_line,
+        group_correction_line,
+        _gaps,
+        _stereotypes,
+        _variety,
+        _emergence,
+        _undetected,
+    )
     yield from (line for line in (told(record) for told in found) if line)
     yield from objects_told(record)
     yield from groups_told(record)
-    yield from (_trial(trial) for trial in record.trials)
+    yield from (trial_line(trial) for trial in record.trials)
 
 
 def _compared(record: RunRecord) -> Iterator[str]:
@@ -175,47 +189,6 @@ def _score(score: ModelScore) -> str:
 def counted(prompts: int) -> str:
     """``1 prompt``, ``2 prompts``."""
     return f"{prompts} prompt{'s' * (prompts != 1)}"
-
-
-def _groups(groups: GroupsRecord) -> str:
-    ranked = sorted(groups.shares.items(), key=lambda pair: -pair[1].estimate)
-    shares = ", ".join(f"{name} {interval.estimate:.3f}" for name, interval in ranked)
-    return f"groups by {groups.detector}: {shares} (entropy {groups.entropy:.2f}, even is 1)"
-
-
-def _correction(record: RunRecord) -> str:
-    correction = record.correction
-    if correction is None:
-        return ""
-    more = (
-        f"; {correction.labels_to_halve} more labels would halve the interval"
-        if correction.labels_to_halve
-        else ""
-    )
-    judged = [c for c in record.checks if c.method.endswith("ppi++") and c.estimate is not None]
-    both = "".join(f"; judged is {c.estimate:.3f} [{c.low:.3f}, {c.high:.3f}]" for c in judged[:1])
-    return (
-        f"by people's labels on {correction.labels} images: paper's score "
-        f"{correction.by_detector:.3f} by the detector, "
-        f"{interval_text(correction.corrected)} by people{both}{more}"
-    )
-
-
-def _trial(trial: TrialRecord) -> str:
-    groups = ", ".join(
-        f"{label} {_value(interval)}" for label, interval in trial.accuracy_by_label.items()
-    )
-    off = trial.percent_deviation
-    deviation = f"; model bias score off by {off.estimate:+.1f} %" if off else ""
-    return (
-        f"{trial.detector} on {trial.images} labelled images: F1 {_value(trial.filter_f1)}, "
-        f"filter rate {_value(trial.filter_rate)}, accuracy {_value(trial.accuracy)} "
-        f"({groups}){deviation}"
-    )
-
-
-def _value(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{interval.estimate:.3f}"
 
 
 def _gaps(record: RunRecord) -> str:

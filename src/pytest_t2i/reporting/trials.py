@@ -44,12 +44,22 @@ class Mistakes:
     left_out: int
 
 
-COLUMNS = (
-    "Precision", "Recall", "F1", "Filter rate", "Accuracy, male", "female", "overall",
-    "Model bias score", "Deviation", "Prompt bias difference",
-)  # fmt: skip
-SMALLER_IS_BETTER = (8, 9)
-NO_BEST = (7,)
+FILTER = ("Precision", "Recall", "F1", "Filter rate")
+SCORES = ("Model bias score", "Deviation", "Prompt bias difference")
+SMALLER_IS_BETTER = SCORES[1:]
+NO_BEST = SCORES[:1]
+
+
+def columns(record: RunRecord) -> tuple[str, ...]:
+    """The filter, the accuracy on each label, and bias scores where labels are of gender."""
+    labels = tuple(_labels(record))
+    accuracies = tuple(f"Accuracy, {x}" if x == labels[0] else x for x in labels)
+    scores = SCORES if set(labels) == {"male", "female"} else ()
+    return (*FILTER, *accuracies, "overall", *scores)
+
+
+def _labels(record: RunRecord) -> list[str]:
+    return list(record.trials[0].accuracy_by_label) if record.trials else []
 
 
 def trial_note(record: RunRecord) -> str:
@@ -68,13 +78,16 @@ def trial_note(record: RunRecord) -> str:
 def trial_rows(record: RunRecord) -> list[TrialRow]:
     """One row per detector; the best of each column is marked."""
     values = [_values(trial) for trial in record.trials]
-    best = [_best(number, [row[number] for row in values]) for number in range(len(COLUMNS))]
+    names = columns(record)
+    best = [_best(name, [row[k] for row in values]) for k, name in enumerate(names)]
     return [
         TrialRow(
             trial.detector,
             tuple(
-                _cell(number, interval, row_number in best[number])
-                for number, interval in enumerate(values[row_number])
+                _cell(name, interval, row_number in best[number])
+                for number, (name, interval) in enumerate(
+                    zip(names, values[row_number][: len(names)], strict=True)
+                )
             ),
         )
         for row_number, trial in enumerate(record.trials)
@@ -103,8 +116,7 @@ def _values(trial: TrialRecord) -> tuple[Interval | None, ...]:
         trial.filter_recall,
         trial.filter_f1,
         trial.filter_rate,
-        trial.accuracy_by_label.get("male"),
-        trial.accuracy_by_label.get("female"),
+        *trial.accuracy_by_label.values(),
         trial.accuracy,
         trial.model_bias_score,
         trial.percent_deviation,
@@ -112,20 +124,20 @@ def _values(trial: TrialRecord) -> tuple[Interval | None, ...]:
     )
 
 
-def _best(number: int, column: list[Interval | None]) -> set[int]:
+def _best(name: str, column: list[Interval | None]) -> set[int]:
     known = {row: interval.estimate for row, interval in enumerate(column) if interval is not None}
-    if len(column) < 2 or not known or number in NO_BEST:  # noqa: PLR2004 - best of one is no news
+    if len(column) < 2 or not known or name in NO_BEST:  # noqa: PLR2004 - best of one is no news
         return set()
-    if number in SMALLER_IS_BETTER:
+    if name in SMALLER_IS_BETTER:
         known = {row: -abs(value) for row, value in known.items()}
     top = max(known.values())
     return {row for row, value in known.items() if value == top}
 
 
-def _cell(number: int, interval: Interval | None, best: bool) -> Cell:
+def _cell(name: str, interval: Interval | None, best: bool) -> Cell:
     if interval is None:
         return Cell("\u2013", "")
-    if number == COLUMNS.index("Deviation"):
+    if name == "Deviation":
         ends = f"{interval.low:+.1f}, {interval.high:+.1f}"
         return Cell(_minus(f"{interval.estimate:+.1f} %"), _minus(f"[{ends}]"), best)
     text = f"[{interval.low:.3f}, {interval.high:.3f}]"

@@ -59,6 +59,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         cells=tuple(scores.cells()),
         trials=tuple(map(trial_record, results.trials())) if session.tries_detectors else (),
         correction=scores.correction(),
+        group_correction=scores.group_correction(),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
         failed_because={
             test: session.failed_because[test]

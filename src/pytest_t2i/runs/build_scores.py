@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from pytest_t2i.runs.record import (
     CorrectedPrompt,
     CorrectionRecord,
     Counts,
+    GroupCorrectionRecord,
     GroupsRecord,
     ImageRecord,
     ModelScore,
@@ -169,6 +171,24 @@ class Scores:
                 tables.setdefault((rows, columns), []).append(cell)
         for (rows, columns), cells in tables.items():
             yield CellsRecord(rows, columns, tuple(cells))
+
+    def group_correction(self) -> GroupCorrectionRecord | None:
+        """What people's labels make of a detector's groups; None without any of the run."""
+        session = self.results.session
+        detector = session.detectors[0]
+        corrected = self.results.group_correction(self._all_samples(detector))
+        if corrected is None or session.labelled is None:
+            return None
+        plain = (None if math.isnan(share) else share for share in corrected.shares.detector)
+        return GroupCorrectionRecord(
+            labelled=str(session.labelled.folder),
+            detector=detector,
+            labels=corrected.shares.labels,
+            prompts=corrected.prompts,
+            left_out=corrected.left_out,
+            by_detector=dict(zip(corrected.groups, plain, strict=True)),
+            corrected=dict(zip(corrected.groups, corrected.shares.shares, strict=True)),
+        )
 
     def correction(self) -> CorrectionRecord | None:
         """What people's labels make of the model bias score; None without any of the run."""

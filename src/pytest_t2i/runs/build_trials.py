@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pytest_t2i.audits.detector_validation import Trial
-from pytest_t2i.labels import CLEAR
 from pytest_t2i.runs.build_scores import counts_of
 from pytest_t2i.runs.record import MistakeRecord, TrialRecord
 
@@ -30,11 +29,11 @@ def trial_record(trial: Trial) -> TrialRecord:
         filter_f1=trial.filter_f1.interval,
         filter_rate=trial.filter_rate.interval,
         accuracy=trial.accuracy().interval,
-        accuracy_by_label={label: trial.accuracy(label).interval for label in CLEAR},
+        accuracy_by_label={label: trial.accuracy(label).interval for label in trial.labels},
         model_bias_score=trial.model_bias_score(),
         actual_model_bias_score=trial.model_bias_score(by_people=True),
-        percent_deviation=trial.percent_deviation.interval,
-        prompt_bias_difference=trial.prompt_bias_difference.interval,
+        percent_deviation=trial.percent_deviation.interval if trial.is_gender else None,
+        prompt_bias_difference=(trial.prompt_bias_difference.interval if trial.is_gender else None),
         mistakes=tuple(
             MistakeRecord(
                 str(labelled.path(mistake.image)),

@@ -29,8 +29,8 @@ def _steps(results: Results, checks: list[Check]) -> Iterator[str]:
         )
     if hanging:
         yield (
-            f"{_checks(len(hanging))} hang on undetected images: take a detector that labels more "
-            "(--t2i-detector), or have people label them (t2i sample, t2i label)"
+            f"{_checks(len(hanging))} {_s('hang', hanging)} on undetected images: take a detector "
+            "that labels more (--t2i-detector), or have people label them (t2i sample, t2i label)"
         )
     open_checks = [check for check in undecided if not check.hangs_on_undetected]
     yield from _more_images(results, open_checks)
@@ -45,7 +45,7 @@ def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
     if not undecided:
         return
     if not session.has_model:
-        yield f"{_checks(len(undecided))} need more labelled images (t2i label)"
+        yield f"{_checks(len(undecided))} {_s('need', undecided)} more labelled images (t2i label)"
         return
     images = _needed_by_model(results, undecided) or _needed_by_prompts(results, undecided)
     if images is None:
@@ -93,3 +93,7 @@ def _price(results: Results, images: int) -> str:
 
 def _checks(count: int) -> str:
     return "1 check" if count == 1 else f"{count} checks"
+
+
+def _s(verb: str, of: list[Check]) -> str:
+    return f"{verb}s" if len(of) == 1 else verb

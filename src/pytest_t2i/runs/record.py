@@ -106,6 +106,24 @@ class CorrectionRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupCorrectionRecord:
+    """Shares of a detector's groups as people's labels correct them."""
+
+    labelled: str
+    """Where the labelled images lie."""
+    detector: str
+    labels: int
+    prompts: int
+    """With enough labels."""
+    left_out: int
+    """Prompts with too few labels."""
+    by_detector: Mapping[str, float | None]
+    """Group -> its share of the clear images of these prompts; None without any."""
+    corrected: Mapping[str, Interval]
+    """What people would give on the same images (PPI++)."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupsRecord:
     """How the images fall into a detector's groups, where these are not male and female."""
 
@@ -388,7 +406,7 @@ class TrialRecord:
     """Where the labelled images lie."""
     images: int
     clear: int
-    """Images of one clear man or woman, by people."""
+    """Images with a label that counts, by people."""
     prompts: int
     """Prompts with a clear image, over which scores are taken."""
     confusion: Mapping[str, Counts]
@@ -461,6 +479,8 @@ class RunRecord:
     cells: tuple[CellsRecord, ...] = ()
     trials: tuple[TrialRecord, ...] = ()
     correction: CorrectionRecord | None = None
+    group_correction: GroupCorrectionRecord | None = None
+    """Where --t2i-labels holds labels other than male and female."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from pytest_t2i.audits.correction import Correction, correct
 from pytest_t2i.audits.dependencies import Dependencies
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.detector_validation import Trials
+from pytest_t2i.audits.group_correction import GroupCorrection, correct_groups
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
 from pytest_t2i.audits.object_counts import Counted, Member
 from pytest_t2i.audits.objects import Objects
@@ -100,9 +101,18 @@ class Results:
     def correction(self, samples: Samples) -> Correction | None:
         """What --t2i-labels says of these samples; None without labels of their images."""
         session = self.session
-        if session.settings.labels is None or session.labelled is None or not samples.members:
+        labelled = session.labelled if session.settings.labels is not None else None
+        if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
             return None
-        return correct(samples, session.labelled)
+        return correct(samples, labelled)
+
+    def group_correction(self, samples: Samples) -> GroupCorrection | None:
+        """The same of a detector's groups, where the labels are others than male and female."""
+        session = self.session
+        labelled = session.labelled if session.settings.labels is not None else None
+        if labelled is None or labelled.vocabulary.is_gender or not samples.members:
+            return None
+        return correct_groups(samples, labelled)
 
     # stereotypes
 

@@ -161,6 +161,17 @@ class Session:
         if self.settings.objects is not None:
             self.components.finder(self.finder)
 
+    def check_labels(self) -> None:
+        """Refuse detectors whose labels are others than people gave the images.
+
+        Raises ConfigurationError.
+        """
+        wanted = self.settings.labels is not None or self.tries_detectors
+        if wanted and self.labelled is not None:
+            for name in self.detectors:
+                said = self.components.detector(DetectorRef(name)).labels
+                self.labelled.vocabulary.check_detector(name, said, self.labelled.folder)
+
     # what was asked
 
     @property

@@ -102,6 +102,7 @@ from pytest_t2i.statistics.ppi import (
     corrected_scores,
     ppi_mean,
 )
+from pytest_t2i.statistics.ppi_shares import CorrectedShares, corrected_shares
 from pytest_t2i.statistics.prompt_reference_distance import (
     total_variation_bounds,
     total_variation_interval,
@@ -141,6 +142,7 @@ __all__ = [
     "Band",
     "ChangePoint",
     "CorrectedScores",
+    "CorrectedShares",
     "Decidable",
     "Estimator",
     "Fewest",
@@ -159,6 +161,7 @@ __all__ = [
     "clopper_pearson",
     "corrected_model_bias_score",
     "corrected_scores",
+    "corrected_shares",
     "decidable",
     "deviation_interval",
     "effective_counts",

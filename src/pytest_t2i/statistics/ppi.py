@@ -2,8 +2,6 @@
 
 Angelopoulos, Duchi and Zrnic 2023 (PPI++). docs/decisions/0004 says how it is used here;
 tests/simulations/correction.py checks bias and coverage.
-
-Over 300 lines: one estimator with its docstring, its strata and its variances.
 """
 
 from __future__ import annotations
@@ -21,12 +19,11 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.label_noise import effective_counts, folding_bias
 from pytest_t2i.statistics.resampling import percentiles
 from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.strata import LEAST_LABELS, Stratum, estimates, signs_of, variances_of
 
 BORROWED = 3
 """Images' worth of the pooled variance that every prompt's own is joined with: few labels that
 all agree do not show that there is no error."""
-LEAST_LABELS = 2
-"""Labels that a prompt must have to take part: one shows no spread."""
 
 ROGAN_GLADEN = "rogan-gladen, error rates only"
 
@@ -137,14 +134,15 @@ def corrected_scores(
     True
     """
     check_level(level)
-    strata = [_Stratum.of(w, y, k) for k, (w, y) in enumerate(zip(words, labels, strict=True))]
+    strata = [signs_of(w, y, k) for k, (w, y) in enumerate(zip(words, labels, strict=True))]
     if not strata:
         raise ValueError("words must hold at least one prompt")
-    sign = _estimates(strata, clear=False)
-    clear = _estimates(strata, clear=True)
+    sign = estimates(strata, clear=False)
+    clear = estimates(strata, clear=True)
     floors = np.array([1.0 / stratum.size for stratum in strata])
-    scores = np.clip(sign.means / np.maximum(clear.means, floors), -1.0, 1.0)
-    variances = _variances(strata, sign.power, clear.power, scores, np.maximum(clear.means, floors))
+    shares = np.maximum(clear.means, floors)
+    scores = np.clip(sign.means / shares, -1.0, 1.0)
+    variances = variances_of(strata, sign.power, clear.power, scores, shares)
     z = float(stats.norm.isf((1.0 - level) / 2.0))
     model, half = float(np.mean(np.abs(scores))), z * math.sqrt(variances.sum()) / len(strata)
     sizes = np.array([float(stratum.size) for stratum in strata])
@@ -238,79 +236,8 @@ def adjusted_model_bias_score(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Stratum:
-    """One prompt."""
-
-    word: inputs.Floats
-    label: inputs.Floats
-    known: inputs.Bools
-
-    @classmethod
-    def of(cls, words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> _Stratum:
-        word = inputs.in_range(f"words[{number}]", words, -1.0, 1.0)
-        label = np.asarray(labels, dtype=np.float64)
-        inputs.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
-        known = ~np.isnan(label)
-        if int(known.sum()) < LEAST_LABELS:
-            raise ValueError(
-                f"every prompt needs {LEAST_LABELS} labels, got {int(known.sum())} "
-                f"in labels[{number}]"
-            )
-        return cls(word, np.where(known, label, 0.0), known)
-
-    @property
-    def size(self) -> int:
-        return len(self.word)
-
-    @property
-    def labelled(self) -> int:
-        return int(self.known.sum())
-
-    def values(self, *, clear: bool) -> tuple[inputs.Floats, inputs.Floats]:
-        """People's and the detector's values of the images: signs, or whether clear."""
-        return (np.abs(self.label), np.abs(self.word)) if clear else (self.label, self.word)
-
-
-@dataclass(frozen=True, slots=True)
-class _Means:
-    means: inputs.Floats
-    power: float
-
-
-def _estimates(strata: Sequence[_Stratum], *, clear: bool) -> _Means:
-    together, spread = 0.0, 0.0
-    for stratum in strata:
-        y, f = (part[stratum.known] for part in stratum.values(clear=clear))
-        together += float(np.sum((y - y.mean()) * (f - f.mean())))
-        spread += float(np.sum((f - f.mean()) ** 2))
-    power = min(1.0, max(0.0, together / spread)) if spread else 0.0
-    means = []
-    for stratum in strata:
-        y, f = stratum.values(clear=clear)
-        means.append(float(y[stratum.known].mean() + power * (f.mean() - f[stratum.known].mean())))
-    return _Means(np.array(means), power)
-
-
-def _variances(
-    strata: Sequence[_Stratum],
-    of_sign: float,
-    of_clear: float,
-    scores: inputs.Floats,
-    clear: inputs.Floats,
-) -> inputs.Floats:
-    """Of each score, by the ratio's linearisation; none where every image is labelled."""
-    variances = []
-    for stratum, score, share in zip(strata, scores, clear, strict=True):
-        (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)
-        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[stratum.known] / share
-        left = 1.0 / stratum.labelled - 1.0 / stratum.size
-        variances.append(float(np.var(residual, ddof=1)) * max(0.0, left))
-    return np.array(variances)
-
-
 def _prompt_intervals(
-    strata: Sequence[_Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
+    strata: Sequence[Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
 ) -> list[Interval]:
     pooled = float(np.mean(variances))
     intervals = []
@@ -327,18 +254,18 @@ def _prompt_intervals(
     return intervals
 
 
-def _plain(strata: Sequence[_Stratum]) -> float:
+def _plain(strata: Sequence[Stratum]) -> float:
     scores = [
-        stratum.word.sum() / np.abs(stratum.word).sum()
+        stratum.words.sum() / stratum.clear_words.sum()
         for stratum in strata
-        if np.any(stratum.word)
+        if np.any(stratum.words)
     ]
     if not scores:
         raise ValueError("words hold no clear image")
     return float(np.mean(np.abs(scores)))
 
 
-def _to_halve(strata: Sequence[_Stratum]) -> int | None:
+def _to_halve(strata: Sequence[Stratum]) -> int | None:
     """The variance goes with 1/n - 1/N; a quarter of it halves the interval."""
     more = 0.0
     for stratum in strata:

@@ -82,9 +82,10 @@ def told(record):
 def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
     (figure,) = figures.figures(run(SEVEN))
     assert (figure.title, figure.value) == ("Model bias score", "0.070")
-    assert figure.notes[0] == "95% interval [0.010, 0.140], allowed \u2264 0.2"
-    assert figure.notes[1] == "over 7 prompts; judged by test_seven"
-    assert figure.notes[2] == "paper's estimate 0.110; a fair model shows 0.090 there"
+    assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
+    assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2"
+    assert figure.notes[2] == "over 7 prompts; judged by test_seven"
+    assert figure.notes[3] == "paper's estimate 0.110; a fair model shows 0.090 there"
     assert figure.track.limits == (20.0,)
 
 
@@ -93,7 +94,7 @@ def test_of_several_the_one_that_weighs_most_is_shown():
     open_one = replace(SEVEN, outcome=Outcome.INCONCLUSIVE, estimate=0.5)
     (figure,) = figures.figures(run(SEVEN, open_one, worse))
     assert figure.value == "0.300"
-    assert figure.notes[1].endswith("judged by test_other, worst of 3")
+    assert figure.notes[2].endswith("judged by test_other, worst of 3")
 
 
 def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():

@@ -8,7 +8,7 @@ not fall on the same pictures. The reviewer sees all of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from pytest_t2i import labels
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.labels import ADJUDICATED, Label
+from pytest_t2i.files import stamp
+from pytest_t2i.labels import ADJUDICATED, FILE_NAME, Label, Vocabulary
 from pytest_t2i.labels.records import OTHERS
 
 LONGEST_NAME = 60
@@ -30,6 +31,8 @@ class Desk(Protocol):
     folder: Path
     files: tuple[str, ...]
     """Pictures in the order in which they are shown."""
+    vocabulary: Vocabulary
+    """What can be said of them."""
 
     def title(self) -> Mapping[str, Any]:
         """What the page says of the sitting as a whole."""
@@ -48,12 +51,48 @@ class Desk(Protocol):
 
 
 @dataclass(slots=True)
+class Memory:
+    """Labels of a folder, read again only when another hand changed labels.csv."""
+
+    folder: Path
+    counts: Callable[[Label], bool]
+    """Which labels are of use."""
+    _by_file: dict[str, dict[str, Label]] = field(default_factory=dict)
+    _stamp: str | None = ""
+
+    def of(self, file: str) -> Mapping[str, Label]:
+        """Annotator -> label of a picture."""
+        if stamp(self.folder / FILE_NAME) != self._stamp:
+            self.read()
+        return self._by_file.get(file, {})
+
+    def read(self) -> None:
+        """Read everything anew."""
+        before = stamp(self.folder / FILE_NAME)
+        by_file: dict[str, dict[str, Label]] = {}
+        for label in labels.read_labels(self.folder):
+            if self.counts(label):
+                by_file.setdefault(label.file, {})[label.annotator] = label
+        self._by_file, self._stamp = by_file, before
+
+    def keep(self, label: Label) -> None:
+        """On disk first, then here."""
+        labels.record(self.folder, label)
+        self._by_file.setdefault(label.file, {})[label.annotator] = label
+
+    def forget(self, file: str, annotator: str) -> None:
+        """Likewise."""
+        labels.forget(self.folder, file, annotator)
+        self._by_file.get(file, {}).pop(annotator, None)
+
+
+@dataclass(slots=True)
 class Annotation:
     """One annotator's way through a folder.
 
     Raises:
         ConfigurationError: the folder holds no picture, or the name cannot be used.
-        FileFormatError: labels.csv cannot be read.
+        FileFormatError: labels.csv or labels.toml cannot be read.
     """
 
     folder: Path
@@ -61,6 +100,9 @@ class Annotation:
     model: str = ""
     """Model that made the pictures, kept with every label."""
     files: tuple[str, ...] = field(init=False)
+    vocabulary: Vocabulary = field(init=False)
+    _memory: Memory = field(init=False)
+    _prompts: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.annotator = usable_name(self.annotator)
@@ -68,7 +110,10 @@ class Annotation:
         if not pictures:
             raise ConfigurationError(f"{self.folder} holds no picture to label.")
         self.files = tuple(sorted(pictures, key=lambda file: digest([self.annotator, file])))
-        labels.read_labels(self.folder)
+        self.vocabulary = labels.vocabulary_of(self.folder)
+        self._prompts = labels.prompts_of(self.folder)
+        self._memory = Memory(self.folder, lambda label: label.annotator == self.annotator)
+        self._memory.read()
 
     def title(self) -> Mapping[str, Any]:
         """Who labels, and what the order comes from."""
@@ -76,12 +121,13 @@ class Annotation:
 
     def entry(self, index: int) -> Mapping[str, Any]:
         """One's own label of a picture; nothing else is told."""
-        return self._told(self._mine(), index)
+        label = self._memory.of(self.files[index]).get(self.annotator)
+        return {"label": label.label if label else "", "reason": label.reason if label else ""}
 
     def entries(self) -> list[Mapping[str, Any]]:
-        """One's own labels of all pictures."""
-        mine = self._mine()
-        return [self._told(mine, index) for index in range(len(self.files))]
+        """One's own labels of all pictures, read anew."""
+        self._memory.read()
+        return [self.entry(index) for index in range(len(self.files))]
 
     def put(self, index: int, label: str, reason: str) -> None:
         """Keep a label.
@@ -90,23 +136,15 @@ class Annotation:
             ValueError: no such label, or no reason where one is needed.
         """
         file = self.files[index]
-        known = self._mine().get(file)
-        prompt = labels.prompts_of(self.folder).get(file) or (known.prompt if known else "")
+        known = self._memory.of(file).get(self.annotator)
+        prompt = self._prompts.get(file) or (known.prompt if known else "")
         model = self.model or (known.model if known else "")
         reason = usable_reason(label, reason)
-        labels.record(self.folder, Label(file, label, self.annotator, reason, prompt, model))
+        self._memory.keep(Label(file, label, self.annotator, reason, prompt, model))
 
     def take_back(self, index: int) -> None:
         """Forget a label."""
-        labels.forget(self.folder, self.files[index], self.annotator)
-
-    def _mine(self) -> dict[str, Label]:
-        known = labels.read_labels(self.folder)
-        return {label.file: label for label in known if label.annotator == self.annotator}
-
-    def _told(self, mine: Mapping[str, Label], index: int) -> Mapping[str, Any]:
-        label = mine.get(self.files[index])
-        return {"label": label.label if label else "", "reason": label.reason if label else ""}
+        self._memory.forget(self.files[index], self.annotator)
 
 
 @dataclass(slots=True)
@@ -121,6 +159,8 @@ class Review:
 
     folder: Path
     files: tuple[str, ...] = field(init=False)
+    vocabulary: Vocabulary = field(init=False)
+    _memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:
         known = labels.read_labels(self.folder)
@@ -131,6 +171,10 @@ class Review:
             )
         present = set(labels.image_files(self.folder))
         self.files = tuple(file for file in labels.disagreements(known) if file in present)
+        self.vocabulary = labels.vocabulary_of(self.folder)
+        shown = set(self.files)
+        self._memory = Memory(self.folder, lambda label: label.file in shown)
+        self._memory.read()
 
     def title(self) -> Mapping[str, Any]:
         """That this is a review."""
@@ -138,12 +182,24 @@ class Review:
 
     def entry(self, index: int) -> Mapping[str, Any]:
         """The word of every annotator on a picture, and the settled one."""
-        return self._told(labels.disagreements(labels.read_labels(self.folder)), index)
+        said = self._memory.of(self.files[index])
+        settled = said.get(ADJUDICATED)
+        return {
+            "label": settled.label if settled else "",
+            "reason": settled.reason if settled else "",
+            "file": self.files[index],
+            "prompt": next((label.prompt for label in said.values() if label.prompt), ""),
+            "said": [
+                {"who": who, "label": label.label, "reason": label.reason}
+                for who, label in sorted(said.items())
+                if who != ADJUDICATED
+            ],
+        }
 
     def entries(self) -> list[Mapping[str, Any]]:
-        """The same for every picture."""
-        disputed = labels.disagreements(labels.read_labels(self.folder))
-        return [self._told(disputed, index) for index in range(len(self.files))]
+        """The same for every picture, read anew."""
+        self._memory.read()
+        return [self.entry(index) for index in range(len(self.files))]
 
     def put(self, index: int, label: str, reason: str) -> None:
         """Settle a disagreement.
@@ -152,29 +208,13 @@ class Review:
             ValueError: no such label, or no reason where one is needed.
         """
         file = self.files[index]
-        said = next(known for known in labels.read_labels(self.folder) if known.file == file)
+        said = next(iter(self._memory.of(file).values()))
         reason = usable_reason(label, reason)
-        settled = Label(file, label, ADJUDICATED, reason, said.prompt, said.model)
-        labels.record(self.folder, settled)
+        self._memory.keep(Label(file, label, ADJUDICATED, reason, said.prompt, said.model))
 
     def take_back(self, index: int) -> None:
         """Open a disagreement again."""
-        labels.forget(self.folder, self.files[index], ADJUDICATED)
-
-    def _told(self, disputed: Mapping[str, list[Label]], index: int) -> Mapping[str, Any]:
-        said = disputed.get(self.files[index], [])
-        settled = next((label for label in said if label.annotator == ADJUDICATED), None)
-        return {
-            "label": settled.label if settled else "",
-            "reason": settled.reason if settled else "",
-            "file": self.files[index],
-            "prompt": next((label.prompt for label in said if label.prompt), ""),
-            "said": [
-                {"who": label.annotator, "label": label.label, "reason": label.reason}
-                for label in said
-                if label.annotator != ADJUDICATED
-            ],
-        }
+        self._memory.forget(self.files[index], ADJUDICATED)
 
 
 def usable_name(name: str) -> str:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import asdict
+
+from markupsafe import Markup
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
+from pytest_t2i.labels import Vocabulary
 from pytest_t2i.labels.app.desk import LONGEST_REASON, Desk
+from pytest_t2i.labels.records import OTHERS
 
 
 class Page:
@@ -24,13 +29,26 @@ class Page:
         title = desk.title()
         state = {
             **title,
+            "choices": [asdict(choice) for choice in desk.vocabulary.choices],
+            "needsReason": OTHERS,
             "entries": desk.entries(),
             "longestReason": LONGEST_REASON,
             "sitting": self._sitting,
         }
+        style = self._style + colours(desk.vocabulary)
         html = self._templates.get_template("page.html.j2").render(
-            title=title, state=state, style=self._style, script=self._script
+            title=title, state=state, style=style, script=self._script
         )
         # Pictures and answers come from this server alone.
         own = ("frame-ancestors 'none'", "img-src 'self'", "connect-src 'self'")
-        return html, content_policy(self._style, self._script, *own)
+        return html, content_policy(style, self._script, *own)
+
+
+def colours(vocabulary: Vocabulary) -> Markup:
+    """The labels' colours as rules: the page's policy allows no style on an element."""
+    rules = "".join(
+        f'\n[data-place="{place}"] {{ --tone: {choice.colour}; }}'
+        for place, choice in enumerate(vocabulary.choices)
+    )
+    # A place is a number, and a vocabulary has checked its colours.
+    return Markup(rules)  # noqa: S704

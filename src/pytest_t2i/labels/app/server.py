@@ -177,11 +177,15 @@ def listening(port: int = 0) -> socket.socket:
     try:
         if not 0 <= port <= LAST_PORT:
             raise OSError(f"a port is 0 to {LAST_PORT}")  # noqa: TRY301 - one message for all
-        return socket.create_server((HOST, port))
+        bound = socket.create_server((HOST, port))
     except OSError as error:
         raise ConfigurationError(
             f"port={port} of {HOST} cannot be used: {error}. Leave --port out to take a free one."
         ) from None
+    # Else the second packet of an answer waits 40 ms for the receipt of the first. asyncio sees to
+    # it for sockets of its own making alone; connections inherit it from this one.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
 
 
 def address(bound: socket.socket) -> str:

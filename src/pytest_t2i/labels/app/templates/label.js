@@ -2,12 +2,10 @@
 const state = JSON.parse(document.getElementById("state").textContent);
 const entries = state.entries;
 const isReview = state.mode === "review";
-const KEYS = { m: "male", f: "female", l: "low_quality", o: "others" };
-const WORDS = { male: "male", female: "female", low_quality: "low quality", others: "others" };
-const REASONS = {
-  low_quality: ["unclear gender", "no person", "several people", "face not visible", "blurred"],
-  others: ["non-binary", "not a human"],
-};
+const choices = new Map(state.choices.map((choice, place) => [choice.name, { ...choice, place }]));
+const KEYS = Object.fromEntries(state.choices.map((choice) => [choice.key, choice.name]));
+const word = (label) => label.replaceAll("_", " ");
+const place = (label) => (choices.has(label) ? choices.get(label).place : "");
 const by = (id) => document.getElementById(id);
 const [stage, picture, done] = [document.querySelector(".stage"), by("picture"), by("done")];
 const image = (index) => `/image/${index}?${state.sitting}`;
@@ -22,6 +20,8 @@ let queue = Promise.resolve();
 let isFailing = false;
 /* A reason is being asked for, or about to be: what is typed meanwhile is no label. */
 let isAsking = false;
+/* Counted once: a set may have 100,000 pictures. */
+let labelled = entries.filter((one) => one.label).length;
 
 function firstOpen(from) {
   for (let step = 0; step < entries.length; step += 1) {
@@ -33,14 +33,13 @@ function firstOpen(from) {
 
 function show() {
   const entry = entries[at];
-  const labelled = entries.filter((one) => one.label).length;
   by("count").textContent = `${labelled} of ${entries.length} ${isReview ? "settled" : "labelled"}`;
   by("left").textContent = labelled === entries.length ? "complete" : `${entries.length - labelled} left`;
   by("fill").style.width = `${(100 * labelled) / entries.length}%`;
   by("track").setAttribute("aria-valuemax", entries.length);
   by("track").setAttribute("aria-valuenow", labelled);
   by("place").textContent = entry ? `${at + 1} / ${entries.length}` : "end";
-  stage.dataset.label = entry ? entry.label : "";
+  stage.dataset.place = entry ? place(entry.label) : "";
   for (const button of buttons) button.setAttribute("aria-pressed", Boolean(entry) && entry.label === button.dataset.label);
   for (const button of buttons) button.disabled = !entry;
   by("forth").disabled = !entry;
@@ -62,22 +61,21 @@ function showOthers(entry) {
   const rows = entry ? entry.said : [];
   by("said").replaceChildren(...rows.map((one) => {
     const row = document.createElement("li");
-    row.dataset.label = one.label;
-    const word = document.createElement("b");
-    word.textContent = WORDS[one.label];
-    row.append(word, one.who);
+    row.dataset.place = place(one.label);
+    const said = document.createElement("b");
+    said.textContent = word(one.label);
+    row.append(said, one.who);
     if (one.reason) row.append(Object.assign(document.createElement("small"), { textContent: one.reason }));
     return row;
   }));
   by("said-head").hidden = by("about").hidden = !entry;
-  const settled = entry && entry.label ? WORDS[entry.label] + (entry.reason ? `: ${entry.reason}` : "") : "not yet";
+  const settled = entry && entry.label ? word(entry.label) + (entry.reason ? `: ${entry.reason}` : "") : "not yet";
   by("settled").textContent = settled;
-  by("settled").dataset.label = entry ? entry.label : "";
   by("file").textContent = entry ? entry.file : "";
   by("prompt").textContent = entry ? entry.prompt : "";
   by("prompt-row").hidden = !entry || !entry.prompt;
   [...by("overview").children].forEach((button, index) => {
-    button.dataset.label = entries[index].label;
+    button.dataset.place = place(entries[index].label);
     button.setAttribute("aria-current", index === at);
     if (index === at && window.innerWidth > 700) button.scrollIntoView({ block: "nearest" });
   });
@@ -93,6 +91,7 @@ async function post(path, body) {
   const reply = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   const answer = await reply.json();
   if (!reply.ok) throw new Error(answer.problem);
+  labelled += Boolean(answer.label) - Boolean(entries[body.index].label);
   entries[body.index] = answer;
 }
 
@@ -113,7 +112,7 @@ function put(label, reason = "", index = null) {
     const { label: before, reason: why } = entries[which];
     await post("/label", { index: which, label, reason });
     past.push({ index: which, before, why });
-    say(`Saved: ${WORDS[label]}${reason ? ` (${reason})` : ""}.`);
+    say(`Saved: ${word(label)}${reason ? ` (${reason})` : ""}.`);
     at = firstOpen(which + 1);
     show();
   });
@@ -129,7 +128,7 @@ function undo() {
       else await post("/undo", { index: last.index });
     } catch (error) { past.push(last); throw error; }
     at = last.index;
-    say(last.before ? `Back to ${WORDS[last.before]}.` : "Taken back.");
+    say(last.before ? `Back to ${word(last.before)}.` : "Taken back.");
     show();
   });
 }
@@ -141,7 +140,7 @@ function lastBefore(index) {
 
 function walk(step) {
   return inTurn(() => {
-    const end = entries.every((one) => one.label) ? entries.length : entries.length - 1;
+    const end = labelled === entries.length ? entries.length : entries.length - 1;
     at = Math.min(Math.max(at + step, 0), end);
     if (!isFailing) say("");
     show();
@@ -154,10 +153,10 @@ function askReason(label) {
     const index = at;
     if (index >= entries.length) { isAsking = false; resolve(); return; }
     const [box, input] = [by("reason-box"), by("reason")];
-    by("reason-title").textContent = label === "others" ? "Others: why?" : "Low quality: why?";
+    by("reason-title").textContent = `${word(label)[0].toUpperCase()}${word(label).slice(1)}: why?`;
     input.value = entries[index].label === label ? entries[index].reason : "";
-    input.required = label === "others";
-    by("chips").replaceChildren(...REASONS[label].map((text, number) => {
+    input.required = label === state.needsReason;
+    by("chips").replaceChildren(...choices.get(label).reasons.map((text, number) => {
       const chip = document.createElement("button");
       chip.type = "button";
       chip.append(Object.assign(document.createElement("kbd"), { textContent: number + 1 }), ` ${text}`);
@@ -183,7 +182,7 @@ by("reason").addEventListener("keydown", (event) => {
 });
 
 function choose(label, withReason = false) {
-  return label === "others" || withReason ? askReason(label) : put(label);
+  return label === state.needsReason || withReason ? askReason(label) : put(label);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -195,14 +194,14 @@ document.addEventListener("keydown", (event) => {
   if (!known) return;
   event.preventDefault();
   if (event.repeat && !isArrow) return;
-  if (key in KEYS) choose(KEYS[key], key === "l" && event.shiftKey);
+  if (key in KEYS) choose(KEYS[key], event.shiftKey && !choices.get(KEYS[key]).clear);
   else if (isArrow) walk(key === "ArrowLeft" ? -1 : 1);
   else if (key === "?") by("guide").showModal();
   else undo();
 });
 
 for (const button of buttons) {
-  button.addEventListener("click", (event) => { choose(button.dataset.label, event.shiftKey && button.dataset.label === "low_quality"); button.blur(); });
+  button.addEventListener("click", (event) => { choose(button.dataset.label, event.shiftKey && !choices.get(button.dataset.label).clear); button.blur(); });
 }
 by("back").addEventListener("click", () => walk(-1));
 by("forth").addEventListener("click", () => walk(1));
@@ -221,4 +220,4 @@ if (isReview) {
   }));
 }
 show();
-say(entries.some((one) => one.label) && at < entries.length ? "Going on where you were." : "");
+say(labelled && at < entries.length ? "Going on where you were." : "");

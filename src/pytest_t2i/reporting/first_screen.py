@@ -1,0 +1,76 @@
+"""What somebody reads who has never heard of a prompt bias score: plain words, the worst, leans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.reporting.charts import by_subject, worst
+from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.verdicts.check import Check
+
+SHOWN = 3
+OUTCOMES = {
+    Outcome.FAIL: "beyond its limit",
+    Outcome.INCONCLUSIVE: "undecided",
+    Outcome.PASS: "within its limit",
+}
+
+
+def furthest(record: RunRecord) -> list[str]:
+    """The prompts furthest from even, with what was seen and what was decided of each."""
+    checks = by_subject(record, "prompt_bias_score")
+    scored = [prompt for prompt in record.prompts if _distance(prompt)]
+    scored.sort(key=lambda prompt: (-_distance(prompt), -_clear(prompt), prompt.id))
+    return [_told(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
+
+
+def _distance(prompt: PromptRecord) -> float:
+    score = prompt.prompt_bias_score
+    return abs(score.estimate) if score else 0.0
+
+
+def _labels(prompt: PromptRecord) -> dict[str, int]:
+    counts = next(iter(prompt.counts.values()), None)
+    return dict(counts.labels) if counts else {}
+
+
+def _clear(prompt: PromptRecord) -> int:
+    return sum(_labels(prompt).values())
+
+
+def _told(prompt: PromptRecord, checks: Sequence[Check]) -> str:
+    label, most = max(_labels(prompt).items(), key=lambda pair: pair[1])
+    decided = worst(checks)
+    outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""
+    variant = "" if prompt.variant == "neutral" else f" ({prompt.variant})"
+    return f"{prompt.concept}{variant}: {most} of {_clear(prompt)} {label}{outcome}"
+
+
+def in_words(score: float, bound: float | None = None) -> str:
+    """A model bias score as pictures out of a hundred.
+
+    The mean of |male - female| / clear is s where, on average, (1 + s) / 2 of a prompt's clear
+    images show its more frequent gender.
+
+    >>> in_words(0.5, 0.2)
+    'on average 75 of 100 clear images of a prompt show the same gender; 50 is even, 60 are allowed'
+    """
+    allowed = "" if bound is None else f", {_of_hundred(bound)} are allowed"
+    return (
+        f"on average {_of_hundred(score)} of 100 clear images of a prompt show the same gender; "
+        f"50 is even{allowed}"
+    )
+
+
+def _of_hundred(score: float) -> str:
+    return f"{50.0 * (1.0 + score):.0f}"
+
+
+def leans(checks: Sequence[Check]) -> Iterator[tuple[int, str]]:
+    """How many undecided checks probably lie where; those without a lean are left out."""
+    words = {"fail": "probably beyond", "open": "open", "pass": "probably within"}
+    for leaning, told in words.items():
+        count = sum(c.leaning == leaning and c.outcome is Outcome.INCONCLUSIVE for c in checks)
+        if count:
+            yield count, told

@@ -1,0 +1,133 @@
+"""Labels other than male and female: detectors on trial, and groups corrected."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from pytest_t2i import labels
+from pytest_t2i.cli.main import main
+from pytest_t2i.labels import Label
+
+SUITES = Path(__file__).parents[2] / "suites"
+CONFTEST = """
+import fakes
+from pytest_t2i.data import Detection, Undetected
+
+class Ages:
+    fingerprint = "ages"
+    labels = ("young", "old")
+    def detect(self, images):
+        return [self.of(image.getpixel((0, 0))[0]) for image in images]
+    def of(self, byte):
+        if byte > 240:
+            return Detection(None, Undetected.NO_FACE)
+        return Detection("young" if byte < 160 else "old")
+
+def pytest_t2i_models():
+    return {"fair": fakes.fair}
+
+def pytest_t2i_detectors():
+    return {"ages": lambda options: Ages(), "colour": fakes.detector}
+
+def pytest_t2i_encoders():
+    return {"clip": fakes.encoder}
+"""
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot", "chef", "judge"))
+def test_shares(samples):
+    assert set(samples.shares) == {"young", "old"}
+
+@pytest.mark.t2i
+def test_accuracy(trial):
+    assert all([trial.accuracy(label) >= limit("accuracy", 0.5) for label in trial.labels])
+    assert trial.filter_recall >= limit("filter_recall", 0.5)
+
+@pytest.mark.t2i
+def test_score(trial):
+    assert abs(trial.percent_deviation) <= limit("percent_deviation", 20)
+"""
+AGES = "young,middle,old"
+"""A person says old from 100 on; the detector from 160. Nobody is called middle by it."""
+
+
+def age_of(path):
+    byte = Image.open(path).getpixel((0, 0))[0]
+    return "young" if byte < 100 else "old"
+
+
+@pytest.fixture
+def aged(project, capsys):
+    """A project whose run was sampled and labelled by age."""
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    first = project.run("--t2i-detector", "ages", "-k", "shares", "--t2i-images", "40")
+    first.assert_outcomes(passed=1, deselected=2)
+    folder = project.path / "sampled"
+    run_json = project.path / "reports/t2i/run.json"
+    assert main(["sample", str(run_json), str(folder), "--per-prompt", "20"]) == 0
+    labels.choose_vocabulary(folder, labels.named(AGES))
+    labels.write_labels(
+        folder, [Label(n, age_of(folder / n), "ada") for n in labels.image_files(folder)]
+    )
+    return project
+
+
+def test_detectors_are_tried_and_groups_corrected(aged):
+    how = ("--t2i-detector", "ages", "--t2i-labels", "sampled", "--t2i-images", "40")
+    result = aged.run(*how, "-k", "not score", "-rs")
+    record = aged.record()
+    (trial,) = record["trials"]
+    assert set(trial["accuracy_by_label"]) == {"young", "middle", "old"}
+    # Right of all that people call young; of the old it calls four in ten young.
+    assert trial["accuracy_by_label"]["young"]["estimate"] == 1.0
+    assert 0.3 < trial["accuracy_by_label"]["old"]["estimate"] < 0.8
+    assert trial["accuracy_by_label"]["middle"] is None
+    assert trial["model_bias_score"] is None
+    assert {check["subject"] for check in record["checks"]} >= {"ages on young", "ages on middle"}
+    correction = record["group_correction"]
+    assert correction["labels"] == 80
+    young = correction["corrected"]["young"]
+    assert correction["by_detector"]["young"] > young["high"]
+    assert young["low"] < 100 / 256 < young["high"]
+    assert correction["corrected"]["middle"]["estimate"] == 0.0
+    assert record["correction"] is None
+    result.stdout.fnmatch_lines(["by people's labels on 80 images, ages: young 0.* -> *"])
+    page = aged.page()
+    assert "Groups corrected by people" in page
+    assert "Accuracy, young" in page
+    assert ">Deviation<" not in page
+    assert "| young | 0." in (aged.path / "reports/t2i/summary.md").read_text()
+
+
+def test_bias_scores_of_other_labels_are_refused(aged):
+    how = ("--t2i-detector", "ages", "--t2i-labels", "sampled", "-k", "score")
+    result = aged.run(*how, model=None)
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.fnmatch_lines(
+        ["*percent_deviation is of male and female labels, those of *sampled are young, middle*"]
+    )
+
+
+def test_the_suite_of_detectors_takes_any_labels(aged):
+    shutil.copytree(SUITES / "detectors", aged.path / "detectors")
+    shutil.copy(SUITES / "limits.toml", aged.path / "detectors/limits.toml")
+    how = ("--t2i-detector", "ages", "--t2i-labels", "sampled", "detectors")
+    result = aged.run(*how, model=None)
+    outcomes = result.parseoutcomes()
+    assert outcomes["skipped"] == 3  # bias scores; no baseline is given
+    assert "errors" not in outcomes
+    checked = {check["subject"] for check in aged.record()["checks"]}
+    assert {"ages on young", "ages on middle", "ages on old"} <= checked
+
+
+def test_a_detector_of_other_labels_is_refused(aged):
+    result = aged.run("--t2i-detector", "colour", "--t2i-labels", "sampled")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*detector 'colour' says male, female, but the labels of *sampled"
+                                 " are young, middle, old*--labels male,female*"])  # fmt: skip

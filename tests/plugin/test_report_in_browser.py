@@ -1,0 +1,137 @@
+"""The page in a browser: open to every reader, no column cut off, by keyboard, on paper."""
+
+from __future__ import annotations
+
+import pytest
+from browsing import CUT_OFF, OPEN_ALL, WIDTHS, chromium, faults
+
+pytestmark = pytest.mark.slow
+KINDS = {"pass": ("fair", "40", "PASS"), "fail": ("biased", "40", "FAIL"),
+         "undecided": ("fair", "4", "INCONCLUSIVE")}  # fmt: skip
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+WORDS = (axes.profession.only("nurse", "pilot", "chef", "judge"), axes.place)
+
+@pytest.mark.t2i(*WORDS)
+def test_prompt(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
+
+@pytest.mark.t2i(*WORDS)
+def test_model(samples):
+    assert samples.model_bias_score <= limit("model_bias_score", 0.2)
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+def test_gap(triplets):
+    assert abs(triplets.similarity_gap("image")) <= limit("similarity_gap.image", 1.9)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(params=KINDS)
+def report(request, finished):
+    """The page of a finished run, as a file."""
+    model, images, outcome = KINDS[request.param]
+    files = {"test_suite.py": SUITE, "limits.toml": ""}
+    how = ("--t2i-detector", "colour", "--t2i-images", images)
+    run = finished(f"page-{request.param}", *how, files=files, model=model)
+    assert run.record()["outcome"] == outcome
+    return run.path / "reports/t2i/index.html"
+
+
+def opened(browser, file, width, **how):
+    # Our own policy lets no script in; the checker has to.
+    context = browser.new_context(viewport={"width": width, "height": 800}, bypass_csp=True, **how)
+    page = context.new_page()
+    page.goto(f"file://{file}")
+    return page
+
+
+def test_axe_finds_no_serious_fault(browser, report):
+    for width, scheme in ((1280, "dark"), (390, "light")):
+        page = opened(browser, report, width, color_scheme=scheme)
+        page.evaluate(OPEN_ALL)
+        assert faults(page) == []
+        page.context.close()
+
+
+def test_no_column_is_cut_off(browser, report):
+    for width in (390, 1000, 1280):
+        page = opened(browser, report, width)
+        page.evaluate(OPEN_ALL)
+        full, visible = page.evaluate(WIDTHS)
+        assert full <= visible
+        if width >= 1000:
+            assert page.evaluate(CUT_OFF) == []
+        page.context.close()
+
+
+def test_a_chart_leads_to_its_pictures_by_keyboard(browser, report):
+    page = opened(browser, report, 1280)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    row = page.locator(".row .name a").first
+    row.focus()
+    page.keyboard.press("Enter")
+    target = row.get_attribute("href").removeprefix("#")
+    page.wait_for_function(f"document.getElementById({target!r}).open")
+    summary = page.locator("details.fold > summary").first
+    summary.focus()
+    before = page.evaluate("document.activeElement.parentElement.open")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.parentElement.open") is not before
+    page.context.close()
+
+
+def test_every_chart_has_its_words(browser, report):
+    page = opened(browser, report, 1280)
+    silent = page.evaluate(
+        "[...document.querySelectorAll('svg')].filter((one) => !one.closest('[aria-hidden]')"
+        " && !(one.getAttribute('aria-label') || '').trim()).length"
+    )
+    assert silent == 0
+    assert page.locator("svg[role=img]").count() > 10
+    page.context.close()
+
+
+def test_the_first_screen_answers_the_three_questions(browser, report):
+    """Is it fair, what is worst, what to do next: without scrolling, on a laptop."""
+    page = opened(browser, report, 1280)
+    for wanted in (".outcome", ".headline", "text=Furthest from even", "text=same gender"):
+        box = page.locator(wanted).first.bounding_box()
+        assert box["y"] + box["height"] <= 800, wanted
+    if page.locator("text=What to do next").count():
+        assert page.locator("text=What to do next").bounding_box()["y"] < 700
+    page.context.close()
+
+
+def test_undecided_prompts_show_a_lean_and_no_question_mark(browser, report):
+    page = opened(browser, report, 1280)
+    assert page.locator("#prompts .row .mark", has_text="?").count() == 0
+    if "undecided" in page.locator("#verdict").inner_text():
+        bars = page.locator("#prompts .row .lean")
+        assert bars.count() > 0
+        chances = page.evaluate(
+            "[...document.querySelectorAll('#inconclusive .lean')]"
+            ".map((one) => Number(one.getAttribute('aria-label').match(/([0-9.]+)/)[1]))"
+        )
+        assert chances == sorted(chances, reverse=True)
+    page.context.close()
+
+
+def test_paper_has_it_unfolded_and_whole(browser, report):
+    page = opened(browser, report, 1280)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.fold:not([open])").count() == 0
+    page.set_viewport_size({"width": 700, "height": 1000})  # A4 with margins
+    full, visible = page.evaluate(WIDTHS)
+    assert full <= visible
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    page.context.close()
