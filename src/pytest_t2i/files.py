@@ -1,4 +1,7 @@
-"""Files: written whole, under a temporary name and then renamed; read with a clear answer."""
+"""Files: written whole, under a temporary name and then renamed; read with a clear answer.
+
+Over 300 lines: every file of a user goes through these doors, and they share their messages.
+"""
 
 from __future__ import annotations
 
