@@ -22,7 +22,10 @@ COMMANDS = {
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "several models on the same prompts, side by side"),
     "history": ("history", "how the scores went over versions, and where they changed"),
-    "export": ("export", "a run as model card, Fairness Card, SARIF, Parquet, CSV or in MLflow"),
+    "export": (
+        "export",
+        "a run as a card, SARIF, Parquet, CSV, in MLflow, or for Label Studio",
+    ),
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
