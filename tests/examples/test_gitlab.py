@@ -36,9 +36,7 @@ def test_the_recipe_keeps_the_report_and_runs_what_there_is(recipe):
     assert job["artifacts"]["paths"] == ["reports/t2i/"]
     assert job["after_script"] == ["python note.py reports/t2i"]
     words = " ".join(job["script"]).split()
-    assert {"test_release.py", "baselines/shipped.json"} <= {
-        w for w in words if "/" in w or "." in w
-    }
+    assert {"test_release.py", "baselines/shipped.json"} <= set(words)
     assert job["artifacts"]["reports"]["junit"] == words[words.index("--junitxml") + 1]
 
 
@@ -62,7 +60,7 @@ class GitLab:
                     gitlab.notes.append({"id": 1000, "body": text})
                 self.answer({"id": 1000})
 
-            do_PUT = do_POST
+            do_PUT = do_POST  # noqa: N815 - the server's name for it
 
             def answer(self, value):
                 assert self.headers["PRIVATE-TOKEN"] == "secret"
