@@ -20,7 +20,7 @@ COMMANDS = {
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name"),
     "report": ("report", "render a run.json as index.html and summary.md"),
-    "compare": ("compare", "several models on the same prompts, side by side"),
+    "compare": ("compare", "which of several models is less biased, and by more than chance"),
     "history": ("history", "how the scores went over versions, and where they changed"),
     "export": (
         "export",
@@ -32,7 +32,7 @@ COMMANDS = {
     "label": ("label", "label images by hand on a local page"),
     "store": ("store", "verify a store of images, or read a damaged one back in"),
     "candidates": ("candidates", "ask a language model for stereotypes to look for"),
-    "stereotypes": ("stereotypes", "stereotype scores of several runs side by side"),
+    "stereotypes": ("stereotypes", "the tables of OASIS for one or several runs; tests nothing"),
     "stop": ("origins", "find prompts that lead to what a model makes of a concept"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
