@@ -13,6 +13,8 @@ import csv
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,7 @@ from PIL import Image
 from pytest_t2i.cli.main import main
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+TEN_MINUTES = next(page for page in TUTORIALS if page.stem == "ten-minutes")
 BLOCK = re.compile(
     r"(?:<!-- (?P<remark>[^>]*) -->\n)?^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n"
     r"(?P<content>.*?)^```$",
@@ -133,3 +136,28 @@ def assert_shown(command, printed):
         places = [k for k, line in enumerate(lines) if re.fullmatch(pattern, line)]
         assert places, f"$ {command.line}\nnot printed: {expected}\n\n{printed}"
         lines = lines[places[0] + 1 :]
+
+
+@pytest.mark.slow
+def test_the_ten_minutes_with_the_models_they_name(tmp_path):
+    """Each step as a reader takes it, in a process of its own."""
+    pytest.importorskip("pytest_t2i_reference", reason="the reference models are not installed")
+    statuses = []
+    for block in blocks(TEN_MINUTES.read_text(encoding="utf-8")):
+        if block["title"]:
+            (tmp_path / block["title"]).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / block["title"]).write_text(block["content"], encoding="utf-8")
+        if block["language"] != "console" or block["remark"] == "not run":
+            continue
+        for command in commands(block):
+            program, *arguments = shlex.split(command.line)
+            assert program == "pytest"
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+                cwd=tmp_path, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == command.status, done.stdout + done.stderr
+            statuses.append(done.returncode)
+    assert statuses == [0, 1]
+    summary = (tmp_path / "reports/t2i/summary.md").read_text()
+    assert "FAIL" in summary

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pytest_t2i.data import Interval
-from pytest_t2i.labels import ADJUDICATED, Label, disagreements
+from pytest_t2i.labels import ADJUDICATED, LOW_QUALITY, RULES, Label, agreed, disagreements
 from pytest_t2i.statistics import fleiss_interval, kappa_interval
 
 MORE_THAN_A_PAIR = 3
@@ -40,6 +40,10 @@ class Agreement:
     """Images that all of them labelled."""
     differing: dict[str, list[Label]]
     """File -> labels, where they differ."""
+    images: int
+    """Images that anybody labelled."""
+    unlabelled: dict[str, int]
+    """Rule -> images that count as low quality by it."""
 
 
 def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) -> Agreement:
@@ -59,6 +63,8 @@ def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) ->
         _fleiss(words, sorted(common), level, seed) if len(names) >= MORE_THAN_A_PAIR else None,
         len(common),
         disagreements(labels),
+        len({label.file for label in labels}),
+        {rule: list(agreed(labels, rule).values()).count(LOW_QUALITY) for rule in RULES},
     )
 
 

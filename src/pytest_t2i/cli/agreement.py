@@ -53,12 +53,20 @@ def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
             f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
             f"on {result.common} images"
         )
+    yield from _rules(result)
     settle = " (settle them with t2i label FOLDER --review)" if result.differing else ""
     yield f"{len(result.differing)} images with different labels{settle}"
     shown = list(result.differing.items())[: None if everything else SHOWN]
     yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
     if len(shown) < len(result.differing):
         yield f"  and {len(result.differing) - len(shown)} more (--all lists them)"
+
+
+def _rules(result: Agreement) -> Iterator[str]:
+    """How many images each rule leaves without a label, where rules differ."""
+    if len(result.annotators) > 2:  # noqa: PLR2004 - of two a majority is both
+        counts = ", ".join(f"{count} by {rule}" for rule, count in result.unlabelled.items())
+        yield f"low quality of {result.images} images: {counts} (rule in labels.toml)"
 
 
 def _pair(pair: Pair) -> str:
@@ -74,4 +82,4 @@ def _pair(pair: Pair) -> str:
 def _words(labels: Sequence[Label]) -> str:
     said = ", ".join(f"{x.annotator} {x.label}" for x in labels if x.annotator != ADJUDICATED)
     settled = [label.label for label in labels if label.annotator == ADJUDICATED]
-    return f"{said} -> {settled[0]}" if settled else f"{said} (open: counts as low_quality)"
+    return f"{said} -> {settled[0]}" if settled else f"{said} (open)"

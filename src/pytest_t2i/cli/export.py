@@ -1,4 +1,4 @@
-"""``t2i export``: a run as tables, cards, for code scanning or experiment tracking."""
+"""``t2i export``: a run as tables, cards, for code scanning, experiment tracking or labelling."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
+from pytest_t2i.cli.label_studio import write_tasks
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
@@ -21,6 +22,8 @@ FORMATS = {
     "parquet": "a Parquet file for each table, in a folder (tables)",
     "csv": "a CSV file for each table, in a folder (tables)",
     "mlflow": "a run of an MLflow experiment",
+    "labelstudio": "tasks.json and interface.xml for Label Studio, of a run or of a folder "
+    "of images (labelstudio)",
 }
 
 
@@ -34,6 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--author", action="append", default=[], metavar="NAME", help="of a fairness card; several"
     )
     parser.add_argument("--experiment", default="fairness", help="of MLflow (fairness)")
+    parser.add_argument(
+        "--predictions", action="store_true", help="of Label Studio: what the detectors said, too"
+    )
+    parser.add_argument(
+        "--annotations",
+        action="store_true",
+        help="of Label Studio: what people said already, who must be known to it by these names",
+    )
     parser.add_argument("--tracking", metavar="URI", help="MLflow's tracking server or folder")
 
 
@@ -44,8 +55,16 @@ def run(
     author: list[str],
     experiment: str,
     tracking: str | None,
+    *,
+    predictions: bool = False,
+    annotations: bool = False,
 ) -> int:
     """Write the run in the form asked for, and say where."""
+    if form == "labelstudio":
+        root = write_tasks(source, output, predictions=predictions, annotations=annotations)
+        print(f"{output or 'labelstudio'}: serve {root.absolute()} as local files; put what")  # noqa: T201
+        print("Label Studio exports (JSON) into that folder, and give it to --t2i-labels")  # noqa: T201
+        return 0
     record = read_run(source)
     if form == "card":
         target = output or Path("README.md")

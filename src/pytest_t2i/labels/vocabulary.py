@@ -231,8 +231,7 @@ def _complete(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
 
 
 def _free_key(name: str, taken: Iterable[str]) -> str:
-    candidates = name.lower() + FREE
-    for key in candidates:
+    for key in name.lower() + FREE:
         if key not in taken and key in FREE:
             return key
     raise ConfigurationError(f"expected at most {len(FREE)} labels: no key is left for {name!r}")

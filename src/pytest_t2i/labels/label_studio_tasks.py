@@ -1,0 +1,81 @@
+"""Tasks for Label Studio, and its labelling interface; what it exports is read by label_studio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
+
+from pytest_t2i.labels.vocabulary import Vocabulary
+
+IMAGE, CHOICE = "image", "label"
+"""Names of the picture and of the question in the labelling interface."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One image to label."""
+
+    file: str
+    """Path below the folder that Label Studio serves."""
+    prompt: str = ""
+    model: str = ""
+    said: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
+    """Detector -> label, and how sure it is of it where it says so."""
+    labels: Sequence[tuple[str, str]] = ()
+    """Annotator and label, of what people said already."""
+
+
+def tasks(given: Iterable[Task], *, predictions: bool, blind: bool = True) -> list[dict[str, Any]]:
+    """The tasks as Label Studio imports them.
+
+    ``blind`` leaves prompt and model out, either of which can suggest an answer. Predictions do
+    so, too: they are for going through a detector's word, not for putting it on trial.
+    """
+    return [_task(task, predictions=predictions, blind=blind) for task in given]
+
+
+def _task(task: Task, *, predictions: bool, blind: bool) -> dict[str, Any]:
+    data = {IMAGE: f"/data/local-files/?d={quote(task.file)}"}
+    if not blind:
+        known = {"prompt": task.prompt, "model": task.model}
+        data |= {name: text for name, text in known.items() if text}
+    plain: dict[str, Any] = {"data": data}
+    if task.labels:
+        plain["annotations"] = [
+            {"completed_by": {"email": who}, "result": [_choice(label)]}
+            for who, label in task.labels
+        ]
+    if predictions and task.said:
+        plain["predictions"] = [
+            {"model_version": detector, "result": [_choice(label)]}
+            | ({} if sure is None else {"score": sure})
+            for detector, (label, sure) in task.said.items()
+        ]
+    return plain
+
+
+def _choice(label: str) -> dict[str, Any]:
+    return {
+        "from_name": CHOICE,
+        "to_name": IMAGE,
+        "type": "choices",
+        "value": {"choices": [label]},
+    }
+
+
+def interface(vocabulary: Vocabulary) -> str:
+    """The labelling interface (XML) with the labels, their keys and colours."""
+    lines = [
+        "<View>",
+        f'  <Image name="{IMAGE}" value="${IMAGE}"/>',
+        f'  <Choices name="{CHOICE}" toName="{IMAGE}" choice="single" required="true">',
+    ]
+    lines += [
+        f'    <Choice value={quoteattr(choice.name)} hotkey="{choice.key}" '
+        f'background="{choice.colour}" hint={quoteattr(choice.meaning)}/>'
+        for choice in vocabulary.choices
+    ]
+    return "\n".join([*lines, "  </Choices>", "</View>"]) + "\n"
