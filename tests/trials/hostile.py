@@ -77,7 +77,7 @@ def rendered(folder: Path, random: Random) -> Iterator[Row]:
         if document.name not in COMMANDS:
             continue
         mistakes = [m for m in document.mistakes() if not read(document, folder, m)]
-        for mistake in random.sample(mistakes, min(60, len(mistakes))):
+        for mistake in random.sample(mistakes, min(15, len(mistakes))):
             for command in COMMANDS[document.name]:
                 shutil.rmtree(folder / "out", ignore_errors=True)
                 document.write(folder).write_bytes(mistake.content)

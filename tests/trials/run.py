@@ -15,8 +15,11 @@ from pathlib import Path
 
 import corruptions
 import crowds
+import hostile
+import instant
 import kills
 import label_kills
+import requests_to_label
 from tally import HEAD, Tally
 
 RESULTS = Path(__file__).with_name("results.md")
@@ -41,10 +44,25 @@ def _corruptions(folder: Path, share: float) -> Tally:
     return corruptions.go(folder, round(200 * share))
 
 
+def _hostile(folder: Path, share: float) -> Tally:
+    return hostile.go(folder, share)
+
+
+def _instant(folder: Path, share: float) -> Tally:
+    return instant.go(folder, share)
+
+
+def _requests(folder: Path, share: float) -> Tally:
+    return requests_to_label.go(folder, round(400 * share))
+
+
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
     "crowds": _crowds,
     "corruptions": _corruptions,
+    "hostile": _hostile,
+    "requests": _requests,
+    "instant": _instant,
 }
 
 
