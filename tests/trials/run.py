@@ -32,8 +32,14 @@ what, what was wanted and which faults were met.
 
 
 def _kills(folder: Path, share: float) -> Tally:
-    tally = kills.go(folder / "runs", round(280 * share))
-    return label_kills.go(folder / "labels", round(40 * share), tally)
+    tally = Tally("kill -9 of processes alone", kills.WANTED)
+    label_kills.go(folder / "labels", round(50 * share), tally)
+    return kills.go(folder / "runs", round(230 * share), kills.ALONE, tally, tell=write)
+
+
+def _worker_kills(folder: Path, share: float) -> Tally:
+    tally = Tally("kill -9 with xdist", kills.WANTED)
+    return kills.go(folder, round(80 * share), kills.WITH_WORKERS, tally, tell=write)
 
 
 def _crowds(folder: Path, share: float) -> Tally:
@@ -58,6 +64,7 @@ def _requests(folder: Path, share: float) -> Tally:
 
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
+    "worker-kills": _worker_kills,
     "crowds": _crowds,
     "corruptions": _corruptions,
     "hostile": _hostile,
