@@ -43,7 +43,8 @@ KINDS: dict[str, Sequence[str]] = {
         "", " ", "sdxxl", "./nowhere", "fakes:absent", "absent_module:x", "images:",
         "images:absent",
         "images:folder", "images:pipe", "images:" + "x" * 3000, "~nobody-of-this-name/x", "a\0b",
-        "x" * 3000, "fakes:" + "x" * 3000, "fakes:nothing", "fakes:raises", "fakes:fair.absent",
+        "x" * 3000, "fakes:" + "x" * 3000, "fakes:fair.absent", "factories:nothing",
+        "factories:raises",
         ":", "fakes:", "../..", "pipe", "\x1b[31m",
     ),
     "detector": ("", ",", "clipp", "x" * 3000, "colour,absent", "\x1b[31m", ":", "a\0b"),
@@ -105,10 +106,7 @@ def write_obstacles(folder: Path) -> None:
     for name, make in (("pipe", os.mkfifo), ("circle", lambda path: path.symlink_to(path))):
         if not os.path.lexists(folder / name):
             make(folder / name)
-    with (folder / "fakes.py").open("a") as file:
-        file.write(
-            "\n\ndef nothing(options):\n    pass\n\ndef raises(options):\n    raise OSError(1)\n"
-        )
+    (folder / "factories.py").write_text(FACTORIES)
 
 
 def option_rows(folder: Path) -> Iterator[Row]:
