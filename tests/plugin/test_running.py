@@ -127,3 +127,33 @@ def test_junit_carries_the_verdicts(project):
     text = (project.path / "junit.xml").read_text()
     assert 'name="t2i prompt_bias_score profession-nurse"' in text
     assert "n=20" in text
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])
+def test_a_plan_of_fixtures_makes_nothing_and_interrupts_nothing(project, option):
+    result = project.run(option, "-k", "nurse")
+    assert result.ret in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    assert not project.made()
+    assert not (project.path / "reports").exists()
+
+
+RERUNS = """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    for left in (2, 1, 0):  # as pytest-rerunfailures does
+        for report in runtestprotocol(item, nextitem=nextitem, log=False):
+            if report.failed and left:
+                report.outcome = "rerun"
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+
+
+def test_a_test_that_is_run_again_counts_once(project):
+    project.write({"conftest.py": (project.path / "conftest.py").read_text() + RERUNS})
+    project.run("-k", "test_prompt", model="biased")
+    record = project.record()
+    tests = [check["test"] for check in record["checks"]]
+    assert len(tests) == len(set(tests)) == 4
+    assert record["outcome"] == "FAIL"

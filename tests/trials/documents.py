@@ -50,6 +50,8 @@ class Document:
     """A valid one."""
     read: Callable[[Path], Any]
     """Its reader, given the file."""
+    free: tuple[str, ...] = ()
+    """Keys below which anything may stand: facts that are only shown, or others' own."""
 
     def write(self, folder: Path, text: str | None = None) -> Path:
         """The valid document, or another text in its place, with what belongs beside it."""
@@ -229,22 +231,28 @@ def _catalogue(path: Path) -> Any:
     return read_catalogues(Registries().catalogues, path)
 
 
+FREE = ("outcome", "fingerprint")
+"""Of a run: what is reckoned anew, and facts."""
+NOT_OURS = ("id", "image_id", "completed_by", "type", "prompt", "model")
+"""Of files of other programs: what any of them may write."""
 DOCUMENTS = (
-    Document("limits", "limits.toml", LIMITS, read_limits),
-    Document("baseline", "base.json", _json(BASELINE), baseline_file.read_baseline),
-    Document("run", "run.json", _run(), read_run),
-    Document("entrants", "run.json", _run(), lambda path: read_entrants([path, path])),
+    Document("limits", "limits.toml", LIMITS, read_limits, ("similarity_gap",)),
+    Document(
+        "baseline", "base.json", _json(BASELINE), baseline_file.read_baseline, ("steps",)
+    ),
+    Document("run", "run.json", _run(), read_run, FREE),
+    Document("entrants", "run.json", _run(), lambda path: read_entrants([path, path]), FREE),
     Document("history", "past.json", _json(PAST), _of_folder(history.read_history)),
     Document("labels", "labels.csv", LABELS, _of_folder(read_labels)),
     Document("prompts of labels", "manifest.csv", "file,prompt\na.png,x\n", _of_folder(prompts_of)),
-    Document("Label Studio", "export.json", _json(LABEL_STUDIO), read_label_studio),
-    Document("manifest", "manifest.json", _json(MANIFEST), _of_folder(read_manifest)),
+    Document("Label Studio", "export.json", _json(LABEL_STUDIO), read_label_studio, NOT_OURS),
+    Document("manifest", "manifest.json", _json(MANIFEST), _of_folder(read_manifest), ("seed",)),
     Document(
         "manifest as a table", "manifest.csv", "file,prompt,seed\na.png,a nurse,0\nb.png,b,\n",
         _of_folder(read_manifest),
     ),
-    Document("COCO", "captions.json", _json(COCO), read_captions),
-    Document("TextCaps", "captions.json", _json(TEXT_CAPS), read_captions),
+    Document("COCO", "captions.json", _json(COCO), read_captions, NOT_OURS),
+    Document("TextCaps", "captions.json", _json(TEXT_CAPS), read_captions, NOT_OURS),
     Document("Flickr30k", "c.token", "1.jpg#0\ta person rides a horse\n", read_captions),
     Document("GCC", "c.tsv", "a person rides a horse\thttps://example.org/a.jpg\n", read_captions),
     Document("captions", "c.txt", "a person rides a horse\n", read_captions),
@@ -252,9 +260,9 @@ DOCUMENTS = (
     Document("stereotypes", "stereotypes.toml", STEREOTYPES, read_stereotypes),
     Document("axes", "axes.toml", AXES, read_axes),
     Document("footprints", "users.toml", FOOTPRINTS, read_footprints),
-    Document("catalogue", "models.toml", CATALOGUE, _catalogue),
+    Document("catalogue", "models.toml", CATALOGUE, _catalogue, ("large",)),
     Document("vocabulary", "words.txt", "tie\nhat\n", Vocabulary.read),
-    Document("pipeline", "model_index.json", _json(INDEX), _of_folder(read_index)),
+    Document("pipeline", "model_index.json", _json(INDEX), _of_folder(read_index), ("unet", "_class_name")),
     Document(
         "answer", "answer.json", _json(ANSWER),
         lambda path: attributes_of(load(LoadOptions(source=str(path))).answer("")),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from processes import start
 from small_project import run_pytest, write
+from tally import Tally
 
+WANTED = "cost per image constant within 20 %, memory below 1 GiB"
+MOST_GROWTH = 1.2
 IMAGES = 10
 """Per prompt."""
 SUITE = """
@@ -60,6 +62,15 @@ def costs(folder: Path, sizes: Sequence[int]) -> list[Cost]:
     return [cost(folder / str(prompts), prompts) for prompts in sizes]
 
 
-if __name__ == "__main__":
-    for row in costs(Path(sys.argv[1]), [int(size) for size in sys.argv[2:]]):
-        print(row, flush=True)
+def go(folder: Path, share: float) -> Tally:
+    """100,000 images of 10,000 prompts, against a tenth of it."""
+    tally = Tally("100,000 instant images", WANTED)
+    few, many = costs(folder, [round(1000 * share), round(10_000 * share)])
+    tally.tried("images", many.images)
+    tally.facts["ms of the processor per image"] = (
+        f"{few.milliseconds:.2f} of {few.images:,}, {many.milliseconds:.2f} of {many.images:,}"
+    )
+    tally.facts["memory"] = f"{many.memory:.2f} GiB"
+    tally.check(many.milliseconds <= MOST_GROWTH * few.milliseconds, "cost per image grows")
+    tally.check(many.memory < 1.0, "memory of 1 GiB")
+    return tally

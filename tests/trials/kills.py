@@ -60,10 +60,12 @@ def _hunt_result(folder: Path) -> Any:
 
 
 RUN = (*GIVEN, "--t2i-batch", str(BATCH))
-KINDS = (
+ALONE = (
     Kind("serial, triplets and traces", run_pytest(*RUN), verdicts, 48),
     Kind("--t2i-sequential", run_pytest(*RUN, "--t2i-sequential"), verdicts, 48),
     Kind("hunt", run_t2i(*HUNT), _hunt_result, 200),
+)
+WITH_WORKERS = (
     Kind(
         "-n 2", run_pytest(*RUN, "-n", "2"), verdicts, 48,
         ("making worker", "waiting worker", "controller", "all"),
@@ -183,13 +185,21 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def go(folder: Path, kills: int, seed: int = 0, kinds: Sequence[Kind] = KINDS) -> Tally:
-    """So many kills over all kinds and roles, four to eight of each store."""
-    tally = Tally("kill -9", WANTED)
+def go(
+    folder: Path,
+    kills: int,
+    kinds: Sequence[Kind],
+    tally: Tally,
+    *,
+    seed: int = 0,
+    tell: Callable[[Tally], object] = lambda _: None,
+) -> Tally:
+    """So many kills over these kinds and their roles, four to eight of each store.
+
+    ``tell`` is told after every store.
+    """
     random = Random(seed)
     cases = [(kind, role) for kind in kinds for role in kind.roles]
-    # Serial runs twice as often as each role of xdist, which takes longer.
-    cases += [(kind, role) for kind, role in cases if role == "process"]
     expected = {
         kind.name: undisturbed(folder / f"undisturbed {n}", kind) for n, kind in enumerate(kinds)
     }
@@ -199,5 +209,6 @@ def go(folder: Path, kills: int, seed: int = 0, kinds: Sequence[Kind] = KINDS) -
         place = folder / f"round {number}"
         act = partial(round_of_kills, place, kind, role, random.randint(4, 8), random, tally)
         act(expected[kind.name], f"round {number} ({kind.name}, {role})")
+        tell(tally)
         number += 1
     return tally

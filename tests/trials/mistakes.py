@@ -34,6 +34,8 @@ class Mistake(NamedTuple):
 
     words: str
     content: Any
+    place: Place = ()
+    """Where a value of another kind stands that no reader may take; () where that is not sure."""
 
 
 def places(plain: Any, here: Place = ()) -> Iterator[Place]:
@@ -62,6 +64,16 @@ def replaced(plain: Any, place: Place, value: Any) -> Any:
     return changed
 
 
+def is_of_another_kind(value: Any, before: Any) -> bool:
+    """Whether a value cannot stand where this one stood; nothing may stand for much."""
+    if value is None or before is None:
+        return False
+    if isinstance(before, int) and not isinstance(before, bool) and type(value) is float:
+        return True
+    numbers = (int, float)
+    return type(value) is not type(before) and not {type(value), type(before)} <= set(numbers)
+
+
 def without(plain: Any, place: Place) -> Any:
     """The document without what stands at a place."""
     changed = copy.deepcopy(plain)
@@ -87,7 +99,9 @@ def wrong_documents(plain: Any) -> Iterator[Mistake]:
         if isinstance(place[-1], str):
             yield Mistake(f"{name} misspelt", renamed(plain, place))
         for words, value in WRONG_VALUES.items():
-            yield Mistake(f"{words} as {name}", replaced(plain, place, value))
+            wrong = is_of_another_kind(value, value_at(plain, place))
+            told = f"{words} as {name}"
+            yield Mistake(told, replaced(plain, place, value), place if wrong else ())
 
 
 def wrong_texts(text: str) -> Iterator[Mistake]:
@@ -139,8 +153,8 @@ def _toml(value: Any) -> str:
 
 def as_texts(mistakes: Iterable[Mistake], write: Any) -> Iterator[Mistake]:
     """The mistakes as the content of files; those that the format cannot say are left out."""
-    for words, plain in mistakes:
+    for words, plain, place in mistakes:
         try:
-            yield Mistake(words, write(plain).encode())
+            yield Mistake(words, write(plain).encode(), place)
         except (ValueError, UnicodeEncodeError):
             continue

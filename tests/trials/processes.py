@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import site
 import sys
 import tempfile
 import time
@@ -91,7 +92,7 @@ def _act(act: Callable[[], Any], folder: Path, environment: dict[str, str], outp
             os.fdopen(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
             for number, mode in ((0, "r"), (1, "w"), (2, "w"))
         )
-        sys.path.insert(0, str(folder))
+        site.addsitedir(str(folder))
         status = int(act() or 0)
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 1

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import corruptions
 import crowds
+import hostile
+import instant
 import kills
 import label_kills
+import requests_to_label
 from tally import HEAD, Tally
 
 RESULTS = Path(__file__).with_name("results.md")
@@ -29,8 +32,14 @@ what, what was wanted and which faults were met.
 
 
 def _kills(folder: Path, share: float) -> Tally:
-    tally = kills.go(folder / "runs", round(280 * share))
-    return label_kills.go(folder / "labels", round(40 * share), tally)
+    tally = Tally("kill -9 of processes alone", kills.WANTED)
+    label_kills.go(folder / "labels", round(50 * share), tally)
+    return kills.go(folder / "runs", round(230 * share), kills.ALONE, tally, tell=write)
+
+
+def _worker_kills(folder: Path, share: float) -> Tally:
+    tally = Tally("kill -9 with xdist", kills.WANTED)
+    return kills.go(folder, round(80 * share), kills.WITH_WORKERS, tally, tell=write)
 
 
 def _crowds(folder: Path, share: float) -> Tally:
@@ -41,10 +50,26 @@ def _corruptions(folder: Path, share: float) -> Tally:
     return corruptions.go(folder, round(200 * share))
 
 
+def _hostile(folder: Path, share: float) -> Tally:
+    return hostile.go(folder, share)
+
+
+def _instant(folder: Path, share: float) -> Tally:
+    return instant.go(folder, share)
+
+
+def _requests(folder: Path, share: float) -> Tally:
+    return requests_to_label.go(folder, round(400 * share))
+
+
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
+    "worker-kills": _worker_kills,
     "crowds": _crowds,
     "corruptions": _corruptions,
+    "hostile": _hostile,
+    "requests": _requests,
+    "instant": _instant,
 }
 
 

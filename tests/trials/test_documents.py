@@ -19,7 +19,7 @@ WHOLE = {document.name: document for document in DOCUMENTS}
 HOSTILE = {
     f"{document.name}: {words}": (document, content)
     for document in DOCUMENTS
-    for words, content in document.mistakes()
+    for words, content, _ in document.mistakes()
 }
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

@@ -101,7 +101,7 @@ def run(
     session = Session(settings, components)
     session.validate()
     check_model(components)
-    batch = components.model_batch() or BATCH
+    batch = settings.batch or components.model_batch() or BATCH
     plan = Plan(
         chosen,
         images,
@@ -136,7 +136,7 @@ def cannot_confirm(plan: Plan) -> str:
 
 def _hunt(session: Session, plan: Plan) -> HuntResult:
     progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
-    runner = Runner(session.components, session.store, Silent())
+    runner = Runner(session.components, session.store, Silent(), session.settings.batch)
     detector = DetectorRef(session.detectors[0])
     maker = Maker(runner, detector, session.generation, plan.seed, progress)
     maker.check()

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pytest_t2i.adapters.registry import PartName, Registries
 from pytest_t2i.data import digest
+from pytest_t2i.errors import ConfigurationError, blamed, shown
 from pytest_t2i.generation.store import Store
 
 T = TypeVar("T")
@@ -67,7 +68,13 @@ class NamedComponent(Generic[T]):
     def get(self) -> T:
         """The component, loaded once."""
         if self._loaded is None:
-            self._loaded = self.load()
+            with blamed(ConfigurationError, "what makes", self.name):
+                self._loaded = self.load()
+            if not hasattr(self._loaded, "fingerprint"):
+                raise ConfigurationError(
+                    f"what makes {self.name!r} gave {shown(self._loaded)}: expected an object "
+                    "with a fingerprint, as pytest_t2i's Protocols say"
+                )
         return self._loaded
 
     @property

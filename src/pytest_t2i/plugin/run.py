@@ -117,7 +117,7 @@ class Run:
                 self.session.tests = told_apart(self.session.tests)
                 self.session.selected = len(self.session.tests)
                 self._foresee()
-                if not session.config.option.setupplan and not session.config.option.setuponly:
+                if not self._only_plans:
                     self._make()
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted(self.session.work)) from None
@@ -135,6 +135,11 @@ class Run:
             if reporter is not None and not self.workers.is_worker:
                 for part in wrapped(f"t2i: {line}", self._width):
                     reporter.write_line(part, yellow=True)
+
+    @property
+    def _only_plans(self) -> bool:
+        """Whether pytest shows fixtures and runs no test: nothing is made, nothing reported."""
+        return bool(self.config.option.setupplan or self.config.option.setuponly)
 
     @property
     def _width(self) -> int:
@@ -260,7 +265,7 @@ class Run:
             session.exitstatus = exit_status(self.record)
 
     def _write_reports(self) -> None:
-        if not self.session.tests or self.error is not None:
+        if not self.session.tests or self.error is not None or self._only_plans:
             return
         from pytest_t2i.reporting import write_all
         from pytest_t2i.runs.history import keep

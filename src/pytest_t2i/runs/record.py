@@ -570,4 +570,39 @@ def read_run(path: Path) -> RunRecord:
     ...     read_run(file).outcome.value
     'INCONCLUSIVE'
     """
-    return convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
+    record = convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
+    for name, kind in (("settings", _Settings), ("work", _Work), ("provenance", _Provenance)):
+        convert(path, getattr(record, name), kind, where=name)
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """Settings that are used, and not only shown."""
+
+    images: int = 0
+    seed: int = 0
+    confidence: float = 0.95
+    store: str = ""
+    report: str = ""
+    inconclusive: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a run had to do."""
+
+    planned: int = 0
+    most: int = 0
+    made: int = 0
+    detected: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Provenance:
+    """What pictures and labels come from, by kind."""
+
+    model: dict[str, Any] = field(default_factory=dict)

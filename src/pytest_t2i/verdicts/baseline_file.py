@@ -132,13 +132,22 @@ class _Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class _Conditions:
+    """What must be equal to compare; further keys are left out."""
+
+    detector: str | None = None
+    detector_fingerprint: str | None = None
+    generation: dict[str, float | str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _File:
     """The whole file, its tables not yet read."""
 
     model: str
     model_fingerprint: str
     conditions: dict[str, Any]
-    environment: dict[str, Any]
+    environment: dict[str, str | None]
     prompts: dict[str, Any]
     created: str
     seed: int
@@ -151,6 +160,7 @@ def read_baseline(path: Path) -> Baseline:
     """A baseline file; FileFormatError says what is wrong and where."""
     remedy = f"Record one: --t2i-save-baseline {path}"
     whole = convert(path, read_json(path, SCHEMA, kind="baseline", remedy=remedy), _File)
+    convert(path, whole.conditions, _Conditions, where="conditions")
     return Baseline(
         whole.model,
         whole.model_fingerprint,

@@ -248,6 +248,8 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
             except ConfigurationError as error:
                 raise FileFormatError(path, str(error), where=f"key {name!r}") from None
         rest = {k: v for k, v in inner.items() if k not in ("limit", "reason")}
+        if "limit" not in inner and not rest:
+            raise FileFormatError(path, "expected a table with a limit.", where=f"key {name!r}")
         _collect(path, rest, f"{name}.", limits)
 
 

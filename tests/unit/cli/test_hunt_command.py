@@ -23,10 +23,11 @@ class Planted(FakeModel):
 
     def __init__(self) -> None:
         super().__init__(0.5, "planted")
-        self.requests = []
+        self.requests, self.most = [], 0
 
     def generate(self, requests):
         self.requests += requests
+        self.most = max(self.most, len(requests))
         return super().generate(requests)
 
     def _one(self, request):
@@ -101,6 +102,11 @@ def test_the_planted_words_are_found_printed_and_written(model, capsys):
     ]
     assert result["model"] == {"name": "planted", "fingerprint": "fake-planted"}
     assert result["images"] == len(model.requests) <= 600
+
+
+def test_batches_are_as_large_as_is_asked_for(model):
+    assert main([*SMALL, "--batch", "3"]) == 0
+    assert model.most == 3
 
 
 def test_held_out_images_have_seeds_of_their_own(model):

@@ -16,7 +16,7 @@ from pytest_t2i.data import (
     Prompt,
     Undetected,
 )
-from pytest_t2i.errors import ConfigurationError, OutOfDeviceMemoryError
+from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
@@ -197,3 +197,11 @@ def test_every_image_is_looked_up_a_few_times_however_many_there_are(rig, monkey
     monkeypatch.setattr(rig.store, "images", lambda keys: looked_up.extend(keys) or images(keys))
     rig.run(need(NURSE, range(256)), batch=16)
     assert len(looked_up) <= 6 * 256
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "F", "LAB", "I;16", "RGB"])
+def test_what_is_no_picture_names_the_model(rig, mode):
+    size = (0, 0) if mode == "RGB" else (4, 4)
+    rig.model.special = lambda _: Generated(Image.new(mode, size))
+    with pytest.raises(GenerationError, match=rf"model 'mine': expected a picture .* {mode}"):
+        rig.run(need(NURSE, [1]))

@@ -103,7 +103,7 @@ def read_index(folder: Path) -> dict[str, Any]:
         index = parse_json(path, read_text(path))
     except FileFormatError as error:
         raise ModelLoadError(str(error)) from None
-    if not isinstance(index, dict) or "_class_name" not in index:
+    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str | list):
         raise ModelLoadError(f"{path} names no pipeline class (key _class_name).")
     return index
 

@@ -57,7 +57,7 @@ def application(desk: Desk) -> Starlette:
     routes = [
         Route("/", handlers.page),
         Route("/favicon.ico", lambda _: Response(status_code=204, headers=HEADERS)),
-        Route("/image/{index:int}", handlers.image),
+        Route("/image/{index}", handlers.image),
         Route("/label", handlers.label, methods=["POST"]),
         Route("/undo", handlers.undo, methods=["POST"]),
     ]
@@ -93,6 +93,8 @@ class _Handlers:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._page = Page()
+        # By text: a number may have more digits than Python reads.
+        self._numbered = {str(index): file for index, file in enumerate(desk.files)}
 
     # Plain functions: Starlette runs them in threads, since they read and write files.
 
@@ -102,10 +104,10 @@ class _Handlers:
         return HTMLResponse(html, headers={**HEADERS, "Content-Security-Policy": policy})
 
     def image(self, request: Request) -> Response:
-        index = request.path_params["index"]
-        if index >= len(self._desk.files):
+        file = self._numbered.get(request.path_params["index"])
+        if file is None:
             return Response("No such picture.", 404, HEADERS)
-        path = inside(self._desk.folder, self._desk.files[index])
+        path = inside(self._desk.folder, file)
         if path is None:
             return Response("The picture is gone.", 404, HEADERS)
         kind = mimetypes.guess_type(path.name)[0]

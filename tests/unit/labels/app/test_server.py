@@ -73,7 +73,7 @@ def test_every_picture_is_served(client):
 @pytest.mark.parametrize(
     "path",
     ["/image/5", "/image/-1", "/image/a.png", "/image/../labels.csv", "/image/%2e%2e%2fsecret",
-     "/labels.csv", "/a.png"],
+     "/labels.csv", "/a.png", pytest.param("/image/" + "9" * 5000, id="a long number")],
 )  # fmt: skip
 def test_nothing_but_pictures_is_served(client, path):
     assert client.get(path).status_code == 404

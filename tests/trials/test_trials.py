@@ -1,0 +1,49 @@
+"""Each trial at a small size; its table is made by run.py."""
+
+from __future__ import annotations
+
+import corruptions
+import crowds
+import instant
+import kills
+import label_kills
+import pytest
+import requests_to_label
+from tally import Tally
+
+pytestmark = pytest.mark.slow
+
+
+def test_kills(tmp_path):
+    tally = kills.go(tmp_path, 10, kills.ALONE[:1], Tally("kills", kills.WANTED), seed=1)
+    assert tally.faults == []
+    assert tally.done >= 10
+
+
+def test_kills_of_workers(tmp_path):
+    tally = kills.go(tmp_path, 6, kills.WITH_WORKERS, Tally("kills", kills.WANTED), seed=1)
+    assert tally.faults == []
+
+
+def test_kills_of_the_labelling_page(tmp_path):
+    assert label_kills.go(tmp_path, 3, Tally("labels", kills.WANTED)).faults == []
+
+
+def test_crowds(tmp_path):
+    assert crowds.go(tmp_path, 8, seed=1).faults == []
+
+
+def test_corruptions(tmp_path):
+    tally = corruptions.go(tmp_path, 8, seed=1)
+    assert tally.faults == []
+    assert tally.done >= 8
+
+
+def test_requests(tmp_path):
+    assert requests_to_label.go(tmp_path, 70, seed=1).faults == []
+
+
+def test_the_cost_of_an_image_is_that_of_few(tmp_path):
+    few, many = instant.costs(tmp_path, (50, 200))
+    assert many.images == 4 * few.images
+    assert many.milliseconds <= 1.5 * few.milliseconds
