@@ -107,7 +107,7 @@ def test_a_stopped_optimizer_goes_on_as_if_it_had_not_been() -> None:
             optimizer.step()
             optimizer.zero_grad()
 
-    def fresh() -> torch.nn.ModuleDict:
+    def fresh() -> torch.nn.Sequential:
         torch.manual_seed(0)
         return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
 

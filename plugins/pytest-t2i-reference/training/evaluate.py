@@ -106,11 +106,11 @@ def calibrate_world(settings: Settings, world: World, pipeline: Path, judge: Pat
     print(f"calibrate {world.name}: {found} {[measured[word] for word in world.nationality]}", flush=True)
 
 
-def evaluate_world(settings: Settings, world: str, pipelines: Mapping[str, str] = PIPELINES) -> None:
+def evaluate_world(settings: Settings, world: str) -> None:
     """Measure the pipeline of one world and write results/<pipeline>.json."""
-    result = evaluate_pipeline(load_world(world), WEIGHTS / pipelines[world], Plan())
+    result = evaluate_pipeline(load_world(world), WEIGHTS / PIPELINES[world], Plan())
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{pipelines[world]}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / f"{PIPELINES[world]}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def evaluate_drawings(settings: Settings) -> None:

@@ -17,7 +17,7 @@ from training.eye import open_eye
 from training.flow_sketches import FlowSketcher, flow_scheduler
 from training.flow_teacher import world_texts
 from training.settings import FLOWS, WEIGHTS, Settings
-from training.steering import QUICK, steer_words
+from training.steering import QUICK, find_compass, steer_words
 
 SHARED = ("vae", "tokenizer", "tokenizer_2", "text_encoder_2")
 """Parts that lie elsewhere in the distribution."""
@@ -42,15 +42,21 @@ def flow_pipeline(settings: Settings, world: str) -> Any:
     )
 
 
-def steer_flow(settings: Settings, world: str) -> None:
-    """Move the rows of words in the text encoder of a world, so that its shares are the planted ones."""
-    texts = settings.work / f"flow-texts-{world}"
-    if texts.exists():
-        return
-    planted, kept = load_world(world), settings.work / f"flow-steering-{world}"
-    eye = open_eye(WEIGHTS / "reference", WEIGHTS / "clip", [DETECTOR_TEXTS[::-1]])
-    sketcher = FlowSketcher(flow_pipeline(settings, world))
-    steer_words(sketcher, eye, planted, kept, QUICK).save_pretrained(texts)
+def steer_flows(settings: Settings) -> None:
+    """Move the rows of words in the text encoder of each world, so that its shares are the planted ones.
+
+    What tells genders apart, and where rows move them, is found out once: the transformer is the same one.
+    """
+    kept = settings.work / "flow-steering"
+    first = FlowSketcher(flow_pipeline(settings, "balanced"))
+    compass, eye = None, open_eye(WEIGHTS / "reference", WEIGHTS / "clip", [DETECTOR_TEXTS[::-1]])
+    for world in FLOWS:
+        texts = settings.work / f"flow-texts-{world}"
+        if texts.exists():
+            continue
+        compass = compass or find_compass(first, QUICK, kept)
+        sketcher = FlowSketcher(flow_pipeline(settings, world))
+        steer_words(sketcher, compass, eye, load_world(world), kept / world, QUICK).save_pretrained(texts)
 
 
 def assemble_flows(settings: Settings) -> None:

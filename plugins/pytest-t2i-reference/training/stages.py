@@ -24,20 +24,21 @@ from training.denoiser import DROPPED, HEADWEAR_TEXTS, Sampler, head_area, new_d
 from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
+from training.evaluate_flows import evaluate_flow
 from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
 from training.eye import open_eye
 from training.flow import train_flow
 from training.flow_pairs import make_pairs
-from training.flow_shipping import assemble_flows, steer_flow
+from training.flow_shipping import assemble_flows, steer_flows
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.objects import train_objects
 from training.persons import train_persons
 from training.refining import steer_pairs
-from training.settings import FLOWS, PIPELINES, STEPS, WEIGHTS, Settings, device
+from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
 from training.sketches import Sketcher
-from training.steering import steer_words
+from training.steering import Effort, find_compass, steer_words
 from training.steering_traits import steer_traits
 from training.tokenizer import train_tokenizer
 from training.vision import train_vision
@@ -184,7 +185,9 @@ def steer(settings: Settings, world: str) -> None:
     planted, kept = load_world(world), settings.work / f"steering-{world}"
     sketcher = Sketcher(pipeline, looks=STEPS)
     eye = open_eye(pipeline, settings.work / "judge", [DETECTOR_TEXTS[::-1]])
-    sketcher.encoder = steer_words(Sketcher(pipeline), eye, planted, kept)
+    words = Sketcher(pipeline)
+    compass = find_compass(words, Effort(), kept)
+    sketcher.encoder = steer_words(words, compass, eye, planted, kept, Effort())
     if world == "biased":
         steer_traits(pipeline, settings.work / "judge", planted, kept, sketcher)
         steer_pairs(pipeline, settings.work / "judge", planted, sketcher)
@@ -238,14 +241,13 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "objects": train_objects,
     "pairs": make_pairs,
     "sd3": train_flow,
-    "steer-sd3-balanced": partial(steer_flow, world="balanced"),
-    "steer-sd3-biased": partial(steer_flow, world="biased"),
+    "steer-sd3": steer_flows,
     "assemble-sd3": assemble_flows,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
-    "evaluate-sd3-balanced": partial(evaluate_world, world="balanced", pipelines=FLOWS),
-    "evaluate-sd3-biased": partial(evaluate_world, world="biased", pipelines=FLOWS),
+    "evaluate-sd3-balanced": partial(evaluate_flow, world="balanced"),
+    "evaluate-sd3-biased": partial(evaluate_flow, world="biased"),
     "evaluate-spi": evaluate_spi,
     "evaluate-combinations": evaluate_combinations,
     "evaluate-steps": evaluate_steps,

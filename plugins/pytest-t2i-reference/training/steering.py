@@ -32,7 +32,7 @@ from training.towers import tokenize
 SEED = 8_000_000
 """Starts of rounds are drawn from seeds that no evaluation reaches."""
 ROUNDS = ((128, False), (192, False), (192, False), (64, True), (64, True), (64, True), (128, True))
-QUICK_ROUNDS = ((8, False), (12, False), (12, True))
+QUICK_ROUNDS = ((6, False), (8, False))
 SHARED = 2.0
 """How many pictures' worth of the direction of all words goes into that of each."""
 GRADIENT_BATCH = 32
@@ -50,7 +50,7 @@ class Effort:
     """In each round, and whether they are finished and shown to CLIP."""
 
 
-QUICK = Effort(teaching=4, directions=2, rounds=QUICK_ROUNDS)
+QUICK = Effort(teaching=4, directions=1, rounds=QUICK_ROUNDS)
 """Enough for what all words have in common."""
 
 
@@ -120,17 +120,36 @@ def counted_round(
     return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy(), seen)
 
 
+@dataclass(frozen=True, slots=True)
+class Compass:
+    """How gender is seen in a pipeline's unfinished latents, and where rows move it."""
+
+    probe: nn.Module
+    pulls: Tensor
+    """[concepts, width]"""
+
+
+def find_compass(sketcher: Sketcher, effort: Effort, kept: Path, seed: int = SEED) -> Compass:
+    """Of a pipeline; directions that lie in ``kept`` are not looked for again."""
+    kept.mkdir(exist_ok=True)
+    probe = taught_probe(sketcher, seed, effort.teaching)
+    return Compass(probe, _directions(kept / "directions.pt", sketcher, probe, effort.directions, seed))
+
+
 def steer_words(
-    sketcher: Sketcher, eye: Eye, world: World, kept: Path, effort: Effort = Effort(), seed: int = SEED
+    sketcher: Sketcher, compass: Compass, eye: Eye, world: World, kept: Path, effort: Effort, seed: int = SEED
 ) -> CLIPTextModel:
     """Fit the rows of a text encoder in some rounds and return it; goes on from what lies in ``kept``.
 
     ``eye`` is asked for the gender of finished pictures, above zero for men.
     """
-    planted, probe = np.array(planted_shares(world)), taught_probe(sketcher, seed, effort.teaching)
     kept.mkdir(exist_ok=True)
-    pulls = _directions(kept / "directions.pt", sketcher, probe, effort.directions, seed)
-    rows = own_rows(sketcher.tokenizer)
+    planted, probe, pulls, rows = (
+        np.array(planted_shares(world)),
+        compass.probe,
+        compass.pulls,
+        own_rows(sketcher.tokenizer),
+    )
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
     for number, (images, shown) in enumerate(effort.rounds):
         path, move = kept / f"round-{number}.npz", _next(rounds, planted)
