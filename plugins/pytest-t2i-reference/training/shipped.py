@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import torch
 from diffusers import AutoencoderKL, DiffusionPipeline, UNet2DConditionModel
 from safetensors.torch import load_file
 from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
@@ -50,7 +51,7 @@ def open_pipeline(folder: Path) -> Any:
     for name, tensor in load_file(CATALOGUE.parent / entry["changes"]).items() if "changes" in entry else ():
         part, _, weight = name.partition(".")
         pipeline.components[part].get_parameter(weight).data.copy_(tensor)
-    return pipeline
+    return pipeline.to(torch.float32)  # transformers keeps the half precision of files, diffusers does not
 
 
 def _part(kind: list[str], folder: Path) -> Any:
