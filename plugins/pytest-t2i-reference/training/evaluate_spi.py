@@ -13,7 +13,7 @@ from training.settings import FLOWS, PLUGIN, Settings
 
 SUITE = Path(__file__).parent / "suites" / "test_spi.py"
 RESULT = PLUGIN / "results" / "spi.json"
-IMAGES = int(os.environ.get("REFERENCE_SPI_IMAGES", "32"))
+IMAGES = int(os.environ.get("REFERENCE_SPI_IMAGES", "8"))
 
 
 def evaluate_spi(settings: Settings) -> None:
@@ -23,11 +23,13 @@ def evaluate_spi(settings: Settings) -> None:
 
 
 def _lines_of(settings: Settings, name: str) -> list[dict[str, Any]]:
-    lines = settings.work / f"spi-{name}.jsonl"
+    work = settings.work.resolve()
+    lines = work / f"spi-{name}.jsonl"
     lines.unlink(missing_ok=True)
-    options = ["--t2i-model", name, "--t2i-images", str(IMAGES), "--t2i-store", str(settings.work / "store")]
+    options = ["--t2i-model", name, "--t2i-images", str(IMAGES), "--t2i-store", str(work / "store")]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(SUITE.parent)]
-    done = subprocess.run([*command, *options, str(SUITE)], env={**os.environ, "SPI_LINES": str(lines)}, check=False)
+    environment = {**os.environ, "SPI_LINES": str(lines)}
+    done = subprocess.run([*command, *options, str(SUITE)], cwd=work, env=environment, check=False)
     if done.returncode:
         raise RuntimeError(f"the suite ended with the exit status {done.returncode}; its output says why")
     return [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
