@@ -26,7 +26,7 @@ def _lines_of(settings: Settings, name: str) -> list[dict[str, Any]]:
     work = settings.work.resolve()
     lines = work / f"spi-{name}.jsonl"
     lines.unlink(missing_ok=True)
-    options = ["--t2i-model", name, "--t2i-images", str(IMAGES), "--t2i-store", str(work / "store")]
+    options = [f"--t2i-model={name}", f"--t2i-images={IMAGES}", f"--t2i-store={work / 'store'}"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(SUITE.parent)]
     environment = {**os.environ, "SPI_LINES": str(lines)}
     done = subprocess.run([*command, *options, str(SUITE)], cwd=work, env=environment, check=False)
