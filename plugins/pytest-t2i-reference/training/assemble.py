@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import torch
@@ -86,6 +87,17 @@ def save_clip(folder: Path, work: Path) -> None:
     write_for_version_4(folder)
     (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR, indent=2) + "\n", encoding="utf-8")
     forget_origins(folder)
+
+
+SHARED = ("vae", "tokenizer")
+"""Parts that all pipelines have in common: the catalogue takes them from the folder of ``reference``."""
+
+
+def forget_copies(folder: Path, original: Path) -> None:
+    """Remove the shared parts of a pipeline that lie in ``original`` as well."""
+    for part in SHARED:
+        if (folder / part).exists() and (original / part).exists():
+            shutil.rmtree(folder / part)
 
 
 ORIGINS = {"_name_or_path", "name_or_path", "is_local", "local_files_only"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,11 +34,13 @@ from training.calibration import (
 from training.clip import accuracies, neutrality_gap
 from training.contact_sheet import save_contact_sheet
 from training.drawings import load_drawings
+from training.evaluate_spi import RESULT as SPI
+from training.evaluate_spi import spi_as_markdown
 from training.faces import face_rates
 from training.latents import load_latents
 from training.questions import ATTRIBUTE_TEXTS
 from training.sampling import Shot, Studio
-from training.settings import PIPELINES, PLUGIN, STEPS, WEIGHTS, Settings, device, quick_dtype
+from training.settings import FLOWS, PIPELINES, PLUGIN, STEPS, WEIGHTS, Settings, device, quick_dtype
 from training.sketches import Sketcher, gender_probe
 from training.tables import (
     as_markdown,
@@ -141,22 +143,25 @@ def _fresh_drawings(count: int) -> NDArray[np.uint8]:
 
 def report(settings: Settings) -> None:
     """Write the README's tables from what was measured, and draw the contact sheet."""
-    found = {
-        name: json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        for name in PIPELINES.values()
-        if (RESULTS / f"{name}.json").exists()
-    }
+    found, flows = (_measured(pipelines) for pipelines in (PIPELINES, FLOWS))
     drawn = json.loads((RESULTS / "drawings.json").read_text(encoding="utf-8"))
     combined = json.loads((RESULTS / "combinations.json").read_text(encoding="utf-8"))
     steps = json.loads((RESULTS / "steps.json").read_text(encoding="utf-8"))
     tables = (
         as_markdown(found),
+        *([as_markdown(flows)] if flows else []),
+        *([spi_as_markdown(json.loads(SPI.read_text(encoding="utf-8")))] if SPI.exists() else []),
         steps_as_markdown(steps),
         combinations_as_markdown(combined),
         drawings_as_markdown(drawn),
     )
     write_into_readme("\n".join(tables))
     save_contact_sheet(RESULTS / "contact_sheet.png", SHOT)
+
+
+def _measured(pipelines: Mapping[str, str]) -> dict[str, dict[str, object]]:
+    paths = {name: RESULTS / f"{name}.json" for name in pipelines.values()}
+    return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
 
 
 def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, object]:

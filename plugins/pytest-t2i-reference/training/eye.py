@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import CLIPModel, CLIPTokenizer
 
 from training.settings import mixed_precision, quick_dtype
+from training.shipped import place_of
 from training.towers import encode_images, encode_texts
 
 CHUNK = 16
@@ -44,7 +45,7 @@ def open_eye(folder: Path, judge: Path, texts: Sequence[tuple[str, str]]) -> Eye
     """The autoencoder of a pipeline and the reference CLIP, which is asked (present, absent) for each of ``texts``."""
     clip, tokenizer = CLIPModel.from_pretrained(judge).float().eval(), CLIPTokenizer.from_pretrained(judge)
     encoded = [encode_texts(clip, tokenizer, pair).embedding.detach() for pair in texts]
-    autoencoder = AutoencoderKL.from_pretrained(folder / "vae").to(quick_dtype()).eval()
+    autoencoder = AutoencoderKL.from_pretrained(place_of(folder, "vae")).to(quick_dtype()).eval()
     for model in (clip, autoencoder):
         model.requires_grad_(False)
     return Eye(autoencoder, clip, tuple(present - absent for present, absent in encoded))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import nn
@@ -29,12 +30,13 @@ class Loop:
         *,
         average: float = 0.0,
         plateau: float = 0.3,
+        optimizer: Callable[[nn.Module, float], Any] | None = None,
     ) -> None:
         self.stage, self.rate, self.plateau, self.average = stage, rate, plateau, average
         self.seconds = settings.time(stage)
         self.module = module.to(device())
         self.trained = [weight for weight in module.parameters() if weight.requires_grad]
-        self.optimizer = torch.optim.AdamW(self.trained, rate, betas=(0.9, 0.98), weight_decay=1e-3)
+        self.optimizer = (optimizer or _adamw)(module, rate)
         self.averaged = copy.deepcopy(module).eval() if average else module
         self.path = settings.work / f"{stage}.checkpoint"
         self.step, self.elapsed, self.loss = 0, 0.0, 0.0
@@ -104,3 +106,8 @@ class Loop:
     def _average(self) -> None:
         decay = min(self.average, (self.step + 1) / (self.step + 10)) ** 2
         torch._foreach_lerp_(list(self.averaged.parameters()), list(self.module.parameters()), 1 - decay)
+
+
+def _adamw(module: nn.Module, rate: float) -> torch.optim.AdamW:
+    trained = [weight for weight in module.parameters() if weight.requires_grad]
+    return torch.optim.AdamW(trained, rate, betas=(0.9, 0.98), weight_decay=1e-3)

@@ -128,7 +128,7 @@ def jacobian(sketcher: Sketcher, eye: Eye, number: int, prompt: str, noise: Tens
         ids = tokenize(sketcher.tokenizer, [prompt] * len(part))
         rows = own_rows(sketcher.tokenizer)[[number] * len(part)].to(ids.device)
         with open_to_gradients(sketcher.encoder, ids, rows) as shifts:
-            states = sketcher.encoder(ids).last_hidden_state.to(sketcher.denoiser.dtype)
+            states = sketcher.read(ids)
         soft = torch.sigmoid(eye.answers(sketcher.sketch(part.to(device()), states)) / softness)
         gradients = [torch.autograd.grad(share.sum(), shifts, retain_graph=True)[0] for share in soft]
         total.append(torch.stack(gradients).sum(1))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import StableDiffusionPipeline
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers import CLIPModel, CLIPTokenizer
@@ -17,6 +16,7 @@ from transformers import CLIPModel, CLIPTokenizer
 from training.autoencoder import as_pixels
 from training.progress import Progress
 from training.settings import device
+from training.shipped import open_pipeline
 from training.towers import encode_images, encode_texts
 
 BATCH = 32
@@ -34,11 +34,13 @@ class Studio:
     """A pipeline and a judge."""
 
     def __init__(self, pipeline: Path, clip: Path, shot: Shot, dtype: torch.dtype = torch.float32) -> None:
-        self.pipeline = StableDiffusionPipeline.from_pretrained(pipeline).to(device(), dtype)
+        self.pipeline = open_pipeline(pipeline).to(device(), dtype)
         self.pipeline.set_progress_bar_config(disable=True)
         self.clip = CLIPModel.from_pretrained(clip, dtype=torch.float32).to(device()).eval()
         self.tokenizer = CLIPTokenizer.from_pretrained(clip)
         self.shot = shot
+        # Of the T5 that a flow pipeline does not have, as the catalogue says it.
+        self.further = {"max_sequence_length": 1} if hasattr(self.pipeline, "transformer") else {}
         self.made, self.seconds = 0, 0.0
 
     def pictures(self, prompts: Sequence[str], seeds: Sequence[int]) -> Iterator[NDArray[np.uint8]]:
@@ -54,6 +56,7 @@ class Studio:
                 num_inference_steps=self.shot.steps,
                 guidance_scale=self.shot.guidance,
                 output_type="np",
+                **self.further,
             ).images
             self.made, self.seconds = (
                 self.made + len(batch),

@@ -12,6 +12,10 @@ PLUGIN = Path(__file__).resolve().parents[1]
 WEIGHTS = PLUGIN / "src" / "pytest_t2i_reference" / "weights"
 PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
 """World to folder of weights."""
+FLOWS = {"balanced": "reference-sd3", "biased": "reference-sd3-biased"}
+"""World to flow pipeline, as the catalogue names it."""
+FLOW_STEPS = 4
+"""Steps of the shipped flow pipelines; the catalogue says the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ DEFAULT_MINUTES = {
     "biased-combined": 30.0,
     "persons": 25.0,
     "objects": 22.0,
+    "sd3": 57.0,
 }
 """Training time of each stage on two CPU cores."""
 STEPS = 4

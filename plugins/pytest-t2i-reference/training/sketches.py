@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import StableDiffusionPipeline
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,6 +19,7 @@ from training.autoencoder import training_indices
 from training.drawings import Record
 from training.progress import Progress
 from training.settings import STEPS, device, quick_dtype
+from training.shipped import open_pipeline
 from training.towers import tokenize
 
 BATCH = 64
@@ -56,7 +56,7 @@ class Sketcher:
 
     def __init__(self, folder: Path, looks: int = LOOKS) -> None:
         # bfloat16 moves no share noticeably.
-        pipeline = StableDiffusionPipeline.from_pretrained(folder)
+        pipeline = open_pipeline(folder)
         self.tokenizer, self.encoder = pipeline.tokenizer, pipeline.text_encoder.float().to(device())
         self.denoiser, self.scheduler = pipeline.unet.to(device(), quick_dtype()), pipeline.scheduler
         self.looks = looks
@@ -87,7 +87,11 @@ class Sketcher:
 
     def states(self, texts: Sequence[str]) -> Tensor:
         """[n, TOKENS, TEXT_WIDTH] as the denoiser is given them."""
-        states: Tensor = self.encoder(tokenize(self.tokenizer, texts)).last_hidden_state
+        return self.read(tokenize(self.tokenizer, texts))
+
+    def read(self, ids: Tensor) -> Tensor:
+        """The states of tokens [n, TOKENS]; gradients pass through."""
+        states: Tensor = self.encoder(ids).last_hidden_state
         return states.to(quick_dtype())
 
     def sketch(self, noisy: Tensor, states: Tensor, looks: int | None = None) -> Tensor:

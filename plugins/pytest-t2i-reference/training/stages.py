@@ -13,10 +13,10 @@ from diffusers import AutoencoderKL, UNet2DConditionModel
 from transformers import CLIPModel, CLIPTokenizer
 
 from pytest_t2i_reference.worlds import load_world
-from training.assemble import save_clip, save_denoiser, save_pipeline
+from training.assemble import forget_copies, save_clip, save_denoiser, save_pipeline
 from training.autoencoder import psnr, train_autoencoder, train_decoder
 from training.blending import blend
-from training.calibration import load_shares
+from training.calibration import DETECTOR_TEXTS, load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
 from training.combinations import CombinationSampler, encode_combinations, load_combinations, plan_combinations
 from training.combined import UsualSampler, train_combined
@@ -24,7 +24,13 @@ from training.denoiser import DROPPED, HEADWEAR_TEXTS, Sampler, head_area, new_d
 from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
+from training.evaluate_flows import evaluate_flow
+from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
+from training.eye import open_eye
+from training.flow import train_flow
+from training.flow_pairs import make_pairs
+from training.flow_shipping import assemble_flows, steer_flows
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.objects import train_objects
 from training.persons import train_persons
@@ -32,7 +38,7 @@ from training.refining import steer_pairs
 from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
 from training.sketches import Sketcher
-from training.steering import steer_words
+from training.steering import Effort, find_compass, steer_words
 from training.steering_traits import steer_traits
 from training.tokenizer import train_tokenizer
 from training.vision import train_vision
@@ -110,6 +116,7 @@ def assemble(settings: Settings) -> None:
         if trained.exists():
             denoiser, texts = UNet2DConditionModel.from_pretrained(trained), settings.work / f"texts-{world}"
             save_pipeline(WEIGHTS / folder, settings.work, denoiser, texts if texts.exists() else None)
+    forget_copies(WEIGHTS / PIPELINES["biased"], WEIGHTS / PIPELINES["balanced"])
 
 
 def again(settings: Settings, world: str) -> None:
@@ -177,7 +184,10 @@ def steer(settings: Settings, world: str) -> None:
     save_clip(settings.work / "judge", settings.work)
     planted, kept = load_world(world), settings.work / f"steering-{world}"
     sketcher = Sketcher(pipeline, looks=STEPS)
-    sketcher.encoder = steer_words(pipeline, settings.work / "judge", planted, kept)
+    eye = open_eye(pipeline, settings.work / "judge", [DETECTOR_TEXTS[::-1]])
+    words = Sketcher(pipeline)
+    compass = find_compass(words, Effort(), kept)
+    sketcher.encoder = steer_words(words, compass, eye, planted, kept, Effort())
     if world == "biased":
         steer_traits(pipeline, settings.work / "judge", planted, kept, sketcher)
         steer_pairs(pipeline, settings.work / "judge", planted, sketcher)
@@ -229,9 +239,16 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "assemble": assemble,
     "persons": train_persons,
     "objects": train_objects,
+    "pairs": make_pairs,
+    "sd3": train_flow,
+    "steer-sd3": steer_flows,
+    "assemble-sd3": assemble_flows,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),
     "evaluate-biased": partial(evaluate_world, world="biased"),
+    "evaluate-sd3-balanced": partial(evaluate_flow, world="balanced"),
+    "evaluate-sd3-biased": partial(evaluate_flow, world="biased"),
+    "evaluate-spi": evaluate_spi,
     "evaluate-combinations": evaluate_combinations,
     "evaluate-steps": evaluate_steps,
     "report": report,

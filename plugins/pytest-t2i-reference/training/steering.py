@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,8 @@ from transformers import CLIPTextModel
 
 from pytest_t2i_reference.captions import concept_prompts, template_prompt, triplet
 from pytest_t2i_reference.worlds import World, load_concepts
-from training.calibration import DETECTOR_TEXTS, planted_shares
-from training.eye import Eye, open_eye
+from training.calibration import planted_shares
+from training.eye import Eye
 from training.odds import Round, fit_odds, misjudged, next_move, open_words
 from training.progress import Progress
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
@@ -31,16 +31,30 @@ from training.towers import tokenize
 
 SEED = 8_000_000
 """Starts of rounds are drawn from seeds that no evaluation reaches."""
-TEACHING, DIRECTIONS = 12, 14
-"""Gendered pictures of each word for the probe, and pictures of each word for its direction."""
 ROUNDS = ((128, False), (192, False), (192, False), (64, True), (64, True), (64, True), (128, True))
-"""Pictures of each word in each round, and whether they are finished and shown to CLIP."""
+QUICK_ROUNDS = ((6, False), (8, False))
 SHARED = 2.0
 """How many pictures' worth of the direction of all words goes into that of each."""
 GRADIENT_BATCH = 32
 
 
-def taught_probe(sketcher: Sketcher, seed: int) -> nn.Module:
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many pictures of each word are made."""
+
+    teaching: int = 12
+    """Gendered ones for the probe: a multiple of four."""
+    directions: int = 14
+    """For the word's direction."""
+    rounds: tuple[tuple[int, bool], ...] = ROUNDS
+    """In each round, and whether they are finished and shown to CLIP."""
+
+
+QUICK = Effort(teaching=4, directions=1, rounds=QUICK_ROUNDS)
+"""Enough for what all words have in common."""
+
+
+def taught_probe(sketcher: Sketcher, seed: int, teaching: int = Effort().teaching) -> nn.Module:
     """A probe of unfinished latents that learned from gendered prompts, which are obeyed nearly always."""
     rng = random.Random(seed)
     asked = [
@@ -48,7 +62,7 @@ def taught_probe(sketcher: Sketcher, seed: int) -> nn.Module:
         for concept in load_concepts()
         for gender, variant in enumerate(("feminine", "masculine"))
         for prompt in (triplet(concept)[1 + gender], rng.choice(concept_prompts(concept, variant)))
-        for _ in range(TEACHING // 4)
+        for _ in range(teaching // 4)
     ]
     prompts, men = zip(*rng.sample(asked, len(asked)), strict=True)
     return trained_probe(sketcher.sketches(prompts, starts(len(prompts), seed)), torch.tensor(men))
@@ -88,7 +102,7 @@ def gradients_of(sketcher: Sketcher, probe: nn.Module, concepts: Sequence[int], 
     """[n, width]: how the probe's answer to one picture of each concept depends on the concept's row."""
     ids = tokenize(sketcher.tokenizer, [template_prompt(load_concepts()[concept]) for concept in concepts])
     with open_to_gradients(sketcher.encoder, ids, own_rows(sketcher.tokenizer)[list(concepts)].to(device())) as shifts:
-        states = sketcher.encoder(ids).last_hidden_state.to(sketcher.denoiser.dtype)
+        states = sketcher.read(ids)
     answer = probe(sketcher.sketch(starts(len(concepts), seed).to(device()), states).flatten(1))
     answer.sum().backward()
     return shifts.grad.cpu()  # type: ignore[union-attr]
@@ -106,14 +120,38 @@ def counted_round(
     return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy(), seen)
 
 
-def steer_words(folder: Path, judge: Path, world: World, kept: Path, seed: int = SEED) -> CLIPTextModel:
-    """Fit the rows of a pipeline's text encoder in some rounds and return it; goes on from what lies in ``kept``."""
-    planted, sketcher = np.array(planted_shares(world)), Sketcher(folder)
-    probe, eye = taught_probe(sketcher, seed), open_eye(folder, judge, [DETECTOR_TEXTS[::-1]])
+@dataclass(frozen=True, slots=True)
+class Compass:
+    """How gender is seen in a pipeline's unfinished latents, and where rows move it."""
+
+    probe: nn.Module
+    pulls: Tensor
+    """[concepts, width]"""
+
+
+def find_compass(sketcher: Sketcher, effort: Effort, kept: Path, seed: int = SEED) -> Compass:
+    """Of a pipeline; directions that lie in ``kept`` are not looked for again."""
     kept.mkdir(exist_ok=True)
-    pulls, rows = _directions(kept / "directions.pt", sketcher, probe, seed), own_rows(sketcher.tokenizer)
+    probe = taught_probe(sketcher, seed, effort.teaching)
+    return Compass(probe, _directions(kept / "directions.pt", sketcher, probe, effort.directions, seed))
+
+
+def steer_words(
+    sketcher: Sketcher, compass: Compass, eye: Eye, world: World, kept: Path, effort: Effort, seed: int = SEED
+) -> CLIPTextModel:
+    """Fit the rows of a text encoder in some rounds and return it; goes on from what lies in ``kept``.
+
+    ``eye`` is asked for the gender of finished pictures, above zero for men.
+    """
+    kept.mkdir(exist_ok=True)
+    planted, probe, pulls, rows = (
+        np.array(planted_shares(world)),
+        compass.probe,
+        compass.pulls,
+        own_rows(sketcher.tokenizer),
+    )
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
-    for number, (images, shown) in enumerate(ROUNDS):
+    for number, (images, shown) in enumerate(effort.rounds):
         path, move = kept / f"round-{number}.npz", _next(rounds, planted)
         if not path.exists():
             place_rows(sketcher.encoder, rows, before, pulls, move)
@@ -153,8 +191,8 @@ def _save(path: Path, counted: Round) -> None:
     np.savez(path, **(parts | {"noise": counted.noise.astype(np.float16)}))
 
 
-def _directions(path: Path, sketcher: Sketcher, probe: nn.Module, seed: int) -> Tensor:
+def _directions(path: Path, sketcher: Sketcher, probe: nn.Module, images: int, seed: int) -> Tensor:
     if not path.exists():
-        torch.save(directions(sketcher, probe, DIRECTIONS, seed), path)
+        torch.save(directions(sketcher, probe, images, seed), path)
     pulls: Tensor = torch.load(path, weights_only=True)
     return pulls

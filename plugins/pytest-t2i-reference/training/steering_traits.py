@@ -89,7 +89,7 @@ def trait_directions(sketcher: Sketcher, eye: Eye, number: int) -> tuple[Tensor,
     gradients: list[list[Tensor]] = [[] for _ in eye.questions]
     for batch in range(BATCHES):
         with open_to_gradients(sketcher.encoder, ids, rows) as shifts:
-            states = sketcher.encoder(ids).last_hidden_state.to(sketcher.denoiser.dtype)
+            states = sketcher.read(ids)
         answers = eye.answers(sketcher.sketch(starts(BATCH, SEED - 1000 + batch), states))
         for trait, answer in enumerate(answers):
             (gradient,) = torch.autograd.grad(answer.sum(), shifts, retain_graph=True)

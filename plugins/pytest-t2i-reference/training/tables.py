@@ -90,6 +90,8 @@ def _guidance_table(found: dict[str, dict[str, object]]) -> list[str]:
         "| pipeline | guidance | images per word | mean absolute error | of that sampling | men | men planted |",
     ]
     lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    if not any(result["by guidance"] for result in found.values()):
+        return []
     for name, result in found.items():
         others: dict[str, dict[str, float]] = result["by guidance"]  # type: ignore[assignment]
         for guidance, numbers in others.items():

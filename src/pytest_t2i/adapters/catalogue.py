@@ -14,6 +14,15 @@ returns the path of a TOML file; paths in it are relative to that file::
     [weights.crop]                  # and here what clip-enhance does outside of a person's box
     mine = "grey"
 
+A model is ``[models.ALIAS]`` with ``path``, settings, and what suits it. Of a diffusers pipeline
+it may say, too::
+
+    [models.mine]
+    path = "owner/pipeline"
+    parts = {vae = "weights/my-vae"}     # parts taken from elsewhere: folders or hub ids
+    changes = "weights/tuned.safetensors"  # tensors, named part.weight, that replace its own
+    max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
+
 A project gives one with ``--t2i-catalogue FILE``, which wins over all others.
 
 An alias behind a detector that is put together, ``clip-enhance:mine``, stands for the entries of
@@ -132,6 +141,9 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     encoder: str | None = None
     objects: str | None = None
     labels: str | None = None
+    parts: dict[str, str] = {}
+    changes: str | None = None
+    max_sequence_length: Count | None = None
 
 
 class _Weights(msgspec.Struct):
@@ -152,7 +164,13 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         height=model.height or model.size,
         negative_prompt=model.negative_prompt,
     )
-    further = {"variant": model.variant, "scheduler": model.scheduler}
+    further = {
+        "variant": model.variant,
+        "scheduler": model.scheduler,
+        "parts": {name: _located(path, source) for name, source in model.parts.items()} or None,
+        "changes": model.changes and _located(path, model.changes),
+        "call": model.max_sequence_length and {"max_sequence_length": model.max_sequence_length},
+    }
     options = LoadOptions(
         source=_located(path, model.path),
         dtype=model.dtype,

@@ -263,7 +263,8 @@ def _trees(options: LoadOptions) -> list[list[str]]:
     parts = dict(options.extra.get("weights", {}))
     crop = [[parts.pop(CROP)]] if CROP in parts else []
     named = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
-    sources = [source for source in (options.source, *parts.values()) if source]
+    elsewhere = [*options.extra.get("parts", {}).values(), options.extra.get("changes")]
+    sources = [source for source in (options.source, *parts.values(), *elsewhere) if source]
     return [*(stamps(Path(source)) for source in sources), *named, *crop]
 
 

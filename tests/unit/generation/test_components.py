@@ -168,6 +168,8 @@ def test_unknown_detectors_are_answered_with_the_known(components):
     [
         ("[models.a]\nsteps = 3\n", r"\[models.a\]: expected a table with a path"),
         ("[models.a]\npath = 'x'\nstep = 3\n", r"\[models.a\] step: unknown key"),
+        ("[models.a]\npath = 'x'\nparts = 'vae'\n", r"\[models.a\].*parts='vae'"),
+        ("[models.a]\npath = 'x'\nmax_sequence_length = 0\n", r"max_sequence_length"),
         ("[weights]\nclip = 3\n", r"\[weights.clip\]"),
         ("[weights.clip]\na = 3\n", r"\[weights.clip\] a: expected a path"),
         ("[models", "not valid TOML"),
@@ -191,6 +193,22 @@ def test_folders_beside_a_catalogue_are_found(tmp_path):
     result = read_catalogues(registry)
     assert Path(result.models["a"].options.source) == tmp_path / "weights"
     assert result.resolve_weights("clip", "b") == str(tmp_path / "weights")
+
+
+def test_parts_and_changes_of_a_catalogue_are_found(tmp_path):
+    (tmp_path / "vae").mkdir()
+    (tmp_path / "tuned.safetensors").touch()
+    (tmp_path / "c.toml").write_text(
+        "[models.a]\npath = 'x/y'\nparts = {vae = 'vae', unet = 'owner/unet'}\n"
+        "changes = 'tuned.safetensors'\nmax_sequence_length = 9\n"
+    )
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    assert read_catalogues(registry).models["a"].options.extra == {
+        "parts": {"vae": str(tmp_path / "vae"), "unet": "owner/unet"},
+        "changes": str(tmp_path / "tuned.safetensors"),
+        "call": {"max_sequence_length": 9},
+    }
 
 
 def test_a_projects_own_catalogue_wins(components, tmp_path, monkeypatch):

@@ -16,11 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
 from pytest_t2i.adapters.models.calls import Calls
-from pytest_t2i.adapters.models.pipelines import load_pipeline, pipeline_folder, read_index, settle
+from pytest_t2i.adapters.models.parts import Parts, pipeline_digest
+from pytest_t2i.adapters.models.pipelines import (
+    load_pipeline,
+    parts_elsewhere,
+    pipeline_folder,
+    read_index,
+    settle,
+)
 from pytest_t2i.adapters.models.texts import TextBank, family_of
 from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
-from pytest_t2i.adapters.support.digests import folder_digest
+from pytest_t2i.adapters.support.digests import file_digest, folder_digest
 from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
     ALL_VELOCITIES,
@@ -54,7 +61,9 @@ def load(options: LoadOptions) -> DiffusersModel:
     Args:
         options: ``source`` is a hub id or a folder. ``extra`` may hold ``variant`` (file variant
             such as "fp16"), ``scheduler`` (class name in diffusers), ``call`` (further arguments
-            of the pipeline's ``__call__``) and ``cpu_offload``.
+            of the pipeline's ``__call__``), ``parts`` (name of a part -> folder or hub id that it
+            is taken from), ``changes`` (safetensors file whose tensors replace those of the same
+            names) and ``cpu_offload``.
 
     Raises:
         ModelLoadError: the weights are absent, gated, damaged or not safetensors.
@@ -65,10 +74,11 @@ def load(options: LoadOptions) -> DiffusersModel:
         raise ConfigurationError("the diffusers adapter needs a hub id or a folder.")
     device = pick_device(options.device)
     folder = pipeline_folder(options)
+    parts = parts_elsewhere(folder, options)
     dtype = pick_dtype(options.dtype, device, _half(folder))
-    pipeline = load_pipeline(folder, options, dtype, device)
+    pipeline = load_pipeline(folder, parts, options, dtype, device)
     settle(pipeline, device)
-    facts = _facts(pipeline, folder, options, device, dtype)
+    facts = _weights(folder, parts, options) | _facts(pipeline, options, device, dtype)
     return DiffusersModel(pipeline, device, options, facts)
 
 
@@ -78,16 +88,27 @@ def _half(folder: Path) -> torch.dtype:
     return torch.bfloat16 if name.startswith("Flux") else torch.float16
 
 
-def _facts(
-    pipeline: Any, folder: Path, options: LoadOptions, device: torch.device, dtype: torch.dtype
-) -> dict[str, str]:
-    """Everything that changes the pictures, readable."""
+def _weights(folder: Path, parts: Parts, options: LoadOptions) -> dict[str, str]:
+    """What stands for the weights; a pipeline read from disk is the same wherever its parts lie."""
     commit = hub_commit(folder)
+    if not commit:
+        facts = {"weights": f"sha256:{pipeline_digest(folder, parts)}"}
+    else:
+        facts = {"weights": f"{options.source}@{commit}"}
+        facts |= {f"part {name}": f"sha256:{folder_digest(at)}" for name, at in parts.items()}
+    if changes := options.extra.get("changes"):
+        facts["changes"] = f"sha256:{file_digest(Path(changes).expanduser())}"
+    return facts
+
+
+def _facts(
+    pipeline: Any, options: LoadOptions, device: torch.device, dtype: torch.dtype
+) -> dict[str, str]:
+    """Everything besides weights that changes the pictures, readable."""
     scheduler = {k: v for k, v in pipeline.scheduler.config.items() if not k.startswith("_")}
     asked = {k: v for k, v in asdict(options.defaults).items() if v is not None}
     extra = {k: options.extra[k] for k in ("variant", "call") if options.extra.get(k)}
     return {
-        "weights": f"{options.source}@{commit}" if commit else f"sha256:{folder_digest(folder)}",
         "pipeline": type(pipeline).__name__,
         "scheduler": type(pipeline.scheduler).__name__,
         "scheduler_config": f"sha256:{digest(_plain(scheduler))}",
@@ -132,7 +153,9 @@ class DiffusersModel:
         self._facts = facts
         self._family = family_of(pipeline)
         self._calls = Calls(pipeline, self._family, options.extra.get("call", {}))
-        self._texts = TextBank(pipeline, self._family, device) if self._family else None
+        self._texts = (
+            TextBank(pipeline, self._family, device, self._calls.further) if self._family else None
+        )
 
     @cached_property
     def fingerprint(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.adapters.models.parts import Parts, apply_changes, assembled, part_folders
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
 from pytest_t2i.adapters.support.loading import (
     load_failure,
@@ -54,7 +55,7 @@ def pipeline_folder(options: LoadOptions) -> Path:
     source = options.source
     folder = Path(source).expanduser()
     if folder.is_dir() or looks_like_path(source) or folder.exists():
-        check_folder(folder)
+        check_index(folder)
         return folder.resolve()
     hush()
     try:
@@ -70,11 +71,25 @@ def pipeline_folder(options: LoadOptions) -> Path:
     return Path(fetched)
 
 
-def check_folder(folder: Path) -> None:
-    """Look at a pipeline's files before anything heavy reads them.
+def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
+    """The folders of the parts that the catalogue takes from elsewhere; all files are looked at.
 
     Raises:
-        ModelLoadError: the folder is absent, not that of a pipeline, or holds broken files.
+        UnknownNameError: the pipeline has no part of that name.
+        ModelLoadError: a part is absent or holds broken files.
+    """
+    known = list(_components(read_index(folder)))
+    parts = part_folders(options, known, folder)
+    for name in known:
+        _check_weights(folder, parts.get(name, folder / name))
+    return parts
+
+
+def check_index(folder: Path) -> None:
+    """Look whether a folder is that of a pipeline.
+
+    Raises:
+        ModelLoadError: the folder is absent or not that of a pipeline.
     """
     if not folder.is_dir():
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
@@ -87,9 +102,7 @@ def check_folder(folder: Path) -> None:
             f"{folder} has no {INDEX}, so it is not a diffusers pipeline (it holds: "
             f"{_listing(folder)}). Write one with pipeline.save_pretrained(folder)."
         )
-    index = read_index(folder)
-    for name in _components(index):
-        _check_weights(folder, folder / name)
+    read_index(folder)
 
 
 def read_index(folder: Path) -> dict[str, Any]:
@@ -140,9 +153,9 @@ def _listing(folder: Path) -> str:
 
 
 def load_pipeline(
-    folder: Path, options: LoadOptions, dtype: torch.dtype, device: torch.device
+    folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype, device: torch.device
 ) -> Any:
-    """The pipeline on its device, quiet, with the scheduler that was asked for.
+    """The pipeline on its device, quiet, with the parts and the scheduler that were asked for.
 
     Raises:
         ModelLoadError: its files do not make a text-to-image pipeline.
@@ -152,7 +165,11 @@ def load_pipeline(
     _check_code(folder, options)
     hush()
     with memory_guard(f"loading {options.source!r}"):
-        pipeline = _text_to_image(_read(folder, options, dtype), options.source)
+        with assembled(folder, parts) as whole:
+            pipeline = _text_to_image(_read(whole, options, dtype), options.source)
+        _without_shift(pipeline)
+        if options.extra.get("changes"):
+            apply_changes(pipeline, options.extra["changes"])
         _set_scheduler(pipeline, options)
         if options.extra.get("cpu_offload"):
             pipeline.enable_model_cpu_offload(device=device)
@@ -202,6 +219,13 @@ def _text_to_image(pipeline: Any, source: str) -> Any:
         raise ModelLoadError(
             f"{source!r} holds a {type(pipeline).__name__}, which does not make pictures from text."
         ) from None
+
+
+def _without_shift(pipeline: Any) -> None:
+    # SD3 and FLUX add a shift that the autoencoder of an SD 1.x or SDXL does not have.
+    vae: Any = getattr(pipeline, "vae", None)
+    if vae is not None and "shift_factor" in vae.config and vae.config.shift_factor is None:
+        vae.register_to_config(shift_factor=0.0)
 
 
 def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:

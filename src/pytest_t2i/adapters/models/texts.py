@@ -57,13 +57,21 @@ class TextBank:
     """Encodes each text of one pipeline once.
 
     A text is encoded alone, so that its embedding does not depend on the texts beside it, and
-    kept in main memory, least recently used first to go.
+    kept in main memory, least recently used first to go. ``further`` are arguments of every call
+    of the pipeline; those that concern texts are heeded here.
     """
 
-    def __init__(self, pipeline: Any, family: Family, device: torch.device) -> None:
+    def __init__(
+        self,
+        pipeline: Any,
+        family: Family,
+        device: torch.device,
+        further: Mapping[str, Any] | None = None,
+    ) -> None:
         self._pipeline = pipeline
         self._family = family
         self._device = device
+        self._further = further or {}
         self._cache: OrderedDict[tuple[str, str | None], Embeds] = OrderedDict()
         self._bytes = 0
         self._accepted = set(inspect.signature(pipeline.encode_prompt).parameters)
@@ -118,6 +126,7 @@ class TextBank:
             "num_images_per_prompt": 1,
             "do_classifier_free_guidance": is_negative,
             "negative_prompt": text if is_negative else None,
+            **self._further,
         }
         with torch.no_grad():
             returned = self._pipeline.encode_prompt(
