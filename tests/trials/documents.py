@@ -262,7 +262,10 @@ DOCUMENTS = (
     Document("footprints", "users.toml", FOOTPRINTS, read_footprints),
     Document("catalogue", "models.toml", CATALOGUE, _catalogue, ("large",)),
     Document("vocabulary", "words.txt", "tie\nhat\n", Vocabulary.read),
-    Document("pipeline", "model_index.json", _json(INDEX), _of_folder(read_index), ("unet", "_class_name")),
+    Document(
+        "pipeline", "model_index.json", _json(INDEX), _of_folder(read_index),
+        ("unet", "_class_name"),
+    ),
     Document(
         "answer", "answer.json", _json(ANSWER),
         lambda path: attributes_of(load(LoadOptions(source=str(path))).answer("")),
