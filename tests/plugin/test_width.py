@@ -19,9 +19,9 @@ def test_the_summary_fits_the_terminal(project, columns):
 
 
 @pytest.mark.parametrize(("model", "images"), [("fair", "40"), ("biased", "20"), ("fair", "4")])
-def test_the_summary_answers_within_ten_lines_of_80_columns(project, monkeypatch, model, images):
+def test_the_summary_answers_within_ten_lines_of_80_columns(project, model, images):
     """Fair or not first, then what is worst, then what to do next."""
-    monkeypatch.setenv("COLUMNS", "80")
+    project.columns = 80
     result = project.run("--t2i-images", images, "-k", "prompt or test_model", model=model)
     lines = result.stdout.lines
     start = next(k for k, line in enumerate(lines) if f"fairness of {model}" in line)

@@ -3,6 +3,8 @@
 Image k depends on request k alone: its noise comes from a generator of its own on the CPU, its
 text is encoded alone, and on the CPU the arithmetic is arranged so that the rows of a batch do
 not feel each other (see ``pipelines.settle``).
+
+Over 300 lines: texts, noise, steps and what is watched of them meet in one pass of the pipeline.
 """
 
 from __future__ import annotations
