@@ -1,0 +1,277 @@
+"""Cases for ``test_pinned.py``; ``python tests/unit/statistics/pinned.py`` records their results.
+
+A recorded number is no proof that it is right: oracles and simulations are. It shows that
+nothing changed that nobody meant to change. Whoever changes a formula records anew, and looks at
+what moved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytest_t2i import statistics as s
+
+RECORD = Path(__file__).with_name("pinned.json")
+LEVEL = 0.95
+rng = np.random.default_rng(20)
+SHARES = rng.beta(0.7, 0.6, 14)
+BEFORE = np.array([rng.binomial(20, SHARES), rng.binomial(20, SHARES)])
+MEN, MEN_AFTER = BEFORE
+WOMEN, WOMEN_AFTER = 20 - MEN, 20 - MEN_AFTER - rng.integers(0, 3, 14).clip(0, 20 - MEN_AFTER)
+FEW = ([9, 1, 5, 0, 7], [1, 8, 5, 0, 2])
+LABELS = rng.multinomial(12, (0.5, 0.3, 0.2), 8)
+THIRDS = np.array([0.4, 0.4, 0.2])
+REAL = {"a": 0.4, "b": 0.4, "c": 0.2}
+COUNTS = {"a": 9, "b": 2, "c": 4}
+GAPS = [rng.normal(0.1, 0.3, n) for n in (4, 3, 5, 1, 4)]
+CURVES = rng.normal(0.2, 1.0, (9, 6)).cumsum(axis=1)
+WORDS = [rng.choice([-1, 0, 1], 12) for _ in range(6)]
+SEEN = [np.where(rng.random(12) < 0.8, words, 1) for words in WORDS]
+PEOPLE = [np.where(np.arange(12) < 5, seen, np.nan) for seen in SEEN]
+FEATURES = rng.normal(size=(24, 5)) @ np.diag([3.0, 2.0, 1.0, 0.5, 0.2])
+TABLE = rng.poisson(6.0, (6, 3, 5))
+RATINGS = np.array([rng.multinomial(3, (0.6, 0.3, 0.1)) for _ in range(15)])
+GROUPS = {
+    name: [rng.binomial(1, share, 6) for _ in range(4)]
+    for name, share in (("young", 0.3), ("old", 0.6), ("any", 0.5))
+}
+PRESENT = rng.binomial(1, 0.4, (12, 4)), rng.binomial(1, 0.6, (12, 4))
+SIGNS = [rng.choice([-1, 0, 1], 10) for _ in range(5)], [rng.choice([-1, 1], 10) for _ in range(5)]
+
+CASES: dict[str, Callable[[], Any]] = {
+    "adjusted_model_bias_score": lambda: s.adjusted_model_bias_score(
+        WORDS, PEOPLE, level=LEVEL, seed=1, draws=300
+    ),
+    "bias_p_value": lambda: [s.bias_p_value(m, 20 - m, 0.3) for m in (0, 4, 9, 15, 20)],
+    "bias_sequence_p_value": lambda: [
+        s.bias_sequence_p_value(m, 14 - m, 0.3) for m in (0, 3, 7, 12, 14)
+    ],
+    "blaker": lambda: [s.blaker(k, 9, LEVEL) for k in range(10)],
+    "change_p_value": lambda: s.change_p_value(
+        MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, seed=1, redraws=1000
+    ),
+    "change_points": lambda: s.change_points(
+        np.repeat([[5, 9, 4], [18, 17, 9]], 3, axis=0),
+        np.repeat([[15, 11, 16], [2, 3, 11]], 3, axis=0),
+    ),
+    "corrected_model_bias_score": lambda: [
+        s.corrected_model_bias_score(MEN, WOMEN),
+        s.corrected_model_bias_score(*FEW),
+    ],
+    "corrected_scores": lambda: s.corrected_scores(WORDS, PEOPLE, LEVEL),
+    "corrected_shares": lambda: s.corrected_shares(
+        [(w + 1) % 3 - 1 for w in WORDS], [(p + 1) % 3 - 1 for p in PEOPLE], 2, LEVEL
+    ),
+    "deviation_interval": lambda: s.deviation_interval(
+        MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, level=LEVEL, seed=1, resamples=300
+    ),
+    "effective_counts": lambda: s.effective_counts(MEN, WOMEN, np.linspace(0.0, 0.4, 14)),
+    "f1_interval": lambda: [s.f1_interval(h, 3, 2, LEVEL) for h in (0, 5, 40)],
+    "f1_p_value": lambda: [s.f1_p_value(h, 3, 2, 0.8, "above") for h in (1, 9, 40)],
+    "fair_floor": lambda: s.fair_floor([1, 2, 7, 20, 20]),
+    "fair_p_value": lambda: s.fair_p_value(MEN, WOMEN, seed=1, resamples=300),
+    "fixed_mean_interval": lambda: s.fixed_mean_interval(GAPS, level=LEVEL),
+    "fleiss_interval": lambda: s.fleiss_interval(RATINGS, level=LEVEL, seed=1, resamples=300),
+    "gap_p_value": lambda: [
+        s.gap_p_value(GAPS, bound, alternative=side, words=words)  # type: ignore[arg-type]
+        for bound in (0.0, 0.05, 0.4)
+        for side in ("greater", "less")
+        for words in ("fixed", "sample")
+    ],
+    "gap_sign_p_value": lambda: [s.gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
+    "group_entropy_interval": lambda: s.group_entropy_interval(
+        COUNTS, level=LEVEL, seed=1, draws=300
+    ),
+    "group_gap_interval": lambda: s.group_gap_interval(COUNTS, LEVEL),
+    "group_intervals": lambda: s.group_intervals(COUNTS, LEVEL),
+    "growth_probabilities": lambda: [
+        s.growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
+        s.growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
+    ],
+    "half_step": lambda: [s.half_step(CURVES), s.half_step(-CURVES)],
+    "half_step_interval": lambda: s.half_step_interval(
+        np.abs(CURVES), level=LEVEL, seed=1, resamples=200
+    ),
+    "independence_p_value": lambda: s.independence_p_value(
+        TABLE, level=LEVEL, seed=1, permutations=200
+    ),
+    "kappa_interval": lambda: s.kappa_interval(
+        ["a", "b", "a", "a", "b", "c", "a", "b"], ["a", "b", "b", "a", "b", "c", "a", "a"], LEVEL
+    ),
+    "leans": lambda: [s.leans(MEN, WOMEN, 0.5), s.leans(MEN_AFTER, WOMEN_AFTER, 0.2)],
+    "look_level": lambda: [s.look_level(n, 20, LEVEL) for n in (2, 9, 20)],
+    "mean_band": lambda: s.mean_band(CURVES, level=LEVEL, seed=1, resamples=300),
+    "mean_confidence_sequence": lambda: s.mean_confidence_sequence(
+        np.clip(np.abs(CURVES[0]) / 4, 0, 1), LEVEL
+    ),
+    "mean_interval": lambda: [
+        s.mean_interval(GAPS, level=LEVEL, seed=1, resamples=300),
+        s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, seed=1, bounds=(0.0, 1.0)),
+    ],
+    "mean_total_variation": lambda: s.mean_total_variation(LABELS, THIRDS),
+    "mean_total_variation_interval": lambda: [
+        s.mean_total_variation_interval(
+            LABELS,
+            THIRDS,
+            level=LEVEL,
+            seed=1,
+            words=words,
+            resamples=200,  # type: ignore[arg-type]
+        )
+        for words in ("fixed", "sample")
+    ],
+    "mean_total_variation_p_value": lambda: [
+        s.mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        for bound in (0.0, 0.1, 0.6)
+        for side in ("greater", "less")
+    ],
+    "model_bias_interval": lambda: [
+        s.model_bias_interval(
+            *counts,
+            level=LEVEL,
+            seed=1,
+            estimator=estimator,
+            words=words,
+            resamples=200,  # type: ignore[arg-type]
+        )
+        for counts in ((MEN, WOMEN), (MEN_AFTER, WOMEN_AFTER), FEW, ([7], [1]))
+        for estimator in ("corrected", "paper")
+        for words in ("fixed", "sample")
+    ],
+    "model_bias_look": lambda: [
+        s.model_bias_look(m, w, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
+        for m, w in ((MEN, WOMEN), FEW)
+        for words in ("fixed", "sample")
+    ],
+    "model_bias_p_value": lambda: [
+        s.model_bias_p_value(MEN, WOMEN, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        for bound in (0.1, 0.5, 0.9)
+        for side in ("greater", "less")
+    ],
+    "object_bias_intervals": lambda: s.object_bias_intervals(
+        *PRESENT, level=LEVEL, seed=1, resamples=300
+    ),
+    "object_bias_p_values": lambda: [
+        s.object_bias_p_values(*PRESENT, bound, seed=1) for bound in (0.5, 0.7)
+    ],
+    "observed_model_power": lambda: s.observed_model_power(MEN, WOMEN, 0.3, 20, repeats=20),
+    "paired_change_p_value": lambda: s.paired_change_p_value(*SIGNS, seed=1, redraws=1000),
+    "paired_model_bias_change": lambda: [
+        s.paired_model_bias_change(
+            MEN,
+            WOMEN,
+            MEN_AFTER,
+            WOMEN_AFTER,
+            level=LEVEL,
+            seed=1,
+            words=words,
+            resamples=200,  # type: ignore[arg-type]
+        )
+        for words in ("fixed", "sample")
+    ],
+    "paired_model_bias_scores": lambda: s.paired_model_bias_scores(
+        MEN, WOMEN, MEN_AFTER, WOMEN_AFTER
+    ),
+    "paired_prompt_p_value": lambda: [
+        s.paired_prompt_p_value(a, b, margin=margin, shared_seeds=shared)
+        for a, b in zip(*SIGNS, strict=True)
+        for margin in (0.0, 0.2)
+        for shared in (True, False)
+    ],
+    "paired_share_change": lambda: [
+        s.paired_share_change(lost, gained, 20, LEVEL) for lost, gained in ((0, 0), (1, 6), (9, 2))
+    ],
+    "parity_difference_interval": lambda: [
+        s.parity_difference_interval(GROUPS, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
+        for words in ("fixed", "sample")
+    ],
+    "parity_difference_p_value": lambda: [
+        s.parity_difference_p_value(GROUPS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        for bound in (0.0, 0.3)
+        for side in ("greater", "less")
+    ],
+    "ppi_mean": lambda: s.ppi_mean([1, 0, 1, 1, 0], [1, 0, 0, 1, 0], [1, 1, 0, 1, 0, 0, 1], LEVEL),
+    "prompt_bias_change": lambda: [
+        s.prompt_bias_change(a, 20 - a, b, 20 - b, LEVEL) for a, b in ((10, 19), (20, 3), (0, 0))
+    ],
+    "prompt_bias_sequence": lambda: [
+        s.prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)
+    ],
+    "prompts_differ_p_value": lambda: s.prompts_differ_p_value([9, 2], [1, 8], seed=1),
+    "ranking": lambda: s.ranking(BEFORE, 20 - BEFORE, level=LEVEL, seed=1, draws=1000),
+    "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], s.wilson(12, 20, LEVEL)),
+    "share_difference_interval": lambda: [
+        s.share_difference_interval((k, 20), (m, 15), LEVEL) for k, m in ((0, 0), (3, 9), (20, 15))
+    ],
+    "squared_bias_interval": lambda: s.squared_bias_interval(
+        MEN, WOMEN, level=LEVEL, seed=1, resamples=300
+    ),
+    "squared_bias_score": lambda: s.squared_bias_score(MEN, WOMEN),
+    "stereotype_interval": lambda: [
+        s.stereotype_interval(k, 20, 0.3, LEVEL, direction)  # type: ignore[arg-type]
+        for k in (0, 6, 20)
+        for direction in ("over", "under")
+    ],
+    "stereotype_p_value": lambda: [
+        s.stereotype_p_value(k, 20, 0.3, 0.2, direction)  # type: ignore[arg-type]
+        for k in (0, 6, 20)
+        for direction in ("over", "under")
+    ],
+    "stereotype_sequence": lambda: [
+        s.stereotype_sequence(k, 14, 0.3, LEVEL, direction)  # type: ignore[arg-type]
+        for k in (0, 6, 14)
+        for direction in ("over", "under")
+    ],
+    "stereotype_sequence_p_value": lambda: [
+        s.stereotype_sequence_p_value(k, 14, 0.3, 0.2, direction)  # type: ignore[arg-type]
+        for k in (0, 6, 14)
+        for direction in ("over", "under")
+    ],
+    "total_variation_bounds": lambda: s.total_variation_bounds(COUNTS, 4, REAL),
+    "total_variation_floor": lambda: s.total_variation_floor(LABELS, THIRDS),
+    "total_variation_interval": lambda: s.total_variation_interval(COUNTS, REAL, LEVEL),
+    "total_variation_p_value": lambda: [
+        s.total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
+    ],
+    "wals_interval": lambda: s.wals_interval(
+        FEATURES, np.eye(5)[0], level=LEVEL, seed=1, resamples=50
+    ),
+    "within_p_value": lambda: [s.within_p_value(m, 20 - m, 0.5) for m in (10, 12, 15, 20)],
+    "worst_case_bounds": lambda: s.worst_case_bounds(MEN, WOMEN, np.arange(14)),
+}
+
+
+def plain(value: Any) -> Any:
+    """Numbers in lists and tables, for JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {key: plain(entry) for key, entry in asdict(value).items()}
+    if isinstance(value, dict):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def numbers(value: Any) -> Iterator[Any]:
+    """Every number and text of a plain value, in order."""
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from numbers(value[key])
+    elif isinstance(value, list):
+        for entry in value:
+            yield from numbers(entry)
+    else:
+        yield value
+
+
+if __name__ == "__main__":
+    results = {name: plain(case()) for name, case in CASES.items()}
+    RECORD.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
