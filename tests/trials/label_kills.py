@@ -17,7 +17,7 @@ from small_project import has_traceback, last_lines, run_t2i
 from tally import Tally
 
 import pytest_t2i.labels.app.server  # noqa: F401 - loaded before processes are forked
-from pytest_t2i.labels import LABELS, read_labels
+from pytest_t2i.labels import named, read_labels
 from pytest_t2i.labels.app.desk import Annotation
 
 PICTURES = 40
@@ -49,7 +49,7 @@ def answer(
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST)
     headers = {"Content-Type": "application/json"}
     while not until.is_set():
-        index, label = random.randrange(PICTURES), random.choice(LABELS)
+        index, label = random.randrange(PICTURES), random.choice(named("gender").names)
         asked = {"index": index, "label": label, "reason": "seen"}
         try:
             connection.request("POST", "/label", json.dumps(asked), headers)
