@@ -42,7 +42,10 @@ GROUPS = {
     for name, share in (("young", 0.3), ("old", 0.6), ("any", 0.5))
 }
 PRESENT = rng.binomial(1, 0.4, (12, 4)), rng.binomial(1, 0.6, (12, 4))
-SIGNS = [rng.choice([-1, 0, 1], 10) for _ in range(5)], [rng.choice([-1, 1], 10) for _ in range(5)]
+SIGNS = tuple([rng.choice([-1, 0, 1], 10) for _ in range(5)] for _ in range(2))
+SAME = [np.array([1, 1, -1, 0])]
+MANY_CURVES = rng.normal(0.2, 1.0, (40, 6))
+FOUR = rng.binomial(4, SHARES)
 
 CASES: dict[str, Callable[[], Any]] = {
     "adjusted_model_bias_score": lambda: s.adjusted_model_bias_score(
@@ -106,7 +109,10 @@ CASES: dict[str, Callable[[], Any]] = {
     ),
     "leans": lambda: [s.leans(MEN, WOMEN, 0.5), s.leans(MEN_AFTER, WOMEN_AFTER, 0.2)],
     "look_level": lambda: [s.look_level(n, 20, LEVEL) for n in (2, 9, 20)],
-    "mean_band": lambda: s.mean_band(CURVES, level=LEVEL, seed=1, resamples=300),
+    "mean_band": lambda: [
+        s.mean_band(curves, level=LEVEL, seed=1)
+        for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
+    ],
     "mean_confidence_sequence": lambda: s.mean_confidence_sequence(
         np.clip(np.abs(CURVES[0]) / 4, 0, 1), LEVEL
     ),
@@ -146,7 +152,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "model_bias_look": lambda: [
         s.model_bias_look(m, w, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
-        for m, w in ((MEN, WOMEN), FEW)
+        for m, w in ((MEN, WOMEN), FEW, (FOUR, 4 - FOUR), ([4], [0]))
         for words in ("fixed", "sample")
     ],
     "model_bias_p_value": lambda: [
@@ -161,7 +167,9 @@ CASES: dict[str, Callable[[], Any]] = {
         s.object_bias_p_values(*PRESENT, bound, seed=1) for bound in (0.5, 0.7)
     ],
     "observed_model_power": lambda: s.observed_model_power(MEN, WOMEN, 0.3, 20, repeats=20),
-    "paired_change_p_value": lambda: s.paired_change_p_value(*SIGNS, seed=1, redraws=1000),
+    "paired_change_p_value": lambda: [
+        s.paired_change_p_value(a, b, seed=1) for a, b in (SIGNS, SIGNS[::-1], (SAME, SAME))
+    ],
     "paired_model_bias_change": lambda: [
         s.paired_model_bias_change(
             MEN,
@@ -180,12 +188,13 @@ CASES: dict[str, Callable[[], Any]] = {
     ),
     "paired_prompt_p_value": lambda: [
         s.paired_prompt_p_value(a, b, margin=margin, shared_seeds=shared)
-        for a, b in zip(*SIGNS, strict=True)
+        for a, b in [*zip(*SIGNS, strict=True), (SAME[0], SAME[0])]
         for margin in (0.0, 0.2)
         for shared in (True, False)
     ],
     "paired_share_change": lambda: [
-        s.paired_share_change(lost, gained, 20, LEVEL) for lost, gained in ((0, 0), (1, 6), (9, 2))
+        s.paired_share_change(lost, gained, 20, LEVEL)
+        for lost, gained in ((0, 0), (1, 6), (9, 2), (0, 20), (20, 0))
     ],
     "parity_difference_interval": lambda: [
         s.parity_difference_interval(GROUPS, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
@@ -203,15 +212,19 @@ CASES: dict[str, Callable[[], Any]] = {
     "prompt_bias_sequence": lambda: [
         s.prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)
     ],
-    "prompts_differ_p_value": lambda: s.prompts_differ_p_value([9, 2], [1, 8], seed=1),
+    "prompts_differ_p_value": lambda: [
+        s.prompts_differ_p_value(m, w, seed=1)
+        for m, w in (([9, 2], [1, 8]), ([1, 1], [0, 5]), ([1, 6], [0, 0]), ([3, 1], [0, 1]))
+    ],
     "ranking": lambda: s.ranking(BEFORE, 20 - BEFORE, level=LEVEL, seed=1, draws=1000),
     "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], s.wilson(12, 20, LEVEL)),
     "share_difference_interval": lambda: [
         s.share_difference_interval((k, 20), (m, 15), LEVEL) for k, m in ((0, 0), (3, 9), (20, 15))
     ],
-    "squared_bias_interval": lambda: s.squared_bias_interval(
-        MEN, WOMEN, level=LEVEL, seed=1, resamples=300
-    ),
+    "squared_bias_interval": lambda: [
+        s.squared_bias_interval(m, w, level=LEVEL, seed=1, resamples=300)
+        for m, w in ((MEN, WOMEN), (MEN_AFTER, WOMEN_AFTER), FEW, ([7], [3]), ([0], [9]))
+    ],
     "squared_bias_score": lambda: s.squared_bias_score(MEN, WOMEN),
     "stereotype_interval": lambda: [
         s.stereotype_interval(k, 20, 0.3, LEVEL, direction)  # type: ignore[arg-type]

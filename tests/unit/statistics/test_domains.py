@@ -1,0 +1,72 @@
+"""Just outside its domain every argument is refused by name, at both ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_t2i import metrics as m
+from pytest_t2i import statistics as s
+
+OUT = 0.001
+COUNTS = {"a": 3, "b": 4}
+REAL = {"a": 0.5, "b": 0.5}
+NINE, TWO = [9] * 12, [2] * 12
+TABLE, HALF = [[3, 4], [5, 2]], [0.5, 0.5]
+GROUPS = {"x": [[1, 0]], "y": [[0, 1]]}
+GAPS = [[0.1, 0.2], [0.2, 0.4]]
+SEEN = np.ones((4, 2)), np.zeros((4, 2))
+CASES = [
+    ("detected", -1, 1, lambda v: m.prompt_bias_difference([v], [0.0])),
+    ("actual", -1, 1, lambda v: m.prompt_bias_difference([0.0], [v])),
+    ("detected", 0, 1, lambda v: m.percent_deviation(v, 0.5)),
+    ("actual", 0, 1, lambda v: m.percent_deviation(0.5, v)),
+    ("precision", 0, 1, lambda v: m.f1_score(v, 0.5)),
+    ("recall", 0, 1, lambda v: m.f1_score(0.5, v)),
+    ("observed", 0, 1, lambda v: m.stereotype_score(v, 0.5)),
+    ("expected", 0, 1, lambda v: m.stereotype_score(0.5, v)),
+    ("positive", -1, 1, lambda v: m.attribute_presence([v], [0.0])),
+    ("negative", -1, 1, lambda v: m.attribute_presence([0.0], [v])),
+    ("reference", 0, 1, lambda v: m.total_variation_distance(COUNTS, {"a": v, "b": 1 - v})),
+    ("shares", 0, 1, lambda v: s.settled_step([v, 0.5], s.wilson(5, 9, 0.95))),
+    ("bound", 0, 1, lambda v: s.f1_p_value(5, 1, 1, v, "above")),
+    ("bound", 0, 1, lambda v: s.leans([9] * 12, [3] * 12, v)),
+    ("probabilities", 0, 1, lambda v: s.leaning([v])),
+    ("bound", 0, 1, lambda v: s.prompt_bias_p_value(5, 1, v)),
+    ("bound", 0, 1, lambda v: s.share_p_value(5, 6, v, "above")),
+    ("expected", 0, 1, lambda v: s.stereotype_p_value(5, 6, v, 0.1)),
+    ("bound", 0, 1, lambda v: s.stereotype_p_value(5, 6, 0.3, v)),
+    ("bounds", 0, 1, lambda v: s.family_share_p_values([5], [6], [v], level=0.95)),
+    ("bound", 0, np.inf, lambda v: s.gap_p_value(GAPS, v)),
+    ("margin", 0, 1, lambda v: s.growth_probabilities(NINE, TWO, NINE, TWO, margin=v)),
+    ("groups", 0, 1, lambda v: s.mean_interval([[v, 0.5]], level=0.95, seed=1, bounds=(0.0, 1.0))),
+    ("bound", 0, 1, lambda v: s.model_bias_p_value([5, 6], [5, 4], v)),
+    ("bound", 0, 1, lambda v: s.model_images_needed([5, 6], [5, 4], v)),
+    ("power", 0, 1, lambda v: s.model_images_needed([5, 6], [5, 4], 0.2, power=v)),
+    ("bound", 0, 1, lambda v: s.observed_model_power([5, 6], [5, 4], v, 20)),
+    ("bound", 0, 1, lambda v: s.mean_total_variation_p_value(TABLE, HALF, v)),
+    ("reference", 0, 1, lambda v: s.mean_total_variation(TABLE, [v, 1 - v])),
+    ("p_values", 0, 1, lambda v: s.benjamini_hochberg([v])),
+    ("p_values", 0, 1, lambda v: s.holm([v])),
+    ("p_values", 0, 1, lambda v: s.adaptive_discarding([v], [[0.1]], 0.95)),
+    ("attainable", 0, 1, lambda v: s.adaptive_discarding([0.1], [[v]], 0.95)),
+    ("weakest", 0, 1, lambda v: s.adaptive_discarding([0.1], [[0.1]], 0.95, weakest=v)),
+    ("bound", 0.5, 1, lambda v: s.object_bias_p_values(*SEEN, v, seed=1)),
+    ("bound", 0, 1, lambda v: s.parity_difference_p_value(GROUPS, v)),
+    ("bound", 0, 1, lambda v: s.total_variation_p_value(COUNTS, REAL, v)),
+    ("bound", 0, 1, lambda v: s.stereotype_sequence_p_value(5, 6, 0.3, v)),
+    ("bound", 0, 1, lambda v: s.bias_sequence_p_value(5, 6, v)),
+    ("values", 0, 1, lambda v: s.mean_confidence_sequence([v, 0.5], 0.95)),
+    ("margin", 0, 2, lambda v: s.paired_prompt_p_value([1], [1], margin=v, shared_seeds=False)),
+    ("male", 0, np.inf, lambda v: s.corrected_model_bias_score([v], [1])),
+    ("female", 0, np.inf, lambda v: s.squared_bias_score([1], [v])),
+    ("undetected", 0, np.inf, lambda v: s.worst_case_bounds([1], [1], [v])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "low", "high", "call"), CASES)
+def test_just_outside_is_refused(name, low, high, call):
+    for value in (low - OUT, high + OUT):
+        if np.isfinite(value):
+            with pytest.raises(ValueError, match=rf"\b{name}"):
+                call(value)
