@@ -46,6 +46,13 @@ SIGNS = tuple([rng.choice([-1, 0, 1], 10) for _ in range(5)] for _ in range(2))
 SAME = [np.array([1, 1, -1, 0])]
 MANY_CURVES = rng.normal(0.2, 1.0, (40, 6))
 FOUR = rng.binomial(4, SHARES)
+SIX = rng.binomial(20, rng.beta(2.0, 2.0, 14), (6, 14))
+SEEN_OF = [
+    [(3, 9, 0.3, 1), (7, 9, 0.2, 1)],
+    [(0, 9, 0.1, -1)],
+    [(9, 9, 0.5, 1)],
+    [(4, 8, 0.4, 1), (1, 8, 0.4, -1)],
+]
 
 CASES: dict[str, Callable[[], Any]] = {
     "adjusted_model_bias_score": lambda: s.adjusted_model_bias_score(
@@ -59,9 +66,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "change_p_value": lambda: s.change_p_value(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, seed=1, redraws=1000
     ),
-    "change_points": lambda: s.change_points(
-        np.repeat([[5, 9, 4], [18, 17, 9]], 3, axis=0),
-        np.repeat([[15, 11, 16], [2, 3, 11]], 3, axis=0),
+    "change_points": lambda: (
+        s.change_points(
+            np.repeat([[5, 9, 4], [18, 17, 9]], 3, axis=0),
+            np.repeat([[15, 11, 16], [2, 3, 11]], 3, axis=0),
+        )
+        + s.change_points([[10] * 9] * 4 + [[20] * 9] * 4, [[10] * 9] * 4 + [[0] * 9] * 4)
+        + s.change_points([[20] * 9] * 4 + [[10] * 9] * 4, [[0] * 9] * 4 + [[10] * 9] * 4)
     ),
     "corrected_model_bias_score": lambda: [
         s.corrected_model_bias_score(MEN, WOMEN),
@@ -216,7 +227,15 @@ CASES: dict[str, Callable[[], Any]] = {
         s.prompts_differ_p_value(m, w, seed=1)
         for m, w in (([9, 2], [1, 8]), ([1, 1], [0, 5]), ([1, 6], [0, 0]), ([3, 1], [0, 1]))
     ],
-    "ranking": lambda: s.ranking(BEFORE, 20 - BEFORE, level=LEVEL, seed=1, draws=1000),
+    "rank_correlation_interval": lambda: [
+        s.rank_correlation_interval(quantity, SEEN_OF, level=LEVEL, seed=1, resamples=200)
+        for quantity in ([1.0, 2.0, 4.0, 3.0], [9.0, 1.0, 1.0, 2.0])
+    ],
+    "ranking": lambda: [
+        s.ranking(men, 20 - men, level=level, seed=1, draws=1000)
+        for men in (BEFORE, SIX)
+        for level in (LEVEL, 0.6)
+    ],
     "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], s.wilson(12, 20, LEVEL)),
     "share_difference_interval": lambda: [
         s.share_difference_interval((k, 20), (m, 15), LEVEL) for k, m in ((0, 0), (3, 9), (20, 15))
@@ -252,9 +271,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "total_variation_p_value": lambda: [
         s.total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
     ],
-    "wals_interval": lambda: s.wals_interval(
-        FEATURES, np.eye(5)[0], level=LEVEL, seed=1, resamples=50
-    ),
+    "wals_interval": lambda: [
+        s.wals_interval(
+            rows, np.eye(rows.shape[1])[0], level=LEVEL, seed=1, center=center, resamples=50
+        )
+        for rows in (FEATURES, FEATURES.T[:, :4].T @ np.ones((5, 9)) + np.eye(4, 9))
+        for center in (False, True)
+    ],
     "within_p_value": lambda: [s.within_p_value(m, 20 - m, 0.5) for m in (10, 12, 15, 20)],
     "worst_case_bounds": lambda: s.worst_case_bounds(MEN, WOMEN, np.arange(14)),
 }

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "family_p_values", "family_share_p_values", "fewest_images", "gap_interval", "holm",
     "inverted_p_value", "leaning", "looks", "mean_wals_interval", "model_images_needed",
     "one_sided", "parity_shares", "prompt_bias_interval", "prompt_bias_p_value",
-    "prompt_bias_p_values", "rank_correlation_interval", "share_confidence_sequence",
+    "prompt_bias_p_values", "share_confidence_sequence",
     "share_interval", "share_p_value", "wals_at_level", "wals_change_interval", "widest_gap",
     "wilson",
 }  # fmt: skip
