@@ -12,7 +12,7 @@ from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, OutOfDeviceMemoryError
 
 # Matrix products of MKL depend on the number of rows, so a picture would change with its batch
-# (issue 2: "same images, bit for bit"). Strict reproducibility has no measurable cost here. MKL
+# ("same images, bit for bit"). Strict reproducibility has no measurable cost here. MKL
 # reads this once, at its first call; a value set by the user is left alone.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
