@@ -37,6 +37,22 @@ def pytest_t2i_detectors():
 def pytest_t2i_executors():
     return {"counted": counted}
 """
+LISTED = """
+class Listed:
+    def __init__(self, options):
+        print("opened")
+        self.options = options
+
+    def run(self, requests):
+        requests = list(requests)
+        return list(zip(requests, self.options.model().generate(requests)))
+
+    def close(self):
+        print("shut")
+
+def pytest_t2i_executors():
+    return {"counted": counted, "listed": Listed}
+"""
 SUITE = """
 import pytest
 from pytest_t2i import axes, limit
@@ -65,6 +81,15 @@ def test_a_project_brings_its_own(small):
     assert result.ret in (0, 6)
     assert "closed with 3 a batch from nowhere" in text(result)
     assert len(small.made()) == 40
+
+
+def test_rounds_share_it_and_a_list_is_taken(small):
+    conftest = (small.path / "conftest.py").read_text()
+    (small.path / "conftest.py").write_text(conftest + LISTED)
+    result = small.run("--t2i-executor", "listed", "--t2i-sequential", "-s", model="fair")
+    assert result.ret in (0, 6)
+    assert len(set(small.made())) == len(small.made()) > 8
+    assert result.stdout.str().count("opened") == result.stdout.str().count("shut") == 1
 
 
 @pytest.mark.parametrize(

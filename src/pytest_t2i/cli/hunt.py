@@ -144,6 +144,7 @@ def _hunt(session: Session, plan: Plan) -> HuntResult:
     try:
         return hunt(maker, plan, progress.say)
     finally:
+        runner.close()
         progress.stop()
         for note in runner.work.notes:
             progress.say(note)

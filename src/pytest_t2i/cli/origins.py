@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,9 @@ def run(
     language = language_of(llm, device=settings.device)
     if not isinstance(language, NextTokens):
         raise ConfigurationError(f"--llm {llm}: {type(language).__name__} continues no texts")
+    runner = Runner(components, session.store, batch=settings.batch)
     looking = OriginsSearch(
-        Runner(components, session.store, batch=settings.batch),
+        runner,
         Plan(session.generation),
         session.encoder,
         _face_part(components, faces or _usual_faces(components, session.detectors[0])),
@@ -96,7 +98,8 @@ def run(
         settings.confidence,
     )
     asked = _prompt(concept, prompt)
-    found = looking(asked, images, clusters, _stereotypes(asked, stereotypes), made)
+    with closing(runner):
+        found = looking(asked, images, clusters, _stereotypes(asked, stereotypes), made)
     facts = {
         "model": settings.model or "",
         "model_fingerprint": components.model().fingerprint,

@@ -95,10 +95,11 @@ def each_once(
 ) -> Iterator[tuple[Request, Generated]]:
     """What an executor gives; GenerationError where it does not give each request once."""
     waiting = set(requests)
-    given = executor.run(requests)
+    with blamed(GenerationError, "executor", name):
+        given = iter(executor.run(requests))
     while True:
         with blamed(GenerationError, "executor", name):
-            pair = next(iter(given), None)
+            pair = next(given, None)
             if pair is None:
                 break
             request, generated = pair

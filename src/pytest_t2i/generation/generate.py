@@ -97,10 +97,7 @@ class Runner:
         self.observer.check(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
-        try:
-            self._make_and_look(plan, keys)
-        finally:
-            self._close()
+        self._make_and_look(plan, keys)
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
         return self.work
@@ -120,11 +117,14 @@ class Runner:
             "that: see to the disk, and run again"
         )
 
-    def _close(self) -> None:
-        """Let an executor go that has something to let go of."""
-        executor = self.__dict__.pop("executor", None)
-        if hasattr(executor, "close"):
-            executor.close()
+    def close(self) -> None:
+        """Let the executor go: no more plans.
+
+        It lives until then, as rounds of small plans would else start its processes anew.
+        """
+        close = getattr(self.__dict__.get("executor"), "close", None)
+        if close is not None:
+            close()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""

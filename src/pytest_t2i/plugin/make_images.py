@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.correction import recognised
@@ -24,6 +24,12 @@ def make(results: Results, limits: LimitFiles, progress: Progress) -> None:
     session = results.session
     session.check_labels()
     runner = Runner(session.components, session.store, progress, session.settings.batch)
+    with closing(runner):
+        _make(results, limits, runner)
+
+
+def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
+    session = results.session
     session.work = runner.work
     wanted = session.images_wanted()
     notes = check_supply(session.components.model(), wanted) if wanted else []
