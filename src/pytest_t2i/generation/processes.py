@@ -1,7 +1,7 @@
 """The executor ``processes:N``: N processes of this machine make images, each with its own model.
 
-On a processor two processes of one thread make more images than one of two threads, and detectors
-look at what is there while the next images are made. Memory is needed N times.
+Detectors look at what is there while the next images are made. Memory is needed N times, and each
+process loads the model for itself: it pays for long runs.
 """
 
 from __future__ import annotations
