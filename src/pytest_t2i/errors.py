@@ -6,10 +6,8 @@ Every message says what was expected, what was given (``name=value``) and what t
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any
 
 
@@ -43,6 +41,9 @@ class UnknownNameError(ConfigurationError):
     """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        # Only a mistake needs it, and everything starts with this module.
+        from difflib import get_close_matches
+
         names = sorted(known)
         close = get_close_matches(name, names, n=1)
         nearest = f" Did you mean {close[0]!r}?" if close else ""
@@ -114,7 +115,9 @@ def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
     except T2IError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        from traceback import extract_tb
+
+        last = extract_tb(error.__traceback__)[-1]
         raise kind(
             f"{role} {name!r} failed: {type(error).__name__}: {error} "
             f"({last.filename}, line {last.lineno}). What was made before is kept."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -48,6 +47,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All that the file is made of."""
+    return tuple(ast.walk(tree(path)))
+
+
 def room(module: str) -> str | None:
     """The room of a module; None for the package itself, which exports from all of them."""
     parts = module.split(".")
@@ -56,11 +61,10 @@ def room(module: str) -> str | None:
     return "ground" if parts[1] in GROUND else parts[1]
 
 
-def imports(path: Path) -> Iterator[ast.Import | ast.ImportFrom]:
+@cache
+def imports(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """Every import anywhere in a file, those inside functions and for type checkers included."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
+    return tuple(node for node in nodes(path) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def imported_by(path: Path) -> set[str]:
@@ -145,7 +149,7 @@ def functions() -> list[Function]:
         (
             Function(node.end_lineno - node.lineno + 1, f"{path.relative_to(SOURCE)}:{node.name}")
             for path in modules().values()
-            for node in ast.walk(tree(path))
+            for node in nodes(path)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
         ),
         reverse=True,

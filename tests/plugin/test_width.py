@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("columns", [60, pytest.param(100, marks=pytest.mark.slow)])
 def test_the_summary_fits_the_terminal(project, columns):
     project.columns = columns
     result = project.run(model="biased")
@@ -18,7 +18,10 @@ def test_the_summary_fits_the_terminal(project, columns):
     assert len(lines[header]) <= columns
 
 
-@pytest.mark.parametrize(("model", "images"), [("fair", "40"), ("biased", "20"), ("fair", "4")])
+@pytest.mark.parametrize(
+    ("model", "images"),
+    [pytest.param("fair", "40", marks=pytest.mark.slow), ("biased", "20"), ("fair", "4")],
+)
 def test_the_summary_answers_within_ten_lines_of_80_columns(project, model, images):
     """Fair or not first, then what is worst, then what to do next."""
     project.columns = 80

@@ -1,6 +1,6 @@
 """Runs trials at their full size and writes their rows into results.md.
 
-All of them take an hour: python tests/trials/run.py. Some: python tests/trials/run.py kills crowds
+All of them take an hour: ``PYTHONPATH=tests python tests/trials/run.py``; some: with their names.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tally import HEAD, Tally
 RESULTS = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Trials
 
-Made by `python tests/trials/run.py`, seeded. Every row is one trial: how often it was tried, with
-what, what was wanted and which faults were met.
+Made by `PYTHONPATH=tests python tests/trials/run.py`, seeded. Every row is one trial: how often it
+was tried, with what, what was wanted and which faults were met.
 
 """
 
@@ -91,11 +91,14 @@ def write(tally: Tally) -> None:
 def main() -> int:
     """Run the trials that are named, all by default; 1 where one met a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trials", nargs="*", choices=[*TRIALS, []], default=list(TRIALS))
+    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=", ".join(TRIALS))
     parser.add_argument("--share", type=float, default=1.0, help="of the full size")
     asked = parser.parse_args()
+    unknown = set(asked.trials) - set(TRIALS)
+    if unknown:
+        parser.error(f"expected {', '.join(TRIALS)}, got {', '.join(sorted(unknown))}")
     faults = 0
-    for name in asked.trials:
+    for name in asked.trials or TRIALS:
         folder = Path(tempfile.mkdtemp(prefix="t2i-trial-"))
         started = time.monotonic()
         try:

@@ -40,6 +40,7 @@ def test_the_same_every_time(drawn, tmp_path):
     assert load_labelled_set(tmp_path).fingerprint == drawn.fingerprint
 
 
+@pytest.mark.slow
 def test_pictures_are_of_the_size_that_the_models_make(drawn):
     with Image.open(drawn.path(drawn.images[0])) as picture:
         assert picture.size == (128, 128)

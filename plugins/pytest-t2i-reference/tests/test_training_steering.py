@@ -161,6 +161,7 @@ def test_what_clip_sees_otherwise_is_shrunk_as_far_as_chance_explains_it() -> No
     assert found[40:].tolist() == misjudged([silent], 50)[40:].tolist() == [0.0] * 10
 
 
+@pytest.mark.slow
 def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketcher) -> None:
     prompts = [template_prompt(concept) for concept in load_concepts()[:2]]
     noise = starts(2, 0)

@@ -33,7 +33,6 @@ part's own name, its crop.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,7 +57,7 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 def papers() -> Path:
     """The built-in catalogue: the models that the papers measure."""
-    return Path(str(files("pytest_t2i.adapters") / "catalogue.toml"))
+    return Path(__file__).with_name("catalogue.toml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.arguments import add_run_options, run_settings
-from pytest_t2i.prompts import builtin_axes
 
 KINDS = ("models", "detectors", "faces", "persons", "encoders", "languages", "executors", "axes")
 
@@ -34,15 +33,22 @@ def lines(kind: str, own: Path | None = None) -> list[str]:
     """
     registries = Registries()
     if kind == "axes":
-        return [
-            f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
-            for axis in [*builtin_axes(), *builtin_axes().wu]
-        ]
+        return _axes()
     catalogue = read_catalogues(registries.catalogues, own)
     if kind == "models":
         return sorted(_model(entry) for entry in catalogue.models.values())
     names = getattr(registries, kind).names()
     return [_part(name, catalogue) for name in names]
+
+
+def _axes() -> list[str]:
+    # Reading axes is for those who ask for them: every other kind starts without.
+    from pytest_t2i.prompts import builtin_axes
+
+    return [
+        f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
+        for axis in [*builtin_axes(), *builtin_axes().wu]
+    ]
 
 
 def _part(name: str, catalogue: Catalogue) -> str:

@@ -7,11 +7,12 @@ imported, so that each starts fast.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import version
 
 from pytest_t2i.errors import T2IError
 
@@ -44,16 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((word for word in given if not word.startswith("-")), None)
     parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
-    parser.add_argument(
-        "--version", action="version", version=f"pytest-t2i {version('pytest-t2i')}"
-    )
+    is_asked = any(word.startswith("--v") for word in given)
+    parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, words) in COMMANDS.items():
         command = commands.add_parser(
             name, help=words, description=f"{words[0].upper()}{words[1:]}."
         )
         if name == chosen:
-            implementation = import_module(f"pytest_t2i.cli.{module}")
+            with _no_collection():
+                implementation = import_module(f"pytest_t2i.cli.{module}")
             implementation.add_arguments(command)
     parsed = vars(parser.parse_args(given))
     parsed.pop("command")
@@ -69,3 +70,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
+
+
+def _version() -> str:
+    # For those who ask: it is read from the files of the distribution.
+    from importlib.metadata import version
+
+    return f"{PACKAGE} {version(PACKAGE)}"
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """What is imported is no garbage: looking for some takes a twentieth of a short command."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

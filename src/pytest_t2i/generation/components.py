@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,7 @@ def _part_tree(part: str) -> list[str]:
     return [part, *files] if files or "/" not in weights else []
 
 
+@cache
 def _version(distribution: str) -> str | None:
     try:
         return version(distribution)

@@ -26,13 +26,14 @@ class Origin:
     registries: Registries
     names: set[PartName] = field(default_factory=set)
     """Kind and name of everything registered that was asked for; parts once it is loaded."""
+    read: dict[PartName, str] = field(default_factory=dict)
+    """Digests so far: code that is loaded stays what it was."""
 
     def code(self) -> dict[str, str]:
         """Digest of the code behind each name."""
-        return {
-            f"{kind} {name}": self.registries.of(kind).code(name)
-            for kind, name in sorted(self.names)
-        }
+        for kind, name in self.names - self.read.keys():
+            self.read[kind, name] = self.registries.of(kind).code(name)
+        return {f"{kind} {name}": self.read[kind, name] for kind, name in sorted(self.names)}
 
     def states(self) -> list[list[str]] | None:
         """Kind, name and state of each; None where one has to be asked every time."""

@@ -17,8 +17,11 @@ PLURAL_ONLY = re.compile(
 PLAIN_A = re.compile(
     r"([bcdfgjklmnpqrstvwz][b-df-hj-np-tv-z]*[aeiouy]|y[aeiou]|h(?!eir|erb|on|our)[aeiouy])[a-z]*"
 )
-PLAIN_AN = re.compile(r"([ai][a-z]|e[a-tvx-z])[a-z]+")
-SPELLED_WITH_A = re.compile(r"[BCDGJKPQTVWYZ][A-Z]+")
+PLAIN_AN = re.compile(
+    r"([ai][a-z]|e[a-tvx-z])[a-z]+|o(?!ne|nce|ui)[a-z]{2,}|un[b-hj-z][a-z]+|(honest|honou?r|hour|heir)[a-z]*"
+)
+SPELLED_WITH_A = re.compile(r"[BCDGJKPQTVWYZ][A-Z]+|U[A-Z]")
+SPELLED_WITH_AN = re.compile(r"[AI][A-Z]")
 
 INDICATORS = {
     Variant.FEMININE: {"person": "woman", "people": "women", "adjective": "female"},
@@ -47,10 +50,10 @@ def with_article(word: str) -> str:
 
 def _article(word: str) -> str:
     first = word.split(" ", 1)[0]
-    plain = first.lower() if first[1:].islower() else ""
+    plain = first.lower().partition("-")[0] if first[1:].islower() else ""
     if PLAIN_A.fullmatch(plain) or SPELLED_WITH_A.fullmatch(first):
         return "a"
-    if PLAIN_AN.fullmatch(plain):
+    if PLAIN_AN.fullmatch(plain) or SPELLED_WITH_AN.fullmatch(first):
         return "an"
     return str(_engine().a(word)).split(" ", 1)[0]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -151,6 +153,11 @@ def provenance(session: Session) -> dict[str, Any]:
 
 def environment() -> dict[str, str]:
     """Versions of libraries and platform."""
+    return dict(_environment())
+
+
+@cache
+def _environment() -> Mapping[str, str]:
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in PACKAGES:
         try:

@@ -86,6 +86,7 @@ HUNT = ("hunt", "--model", "planted", "--detector", "colour", "--axes-file", "ax
 SMALL = (*HUNT, "--axes", "object,place", "--images", "600")
 
 
+@pytest.mark.slow
 def test_the_planted_words_are_found_printed_and_written(model, capsys):
     assert main([*SMALL, "--seed", "1"]) == 0
     told = capsys.readouterr().out

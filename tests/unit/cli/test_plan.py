@@ -26,6 +26,7 @@ def test_images_minutes_and_what_a_budget_shows(tmp_path, capsys):
     assert "the smallest found with power 0.8 is 0.85" in told
 
 
+@pytest.mark.slow
 def test_a_limits_file(tmp_path, capsys):
     (tmp_path / "limits.toml").write_text(
         "accuracy = 0.9\n[model_bias_score]\nlimit = 0.3\n[model_bias_score.margin]\nlimit = 0.1\n"

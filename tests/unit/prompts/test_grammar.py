@@ -12,7 +12,10 @@ WORDS = (
     "ewe ewer euro eunuch hour honest heir herb homage honeymoon hotel house housekeeper hound "
     "umbrella unicorn usher user one oneself once iota apple aye engineer easel eye ear earl chef "
     "CEO MRI FBI NASA UFO US BBC X-ray yttrium youth yacht psychologist rhythm tsar gnome photo "
-    "Iranian Indian Mexican Ukrainian European American Honduran Ethiopian Egyptian Ewan mp3"
+    "Iranian Indian Mexican Ukrainian European American Honduran Ethiopian Egyptian Ewan mp3 "
+    "honest honour honorary hourglass heiress honey honk oncologist onion once one-way onerous "
+    "ouija office ox oak outgoing operations orthopedic unreliable unable unanimous under uncle "
+    "unionist uniform unideal eco-tourism import-export e-mail T-shirt u-turn AI IT UN UK hour-long"
 )
 
 
@@ -23,13 +26,18 @@ def test_short_cuts_say_what_inflect_says(word):
     assert grammar.with_article(word) == inflect.engine().a(word)
 
 
+def test_letters_that_sound_like_you():
+    """The rules of inflect write "an UI designer"."""
+    assert grammar.with_article("UI designer") == "a UI designer"
+
+
 def test_built_in_words_load_no_library(monkeypatch):
     def loaded():
         raise AssertionError("inflect was asked")
 
     monkeypatch.setattr(grammar, "_engine", loaded)
     grammar.with_article.cache_clear()
-    for axis in axes:
+    for axis in [*axes, *axes.wu]:
         for variant in Variant:
             texts = [axis.variant(word, variant).text for word in axis.concepts]
             assert all("{" not in text for text in texts)

@@ -70,6 +70,7 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
     assert 0.5 * planned <= n + more <= 2 * planned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bias", "bound", "images"), [(0.5, 0.3, 5), (0.1, 0.4, 8), (0.5, 0.4, 30)]
 )

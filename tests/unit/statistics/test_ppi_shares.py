@@ -47,6 +47,7 @@ def test_a_right_detector_is_left_as_it_is():
     assert [share.estimate for share in result.shares] == pytest.approx(result.detector, abs=0.02)
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_the_detectors_word_does_not():
     covered, detector = np.zeros(3), np.zeros(3)
     runs = 200
