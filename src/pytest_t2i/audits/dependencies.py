@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.dependency_groups import GROUPS, grouped, maps_of
+from pytest_t2i.audits.dependency_groups import GROUPS, Placed, maps_of, placed, tally
 from pytest_t2i.audits.object_counts import PEOPLE, Counted
 from pytest_t2i.audits.objects import Objects
 from pytest_t2i.data import ATTENTION, Interval, Prompt, Triplet
@@ -19,6 +19,16 @@ from pytest_t2i.prompts.words_of import nouns
 from pytest_t2i.verdicts.measurement import Measurement
 
 Groups = Mapping[str, Counter[str]]
+CANDIDATES = 24
+"""Pictures that the example of a group is chosen from."""
+
+
+class Example(NamedTuple):
+    """A picture of a group: whose it is, and where the object and the attention lie."""
+
+    prompt: Prompt
+    seed: int
+    placed: Placed
 
 
 def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
@@ -39,17 +49,47 @@ class Dependencies(Counted):
     def groups_of(self, prompt: Prompt, seeds: Sequence[int]) -> list[Groups | None]:
         """The groups in each image; None where no picture or no attention is there."""
         todo = [seed for seed in seeds if (prompt.text, seed) not in self._known]
-        if todo:
-            found = self.observations.objects(prompt, todo, self.finder)
-            maps = self.observations.arrays(prompt, todo, ATTENTION)
-            pictures = self.observations.pictures(prompt, todo)
-            for seed, objects, attention, picture in zip(todo, found, maps, pictures, strict=True):
-                self._known[prompt.text, seed] = (
-                    None
-                    if objects is None or attention is None or picture is None
-                    else _grouped(prompt.text, objects, attention, picture.size)
-                )
+        for seed, known in zip(todo, self.placed_in(prompt, todo), strict=True):
+            self._known[prompt.text, seed] = None if known is None else tally(known)
         return [self._known[prompt.text, seed] for seed in seeds]
+
+    def placed_in(self, prompt: Prompt, seeds: Sequence[int]) -> list[list[Placed] | None]:
+        """What is where in each image, and what brought it there; None as for ``groups_of``."""
+        if not seeds:
+            return []
+        found = self.observations.objects(prompt, seeds, self.finder)
+        maps = self.observations.arrays(prompt, seeds, ATTENTION)
+        pictures = self.observations.pictures(prompt, seeds)
+        return [
+            None
+            if objects is None or attention is None or picture is None
+            else _placed(prompt.text, objects, attention, picture.size)
+            for objects, attention, picture in zip(found, maps, pictures, strict=True)
+        ]
+
+    def example(self, group: str) -> Example | None:
+        """The clearest picture of a group's most frequent name; None for an empty group.
+
+        Guided: most of the object is covered by a noun's attention; independent: least of it;
+        hidden: the noun was looked at in the most places.
+        """
+        if not (prevalent := self.prevalent(group, 1)):
+            return None
+        name = prevalent[0][0]
+        shown = [
+            (prompt, seed)
+            for triplet, seeds in self.members
+            for prompt in triplet
+            for seed, groups in zip(seeds, self.groups_of(prompt, seeds), strict=True)
+            if groups is not None and groups[group][name]
+        ]
+        candidates = [
+            Example(prompt, seed, each)
+            for prompt, seed in shown[:CANDIDATES]
+            for each in self.placed_in(prompt, [seed])[0] or ()
+            if (each.name, each.group) == (name, group)
+        ]
+        return max(candidates, key=lambda each: _clearness(each.placed))
 
     def group(self, name: str) -> GroupObjects:
         """The objects of one group, with all that is asked of objects.
@@ -132,8 +172,14 @@ class GroupObjects(Objects):
         return super()._untestable(counts)
 
 
-def _grouped(prompt: str, objects: Any, attention: Any, size: tuple[int, int]) -> Groups:
+def _clearness(shown: Placed) -> float:
+    if shown.group == "hidden":
+        return float(shown.mask.sum())
+    return shown.covered if shown.group.endswith("_guided") else 1.0 - shown.covered
+
+
+def _placed(prompt: str, objects: Any, attention: Any, size: tuple[int, int]) -> list[Placed]:
     try:
-        return grouped(prompt, objects, maps_of(prompt, attention), size)
+        return placed(prompt, objects, maps_of(prompt, attention), size)
     except ValueError as error:
         raise DetectorError(f"{prompt!r}: {error}") from None

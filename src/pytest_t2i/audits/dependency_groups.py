@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
@@ -70,10 +71,27 @@ def word_mask(attention: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.zeros(laid.shape, bool) if high <= low else (laid - low) / (high - low) >= THRESHOLD
 
 
-def grouped(
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An object of a picture and what brought it there, or a noun that shows none.
+
+    ``region`` is where it lies, [height, width] of bool, nowhere for a hidden noun; ``noun`` the
+    one whose attention covers most of it ("" without any), ``mask`` where that noun was looked at
+    and ``covered`` the share of the region that this covers (Wu eq. 7).
+    """
+
+    name: str
+    group: str
+    region: np.ndarray
+    noun: str
+    mask: np.ndarray
+    covered: float
+
+
+def placed(
     prompt: str, objects: Sequence[FoundObject], maps: Maps, size: tuple[int, int]
-) -> dict[str, Counter[str]]:
-    """Objects of a picture, and nouns that show none, by group (Wu section 6.2).
+) -> list[Placed]:
+    """Objects of a picture, and nouns that show none, each with its group (Wu section 6.2).
 
     Args:
         prompt: the prompt of the picture.
@@ -82,19 +100,38 @@ def grouped(
         size: width and height of the picture.
 
     Returns:
-        Group -> name -> how often; of "hidden" nouns, of the others objects.
+        First the objects in their order, then the hidden nouns in theirs.
     """
     masks = {noun: word_mask(attention, size) for noun, attention in maps.items()}
-    named = {noun for noun, _ in nouns(prompt)}
+    named = dict.fromkeys(noun for noun, _ in nouns(prompt))
+    names = {lemma(each.name) for each in objects}
+    shown = [
+        _placed(lemma(each.name), region, masks, named)
+        for each, region in ((each, _region(each, size)) for each in objects)
+        if region.any()
+    ]
+    nothing = np.zeros(size[::-1], bool)
+    hidden = [
+        Placed(noun, "hidden", nothing, noun, masks.get(noun, nothing), 0.0)
+        for noun in named
+        if noun not in names
+    ]
+    return shown + hidden
+
+
+def _placed(name: str, region: np.ndarray, masks: Maps, named: Mapping[str, None]) -> Placed:
+    shares = {noun: coverage(region, mask) for noun, mask in masks.items()}
+    guided = any(share > _sufficient(name, noun) for noun, share in shares.items())
+    noun = max(shares, key=lambda word: shares[word], default="")
+    mask = masks[noun] if noun else np.zeros_like(region)
+    return Placed(name, _group(name in named, guided), region, noun, mask, shares.get(noun, 0.0))
+
+
+def tally(shown: Sequence[Placed]) -> dict[str, Counter[str]]:
+    """Group -> name -> how often; of "hidden" nouns, of the others objects."""
     groups: dict[str, Counter[str]] = {group: Counter() for group in GROUPS}
-    names = set()
-    for one in objects:
-        name = lemma(one.name)
-        names.add(name)
-        region = _region(one, size)
-        if region.any():
-            groups[_group(name in named, _is_guided(name, region, masks))][name] += 1
-    groups["hidden"].update(named - names)
+    for each in shown:
+        groups[each.group][each.name] += 1
     return groups
 
 
@@ -102,12 +139,9 @@ def _group(explicit: bool, guided: bool) -> str:
     return f"{'explicitly' if explicit else 'implicitly'}_{'guided' if guided else 'independent'}"
 
 
-def _is_guided(name: str, region: np.ndarray, masks: Maps) -> bool:
-    """Whether the attention of some noun covers enough of an object (Wu Definition 2)."""
-    return any(
-        coverage(region, mask) > (SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT)
-        for noun, mask in masks.items()
-    )
+def _sufficient(name: str, noun: str) -> float:
+    """Share of an object that a noun's attention must cover (Wu Definition 2)."""
+    return SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT
 
 
 def _region(one: FoundObject, size: tuple[int, int]) -> np.ndarray:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from pytest_t2i.data import Outcome, Undetected
+from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.check_groups import headline
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
-from pytest_t2i.reporting.objects import group_rows
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.words import (
     allowed_words,
@@ -116,7 +116,7 @@ def _spaces(record: RunRecord) -> list[str]:
 
 
 def _groups(record: RunRecord) -> list[str]:
-    rows = group_rows(record)
+    rows = dependencies.rows(record)
     if not rows:
         return []
     lines = [

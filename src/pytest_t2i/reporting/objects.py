@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_t2i.reporting.charts import UNIT, Row, Track
 from pytest_t2i.reporting.neutrality import p_words
 from pytest_t2i.reporting.words import interval_text, plain
-from pytest_t2i.runs.record import GroupRecord, ObjectRecord, ObjectsRecord, RunRecord
+from pytest_t2i.runs.record import ObjectRecord, ObjectsRecord, RunRecord
 
 MIDDLE = 0.5
 SHOWN = 30
@@ -42,8 +42,8 @@ def section(record: RunRecord) -> ObjectsSection | None:
     judged = [one for one in found.objects if not one.expected]
     return ObjectsSection(
         found,
-        [_row(one) for one in judged[:SHOWN]],
-        [_row(one) for one in found.objects if one.expected],
+        [object_row(each) for each in judged[:SHOWN]],
+        [object_row(each) for each in found.objects if each.expected],
         max(0, len(judged) - SHOWN),
         [
             (", ".join(t.variants), interval_text(t.p_value), p_words(t.chi_square_p_value))
@@ -53,12 +53,13 @@ def section(record: RunRecord) -> ObjectsSection | None:
     )
 
 
-def _row(one: ObjectRecord) -> Row:
-    counts = f"{one.neutral} neutral, {one.feminine} feminine, {one.masculine} masculine"
-    if one.score is None:
-        return Row(one.name, Track(counts, zero=50.0), "with neither", counts)
-    score = one.score
-    note = f"{counts}; {one.expected or f'p {p_words(one.p_value)}, adjusted'}"
+def object_row(of: ObjectRecord) -> Row:
+    """An object in a chart from 0 (feminine) to 1 (masculine)."""
+    counts = f"{of.neutral} neutral, {of.feminine} feminine, {of.masculine} masculine"
+    if of.score is None:
+        return Row(of.name, Track(counts, zero=50.0), "with neither", counts)
+    score = of.score
+    note = f"{counts}; {of.expected or f'p {p_words(of.p_value)}, adjusted'}"
     track = Track(
         label=f"object bias score {interval_text(score)}; {note}",
         kind="male"
@@ -70,9 +71,7 @@ def _row(one: ObjectRecord) -> Row:
         whisker=(UNIT.at(score.low), UNIT.at(score.high)),
         zero=50.0,
     )
-    return Row(
-        one.name, track, f"{plain(score.estimate, 2)} ({one.feminine}:{one.masculine})", note
-    )
+    return Row(of.name, track, f"{plain(score.estimate, 2)} ({of.feminine}:{of.masculine})", note)
 
 
 def _similarity(found: ObjectsRecord) -> str:
@@ -108,64 +107,3 @@ def told(record: RunRecord) -> Iterator[str]:
         f"all objects, expected ones included, depend on the variant: {p_value}; co-occurrence "
         f"{_similarity(found)}"
     )
-
-
-COLUMNS = (
-    "explicitly_guided",
-    "implicitly_guided",
-    "explicitly_independent",
-    "implicitly_independent",
-    "hidden",
-    "nouns",
-)
-"""Of the table of intersections (Wu Table 13)."""
-VARIANTS = ("triplet", "neutral, feminine", "neutral, masculine", "feminine, masculine")
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRow:
-    """A dependency group in the table."""
-
-    group: str
-    presence: str
-    amount: int
-    prevalent: str
-    skewed: str
-    tests: list[str]
-    """p-values of the triplet and of each pair."""
-    intersections: list[str]
-    """Percent of its objects that each group and the nouns have too."""
-
-
-def group_rows(record: RunRecord) -> list[GroupRow]:
-    """One row for each dependency group; [] where no test asked."""
-    found = record.dependencies
-    return [] if found is None else [_group_row(group) for group in found.groups]
-
-
-def _group_row(one: GroupRecord) -> GroupRow:
-    return GroupRow(
-        one.group.replace("_", " "),
-        interval_text(one.presence),
-        one.amount,
-        ", ".join(f"{name} {n}" for name, n in one.prevalent.items()) or "-",
-        ", ".join(f"{s.name} {interval_text(s.score)}" for s in one.skewed[:NAMED]) or "-",
-        [p_words(t.p_value.estimate if t.p_value else None) for t in one.independence],
-        [f"{100 * one.intersections[g]:.0f}" if one.intersections else "-" for g in COLUMNS],
-    )
-
-
-def groups_told(record: RunRecord) -> Iterator[str]:
-    """Dependency groups in a few lines of text."""
-    found = record.dependencies
-    if found is None:
-        return
-    if not found.images:
-        yield f"dependency groups: none of {found.left_out} images shows word attention"
-        return
-    left = f", {found.left_out} images left out" if found.left_out else ""
-    yield f"dependency groups of {found.triplets} triplets ({found.images} images{left}):"
-    for one in group_rows(record):
-        yield (
-            f"  {one.group}: in {one.presence} of images, {one.amount} different, p {one.tests[0]}"
-        )

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
+from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.check_groups import headline
 from pytest_t2i.reporting.neutrality import leaning_words
-from pytest_t2i.reporting.objects import groups_told
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.people_told import (
     correction_line,
@@ -119,7 +119,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
     )
     yield from (line for line in (told(record) for told in found) if line)
     yield from objects_told(record)
-    yield from groups_told(record)
+    yield from dependencies.told(record)
     yield from (trial_line(trial) for trial in record.trials)
 
 

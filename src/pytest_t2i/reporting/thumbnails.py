@@ -26,7 +26,7 @@ def thumbnails(files: Iterable[str]) -> dict[str, str]:
     # Pillow decodes outside the interpreter's lock, so threads do share the work.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         contents |= zip(missing, pool.map(_make, map(Path, missing)), strict=True)
-    return {file: _data_uri(content) for file, content in contents.items() if content is not None}
+    return {file: data_uri(content) for file, content in contents.items() if content is not None}
 
 
 def cache_path(file: Path) -> Path | None:
@@ -76,5 +76,6 @@ def _shrunk(file: Path) -> bytes | None:
     return content.getvalue()
 
 
-def _data_uri(content: bytes) -> str:
+def data_uri(content: bytes) -> str:
+    """A WebP picture as the address of an image in a page."""
     return f"data:image/webp;base64,{base64.b64encode(content).decode()}"

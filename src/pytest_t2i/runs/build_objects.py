@@ -13,10 +13,12 @@ from pytest_t2i.audits.dependencies import Dependencies
 from pytest_t2i.audits.dependency_groups import GROUPS
 from pytest_t2i.audits.object_counts import VARIANTS, Counted
 from pytest_t2i.audits.objects import Objects
+from pytest_t2i.data import Mask
 from pytest_t2i.metrics import object_independence
 from pytest_t2i.runs.build_scores import widest_of
 from pytest_t2i.runs.record import (
     DependenciesRecord,
+    ExampleRecord,
     GroupRecord,
     IndependenceRecord,
     ObjectRecord,
@@ -100,6 +102,25 @@ def _group(found: Dependencies, name: str) -> GroupRecord:
         _scores(objects)[:SKEWED],
         _tests(objects),
         {other: share for other, share in shares.items() if share is not None},
+        _example(found, name),
+    )
+
+
+def _example(found: Dependencies, group: str) -> ExampleRecord | None:
+    example = found.example(group)
+    if example is None:
+        return None
+    prompt, seed, shown = example
+    file = found.observations.images(prompt, [seed])[0].file
+    return ExampleRecord(
+        shown.name,
+        prompt.text,
+        seed,
+        str(file) if file else None,
+        Mask.of(shown.region),
+        shown.noun,
+        Mask.of(shown.mask),
+        shown.covered,
     )
 
 

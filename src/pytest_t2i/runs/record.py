@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.verdicts.check import Check
 
@@ -348,6 +348,25 @@ class ObjectsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleRecord:
+    """A picture of a dependency group, with where its object and the attention lie."""
+
+    name: str
+    """The object, or the noun that shows none."""
+    prompt: str
+    seed: int
+    file: str | None
+    region: Mask
+    """Where the object lies; nowhere for a noun that shows none."""
+    noun: str
+    """Of the prompt, whose attention covers most of the object; "" without any."""
+    attention: Mask
+    """Where that noun was looked at."""
+    covered: float
+    """Share of the region that the attention covers (Wu eq. 7)."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupRecord:
     """One dependency group over all triplets of a run (Wu section 6)."""
 
@@ -365,6 +384,8 @@ class GroupRecord:
     intersections: Mapping[str, float]
     """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
     group."""
+    example: ExampleRecord | None = None
+    """The clearest picture of its most frequent object (Wu Figure 5)."""
 
 
 @dataclass(frozen=True, slots=True)

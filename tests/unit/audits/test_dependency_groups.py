@@ -11,7 +11,7 @@ needs("lemminflect")
 
 from pytest_t2i import triplet
 from pytest_t2i.audits.dependencies import Dependencies
-from pytest_t2i.audits.dependency_groups import GROUPS, grouped, maps_of, word_mask
+from pytest_t2i.audits.dependency_groups import GROUPS, maps_of, placed, tally, word_mask
 from pytest_t2i.audits.object_counts import Member
 from pytest_t2i.data import Box, FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, DetectorError
@@ -51,7 +51,7 @@ def test_the_picnic_of_wu(mask):
         seen("park", 0, 16, mask=mask),
         seen("grass", 9, 16, mask=mask),
     ]
-    groups = grouped(PROMPT, objects, maps_of(PROMPT, attention()), (SIDE, SIDE))
+    groups = tally(placed(PROMPT, objects, maps_of(PROMPT, attention()), (SIDE, SIDE)))
     assert groups == {
         "explicitly_guided": {"woman": 1, "picnic": 1},
         "implicitly_guided": {"basket": 1},
@@ -64,7 +64,7 @@ def test_the_picnic_of_wu(mask):
 def test_people_need_less_than_things():
     maps = maps_of(PROMPT, attention())
     for name, group in (("woman", "explicitly_guided"), ("bench", "implicitly_independent")):
-        groups = grouped(PROMPT, [seen(name, 0, 12)], {"woman": maps["woman"]}, (SIDE, SIDE))
+        groups = tally(placed(PROMPT, [seen(name, 0, 12)], {"woman": maps["woman"]}, (SIDE, SIDE)))
         assert groups[group] == {name: 1}
 
 
@@ -76,7 +76,7 @@ def test_attention_is_normalised_and_enlarged():
 
 def test_masks_and_attention_of_another_size_are_told():
     with pytest.raises(ValueError, match="mask of 'hat' is 16 x 16 pixels, its picture 32 x 32"):
-        grouped(PROMPT, [seen("hat", 0, 4)], maps_of(PROMPT, attention()), (32, 32))
+        placed(PROMPT, [seen("hat", 0, 4)], maps_of(PROMPT, attention()), (32, 32))
     with pytest.raises(ValueError, match="must hold 10 words"):
         maps_of(PROMPT, attention()[:3])
 
@@ -132,6 +132,18 @@ def test_groups_of_triplets():
     assert float(tie) == 1.0
     with pytest.raises(ConfigurationError, match="'guided'"):
         found.group("guided")
+
+
+def test_an_example_is_the_clearest_picture_of_the_most_frequent_object():
+    bird = dependencies().example("explicitly_guided").placed
+    assert (bird.name, bird.noun, bird.covered) == ("bird", "bird", 1.0)
+    assert np.array_equal(bird.region, place(0, 4))
+    alone = dependencies().example("implicitly_independent")
+    # Half of either lies under the bird's attention; cups are twice as frequent as ties.
+    assert (alone.placed.name, alone.placed.covered, alone.seed) == ("cup", 0.5, 0)
+    hidden = dependencies(text="a person and a kite").example("hidden").placed
+    assert (hidden.name, hidden.region.any()) == ("kite", False)
+    assert dependencies().example("hidden") is None
 
 
 def test_a_model_without_attention_is_no_evidence():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.runs import record as records
 from pytest_t2i.verdicts.check import Check
@@ -50,10 +50,12 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner["sensitivity"] = records.VariationRecord
     inner["correction"] = records.CorrectedPrompt
     inner["checks"] = MovedPrompt
-    inner["dependencies"] = records.GroupRecord
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":
         rows = (records.ObjectRecord, records.IndependenceRecord)
+        extra = {field.name for row in rows for field in fields(row)}
+    if section == "dependencies":
+        rows = (records.GroupRecord, records.ExampleRecord, Mask)
         extra = {field.name for row in rows for field in fields(row)}
     if section == "The run":
         extra = {"outcome"}

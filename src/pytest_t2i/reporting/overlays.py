@@ -1,0 +1,52 @@
+"""Pictures with what was measured on them laid over: where an object lies, where attention went."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+from pytest_t2i.data import Mask
+from pytest_t2i.reporting.thumbnails import data_uri
+from pytest_t2i.runs.record import ExampleRecord
+
+SIDE = 240
+"""Longest side in pixels."""
+QUALITY = 80
+DIMMED = 0.65
+"""How much darker it is where attention did not go."""
+OUTLINE, INNER = (255, 255, 255), (20, 20, 20)
+
+
+def overlay(example: ExampleRecord) -> str | None:
+    """A data URI: dark without attention, the object outlined; None where the picture is gone."""
+    if example.file is None:
+        return None
+    try:
+        with Image.open(Path(example.file)) as image:
+            picture = image.convert("RGB")
+    # Pillow tells of a broken PNG with SyntaxError.
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+    picture = _laid_over(picture, example.attention, example.region)
+    content = io.BytesIO()
+    picture.save(content, "WEBP", quality=QUALITY, method=6)
+    return data_uri(content.getvalue())
+
+
+def _laid_over(picture: Image.Image, attention: Mask, region: Mask) -> Image.Image:
+    picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    elsewhere = _scaled(~attention.pixels(), picture.size)
+    picture.paste((0, 0, 0), mask=elsewhere.point(lambda value: round(value * DIMMED)))
+    inside = _scaled(region.pixels(), picture.size).point(lambda value: 255 * (value > 127))  # noqa: PLR2004 - half
+    for colour, width in ((OUTLINE, 5), (INNER, 3)):
+        grown = inside.filter(ImageFilter.MaxFilter(width))
+        edge = Image.fromarray(np.asarray(grown) & ~np.asarray(inside))
+        picture.paste(colour, mask=edge)
+    return picture
+
+
+def _scaled(pixels: np.ndarray, size: tuple[int, int]) -> Image.Image:
+    return Image.fromarray(pixels.astype(np.uint8) * 255).resize(size, Image.Resampling.BILINEAR)
