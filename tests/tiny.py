@@ -590,6 +590,47 @@ def write_sam(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def write_florence(folder: Path, seed: int = 0) -> Path:
+    """A Florence2ForConditionalGeneration of one layer a stage for 64 x 64 pictures."""
+    from transformers import (
+        BartTokenizer,
+        CLIPImageProcessorPil,
+        Florence2Config,
+        Florence2ForConditionalGeneration,
+        Florence2Processor,
+    )
+
+    torch.manual_seed(seed)
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    places = [f"<loc_{place}>" for place in range(1000)]
+    special = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+    vocabulary = {token: index for index, token in enumerate([*special.values(), *alphabet])}
+    tokenizer = BartTokenizer(
+        vocab=vocabulary, merges=[], **special, extra_special_tokens={"image_token": "<image>"}
+    )
+    tokenizer.add_tokens([AddedToken(place, normalized=False) for place in places])
+    shape = {
+        f"{part}_{what}": size
+        for part in ("encoder", "decoder")
+        for what, size in {"layers": 1, "attention_heads": 2, "ffn_dim": 32}.items()
+    }
+    config = Florence2Config(
+        text_config={"model_type": "bart", "vocab_size": len(tokenizer), "d_model": 16, **shape},
+        vision_config={
+            "depths": (1, 1, 1, 1), "embed_dim": (8, 8, 16, 16), "num_heads": (2, 2, 2, 2),
+            "num_groups": (2, 2, 2, 2), "window_size": 4, "projection_dim": 16,
+        },
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )  # fmt: skip
+    Florence2ForConditionalGeneration(config).save_pretrained(folder)
+    images = CLIPImageProcessorPil(
+        size={"height": 64, "width": 64}, do_center_crop=False, image_seq_length=5
+    )
+    parsed: dict[str, Any] = {"description_with_bboxes": {}}
+    Florence2Processor(images, tokenizer, post_processor_config=parsed).save_pretrained(folder)
+    return folder
+
+
 def write_vocabulary(folder: Path, seed: int = 0) -> Path:
     """Names to look for, one a line: names.txt."""
     folder.mkdir(parents=True, exist_ok=True)
