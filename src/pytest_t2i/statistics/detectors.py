@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.exact import Above, share_p_value
 from pytest_t2i.statistics.resampling import check_resampling, expanded_tail, percentiles
-from pytest_t2i.statistics.shares import blaker, check_level
+from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson
 
 
 def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
@@ -134,8 +133,12 @@ def deviation_interval(
 def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:
     """Change of a share on the same images, with an interval.
 
-    .. math:: (c - b) / (n + 2) +- z sqrt((b + c) - (b - c)^2 / (n + 2)) / (n + 2), each of b and c
-       with half an image added      (Agresti and Min 2005)
+    .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_c - l_c,  y = u_b - p_b,  d = p_c - p_b
+
+    with the shares p = b/n, c/n, their Clopper-Pearson ends l and u, and r the absolute value of
+    the correlation of two shares of one set of images; high likewise (the method of variance
+    estimates recovery, Zou and Donner 2008). Exact ends, as those that are right on average cover
+    as little as 0.83 where few images change.
 
     Args:
         lost: images right before and wrong now, b.
@@ -150,7 +153,7 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
         ValueError: n is 0, lost and gained exceed it, or the level lies outside (0, 1).
 
     >>> print(paired_share_change(10, 0, 100, 0.95))
-    -0.100 [-0.159, -0.037]
+    -0.100 [-0.176, -0.037]
     """
     check_level(level)
     b, c, size = (int(inputs.whole_counts(k, v)) for k, v in _named(lost, gained, n))
@@ -158,13 +161,22 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
         raise ValueError("n must be at least 1, got n=0: no image is no evidence")
     if b + c > size:
         raise ValueError(f"lost and gained must not exceed n, got lost={b}, gained={c}, n={size}")
-    padded, more = size + 2.0, (b + 0.5, c + 0.5)
-    middle = (more[1] - more[0]) / padded
-    variance = (more[0] + more[1]) - (more[0] - more[1]) ** 2 / padded
-    half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variance) / padded
+    worse, better = (clopper_pearson(k, size, level) for k in (b, c))
     estimate = (c - b) / size
-    low, high = max(-1.0, min(middle - half, estimate)), min(1.0, max(middle + half, estimate))
-    return Interval(estimate, low, high, level, "agresti-min", size)
+    low = estimate - _combined(
+        better.estimate - better.low, worse.high - worse.estimate, b, c, size
+    )
+    high = estimate + _combined(
+        better.high - better.estimate, worse.estimate - worse.low, b, c, size
+    )
+    return Interval(estimate, max(-1.0, low), min(1.0, high), level, "mover", size)
+
+
+def _combined(first: float, second: float, b: int, c: int, n: int) -> float:
+    """Distance of an end of a difference from those of its two shares, of b and of c among n."""
+    spread = math.sqrt(b * (n - b) * c * (n - c))
+    together = 2.0 * b * c / spread if spread else 0.0
+    return math.sqrt(first**2 + second**2 + together * first * second)
 
 
 def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
