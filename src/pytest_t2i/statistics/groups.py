@@ -11,6 +11,8 @@ from pytest_t2i.metrics import group_entropy, group_gap, inputs
 from pytest_t2i.statistics.resampling import check_resampling, percentiles
 from pytest_t2i.statistics.shares import blaker, check_level
 
+EVEN = 0.5
+
 
 def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interval]:
     """Share of each group with an exact interval of its own.
@@ -66,8 +68,9 @@ def group_entropy_interval(
 ) -> Interval:
     """Normalised entropy of the groups, with an interval by draws of the shares.
 
-    Shares are drawn from Dirichlet(counts + 1/2), the Jeffreys posterior; the interval reaches up
-    to 1 where chance alone explains the counts of even groups (chi-square test).
+    Of two groups it is that of all shares in the exact interval of one of them, so never less than
+    the level. Of more, shares are drawn from Dirichlet(counts + 1/2), the Jeffreys posterior, and
+    it reaches up to 1 where chance alone explains the counts of even groups (chi-square test).
 
     Args:
         counts: images per group, groups without any image included.
@@ -89,9 +92,10 @@ def group_entropy_interval(
     check_resampling(level, draws)
     estimate = group_entropy(counts)
     numbers = np.array(list(_whole(counts).values()), dtype=np.float64)
+    if len(numbers) == 2:  # noqa: PLR2004 - one share says both
+        return _entropy_of_two(estimate, blaker(int(numbers[0]), int(numbers.sum()), level))
     drawn = np.random.default_rng(seed).dirichlet(numbers + 0.5, size=draws)
-    entropies = -np.sum(np.where(drawn > 0, drawn * np.log(np.maximum(drawn, 1e-300)), 0.0), axis=1)
-    low, high = percentiles(entropies / np.log(len(numbers)), (1.0 - level) / 2.0)
+    low, high = percentiles(_entropies(drawn), (1.0 - level) / 2.0)
     even = float(stats.chisquare(numbers).pvalue) > 1.0 - level
     return Interval(
         estimate,
@@ -101,6 +105,19 @@ def group_entropy_interval(
         "dirichlet",
         int(numbers.sum()),
     )
+
+
+def _entropy_of_two(estimate: float, share: Interval) -> Interval:
+    """Entropy grows with the share up to one half, and falls from there."""
+    ends = _entropies(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
+    high = 1.0 if share.low <= EVEN <= share.high else float(ends.max())
+    return Interval(estimate, float(ends.min()), high, share.level, share.method, share.n)
+
+
+def _entropies(shares: inputs.Floats) -> inputs.Floats:
+    """Normalised entropy of each row."""
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(-np.sum(shares * logs, axis=1) / np.log(shares.shape[1]))
 
 
 def _whole(counts: Mapping[str, int]) -> dict[str, int]:
