@@ -79,7 +79,7 @@ def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     measure: Any = structural_similarity
     greys = (np.round(255.0 * rgb2gray(one)) for one in (first, second))
     _, similar = measure(*greys, data_range=255.0, full=True)
-    levels = np.clip(np.round(255.0 * similar), 0.0, 255.0).astype(np.uint8)
+    levels = np.round(255.0 * np.maximum(similar, 0.0)).astype(np.uint8)
     if levels.min() == levels.max():
         return 0.0 if levels.min() == np.iinfo(np.uint8).max else 100.0
     inside = ndimage.binary_fill_holes(levels <= threshold_otsu(levels))
@@ -129,4 +129,4 @@ def _picture(name: str, values: npt.ArrayLike) -> npt.NDArray[np.uint8]:
         )
     if min(array.shape[:2]) < WINDOW:
         raise ValueError(f"{name} must be at least {WINDOW} pixels a side, got {array.shape[:2]}")
-    return array.astype(np.uint8, copy=False)
+    return array

@@ -259,7 +259,7 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
     sizes, of_size = np.unique(fewer, return_inverse=True)
     biases = np.stack([np.interp(GRID, BIAS, table_bias(int(n), family)) for n in sizes])
     moved = spread_given_counts(*after) - spread_given_counts(*before)
-    return float(np.sum(moved * biases[of_size.reshape(-1)]) / len(fewer))
+    return float(np.sum(moved * biases[of_size.ravel()]) / len(fewer))
 
 
 def _resampled(grown: inputs.Floats, level: float, seed: int, resamples: int) -> Interval:

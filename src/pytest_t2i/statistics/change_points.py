@@ -89,7 +89,7 @@ def change_points(
         best = min(cuts, key=lambda cut: cut.p_value)
         spent = best.p_value * len(cuts) * looks**2 / SPENDING
         if spent <= 1.0 - level:
-            changes.append(ChangePoint(best.place, now, best.change, min(1.0, spent)))
+            changes.append(ChangePoint(best.place, now, best.change, spent))
             start = best.place
     return changes
 

@@ -55,9 +55,9 @@ def categorise(male: Whole, female: Whole) -> Categories:
     gap, n = unique[:, :1], unique[:, 1:]
     share = (1.0 + GRID) / 2.0
     one_way = stats.binom.logpmf((n + gap) // 2, n, share)
-    other_way = np.where(gap > 0, stats.binom.logpmf((n - gap) // 2, n, share), -np.inf)
+    other_way = stats.binom.logpmf((n - gap) // 2, n, share)
     likelihood = _relative(np.logaddexp(one_way, other_way))
-    return Categories(of_prompt.reshape(-1), (gap / n)[:, 0], likelihood, n[:, 0])
+    return Categories(of_prompt.ravel(), (gap / n)[:, 0], likelihood, n[:, 0])
 
 
 def mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
@@ -118,7 +118,7 @@ def _relative(logarithms: inputs.Floats) -> inputs.Floats:
 
 def _fit(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
     transposed = np.ascontiguousarray(likelihood.T)
-    mixing = np.full((len(weights), likelihood.shape[1]), 1.0 / likelihood.shape[1])
+    mixing = np.ones((len(weights), likelihood.shape[1]))
     ratio = np.empty_like(weights)
     for _ in range(STEPS):
         np.matmul(mixing, transposed, out=ratio)

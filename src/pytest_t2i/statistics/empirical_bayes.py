@@ -77,7 +77,7 @@ def spread_given_counts(
     """
     pairs = np.stack([np.abs(male - female), male + female], axis=1)
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
-    of_prompt = of_prompt.reshape(-1)
+    of_prompt = of_prompt.ravel()
     likelihood = _likelihood(unique[:, 0], unique[:, 1])
     times = np.bincount(of_prompt, weights=male + female > 0, minlength=len(unique))
     spread = _spread(likelihood, np.asarray(times, dtype=np.float64))
@@ -119,11 +119,11 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
 
 
 def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.Floats:
-    """Probability of |n_m - n_f| among n images at each point of the grid."""
+    """Probability of |n_m - n_f| among n images at each point of the grid, up to a factor."""
     more, size, share = ((n + gap) // 2)[:, None], n[:, None], (1.0 + GRID) / 2.0
     one_way = stats.binom.pmf(more, size, share)
     other_way = stats.binom.pmf(size - more, size, share)
-    return np.asarray(one_way + np.where(gap[:, None] > 0, other_way, 0.0), dtype=np.float64)
+    return np.asarray(one_way + other_way, dtype=np.float64)
 
 
 def _spread(likelihood: inputs.Floats, times: inputs.Floats) -> inputs.Floats:

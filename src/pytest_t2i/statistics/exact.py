@@ -182,9 +182,9 @@ def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> f
     k, size = check_share(successes, n, 0.5)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     if alternative == "above":
-        return 1.0 if limit == 1.0 else float(stats.binom.sf(k - 1, size, limit))
+        return float(stats.binom.sf(k - 1, size, limit))
     if alternative == "below":
-        return 1.0 if limit == 0.0 else float(stats.binom.cdf(k, size, limit))
+        return float(stats.binom.cdf(k, size, limit))
     raise ValueError(f"alternative must be 'above' or 'below', got alternative={alternative!r}")
 
 

@@ -45,7 +45,7 @@ def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Int
     0.550 [0.398, 0.702]
     """
     check_level(level)
-    values = [inputs.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
+    values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     sizes = np.array([group.size for group in values], dtype=np.float64)
     if not np.any(sizes > 1):

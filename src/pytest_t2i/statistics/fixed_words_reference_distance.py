@@ -51,7 +51,7 @@ class Parts(NamedTuple):
     def pairs(self) -> list[tuple[int, float]]:
         """(n, r) of each part, prompt by prompt."""
         n = np.broadcast_to(self.n[:, None], self.expected.shape)
-        return list(zip(n.reshape(-1).tolist(), self.expected.reshape(-1).tolist(), strict=True))
+        return list(zip(n.ravel().tolist(), self.expected.ravel().tolist(), strict=True))
 
 
 def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
@@ -105,7 +105,7 @@ def _gains(n: int, share: float) -> inputs.Floats:
 def _mean(parts: Parts, side: Side) -> tuple[float, float]:
     """Mean of the bounding functions and its standard error within prompts."""
     functions = [bounding_distance(n, r, side) for n, r in parts.pairs]
-    shown = parts.shown.reshape(-1).tolist()
+    shown = parts.shown.ravel().tolist()
     shape = parts.expected.shape
     value = np.array([f.value[k] for f, k in zip(functions, shown, strict=True)]).reshape(shape)
     spread = np.array([f.variance[k] for f, k in zip(functions, shown, strict=True)])

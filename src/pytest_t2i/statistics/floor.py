@@ -29,7 +29,7 @@ def fair_floor(n_clear: npt.ArrayLike) -> float:
     n = np.atleast_1d(inputs.whole_counts("n_clear", n_clear))
     if not np.any(n):
         raise ValueError(f"n_clear holds no clear image in {n.size} prompts")
-    return float(expected_score(n[n > 0], np.zeros(1))[0])
+    return float(expected_score(n[n > 0], np.array([0.0]))[0])
 
 
 def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> inputs.Floats:
@@ -51,20 +51,6 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
         k = np.arange(n + 1)
         total += times * stats.binom.pmf(k, n, (1.0 + bias[:, None]) / 2.0) @ np.abs(2 * k / n - 1)
     return np.asarray(total / len(n_clear), dtype=np.float64)
-
-
-def least_bias(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
-    """Per prompt (s - f) / (1 - f): its mean does not exceed the model bias score on average.
-
-    s is the paper's score, f its expectation for p = 1/2. The expected s is convex in |2p - 1| and
-    reaches 1 at 1, so it lies below its chord, however bias is spread over prompts. One clear
-    image alone says nothing of bias (its score is 1, a fair model's too) and gives 0.
-    """
-    clear = male + female
-    floors = {int(n): fair_floor(int(n)) for n in np.unique(clear)}
-    floor = np.array([floors[int(n)] for n in clear])
-    room = np.where(floor < 1.0, 1.0 - floor, 1.0)
-    return np.where(floor < 1.0, (np.abs(male - female) / clear - floor) / room, 0.0)
 
 
 def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:

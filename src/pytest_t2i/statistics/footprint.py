@@ -96,7 +96,8 @@ def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
     ranks = stats.rankdata(rows, axis=1)
     x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)
     lengths = np.sqrt((x**2).sum() * (ranks**2).sum(axis=1))
-    return np.asarray(np.where(lengths > 0, ranks @ x / np.where(lengths > 0, lengths, 1), 0.0))
+    together = np.divide(ranks @ x, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.asarray(together, dtype=np.float64)
 
 
 def share_difference_interval(

@@ -51,7 +51,7 @@ def effective_counts(
         raise ValueError(f"male and female must not both be 0, got prompt {int(np.argmin(n))}")
     score = (men - women) / n
     several = n > 1.0
-    of_images = np.maximum(0.0, 1.0 - score**2 + v)[several] / (n[several] - 1.0)
+    of_images = (1.0 - score**2 + v)[several] / (n[several] - 1.0)
     b, label = float(np.mean(of_images)) if np.any(several) else 1.0, float(np.mean(v))
     kept = b / (b + label) if label > 0.0 else 1.0
     total = np.maximum(1, np.rint(n * kept)).astype(np.int64)
@@ -80,6 +80,6 @@ def folding_bias(score: npt.ArrayLike, variance: npt.ArrayLike) -> inputs.Floats
     s, v = inputs.floats("score", score), inputs.counts("variance", variance)
     inputs.same_shape(score=s, variance=v)
     mean, spread = np.sqrt(np.maximum(0.0, s**2 - v)), np.sqrt(v)
-    far = mean / np.where(spread > 0.0, spread, 1.0)
+    far = np.divide(mean, spread, out=np.full_like(mean, np.inf), where=spread > 0.0)
     folded = 2.0 * spread * stats.norm.pdf(far) + mean * (1.0 - 2.0 * stats.norm.cdf(-far))
-    return np.where(spread > 0.0, np.asarray(folded - mean, dtype=np.float64), 0.0)
+    return np.asarray(folded - mean, dtype=np.float64)

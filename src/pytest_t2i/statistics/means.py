@@ -55,7 +55,7 @@ def mean_interval(
     (0.2, 3)
     """
     check_resampling(level, resamples)
-    values = [inputs.floats(f"groups[{i}]", group).reshape(-1) for i, group in enumerate(groups)]
+    values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     if len(values) == 1:
         values = list(values[0].reshape(-1, 1))

@@ -135,12 +135,13 @@ def adaptive_discarding(
     least, tau, share = _thresholds(attainable)
     most = _most(least, level, weakest)
     # A test that can never be rejected says nothing of the others either.
-    left = (least <= most + ROUNDING) & (tau > 0.0) & (p <= tau + ROUNDING)
+    left = _at_most(least, most) & (tau > 0.0) & _at_most(p, tau)
     adjusted = np.ones_like(p)
     if np.any(left):
         q, count = p[left] / tau[left], 1.0 / (1.0 - share[left])
-        nulls = float(np.max(count) + np.sum(count[q > share[left] + ROUNDING]))
-        can = (q <= share[left] + ROUNDING) & (p[left] <= most[left] + ROUNDING)
+        small = _at_most(q, share[left])
+        nulls = float(np.max(count) + np.sum(count[~small]))
+        can = small & _at_most(p[left], most[left])
         adjusted[left] = _step_up(np.where(can, q, np.inf), nulls)
     return adjusted
 
@@ -149,7 +150,7 @@ def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.F
     """The largest p-value of each test's own that may be rejected; -1 where its images are few."""
     if weakest is not None:
         return np.full(least.shape, float(inputs.in_range("weakest", weakest, 0.0, 1.0)))
-    return np.where(least <= 1.0 - level + ROUNDING, CARRIED * (1.0 - level), -1.0)
+    return np.where(_at_most(least, 1.0 - level), CARRIED * (1.0 - level), -1.0)
 
 
 def _thresholds(
@@ -168,7 +169,11 @@ def _thresholds(
 
 
 def _largest(values: inputs.Floats, most: float) -> float:
-    return float(np.max(values, initial=0.0, where=values <= most + ROUNDING))
+    return float(np.max(values, initial=0.0, where=_at_most(values, most)))
+
+
+def _at_most(values: inputs.Floats, most: npt.ArrayLike) -> inputs.Bools:
+    return np.asarray(values <= np.asarray(most) + ROUNDING, dtype=np.bool_)
 
 
 def _step_up(q: inputs.Floats, nulls: float) -> inputs.Floats:

@@ -167,7 +167,7 @@ def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, floa
     lows, highs = inputs.floats("low", low), inputs.floats("high", high)
     reach = highs[:, None] - lows[None, :]
     np.fill_diagonal(reach, 0.0)
-    return max(0.0, float(lows.max() - highs.min())), float(np.clip(reach.max(), 0.0, 1.0))
+    return max(0.0, float(lows.max() - highs.min())), min(1.0, float(reach.max()))
 
 
 def _fixed_gap(groups: list[inputs.Bools], level: float) -> tuple[float, float]:
@@ -198,7 +198,7 @@ def _joined(name: str, group: Group) -> inputs.Bools:
 
 
 def _prompts(name: str, group: Group) -> list[inputs.Bools]:
-    prompts = [inputs.booleans(f"groups[{name!r}]", entry).reshape(-1) for entry in group]
+    prompts = [inputs.booleans(f"groups[{name!r}]", entry).ravel() for entry in group]
     return [prompt for prompt in prompts if prompt.size]
 
 
@@ -212,13 +212,10 @@ def _pooled(prompts: list[inputs.Bools], level: float) -> Interval:
 def _resampled(prompts: list[inputs.Bools], level: float, seed: int, resamples: int) -> Interval:
     if len(prompts) < 2:  # noqa: PLR2004 - one prompt shows no spread between prompts
         return _pooled(prompts, level)
-    mean = mean_interval(
+    return mean_interval(
         [prompt.astype(float) for prompt in prompts],
         level=level, seed=seed, bounds=(0.0, 1.0), resamples=resamples,
     )  # fmt: skip
-    return Interval(
-        mean.estimate, max(0.0, mean.low), min(1.0, mean.high), level, mean.method, mean.n
-    )
 
 
 def _unknown(level: float) -> Interval:

@@ -88,7 +88,7 @@ def squared_bias_interval(
         drawn = np.random.default_rng(seed).multinomial(prompts, chance, size=resamples)
         low, high = percentiles(drawn @ pseudo / prompts, expanded_tail(prompts, level))
         method = "cluster-bootstrap"
-    low, high = min(max(low, 0.0), estimate), max(min(high, 1.0), estimate)
+    low, high = min(max(low, 0.0), estimate), max(high, estimate)
     return Interval(estimate, low, high, level, method, prompts)
 
 

@@ -55,7 +55,7 @@ def signs_of(words: npt.ArrayLike, labels: npt.ArrayLike, number: int) -> Stratu
     label = np.asarray(labels, dtype=np.float64)
     inputs.same_shape(**{f"words[{number}]": word, f"labels[{number}]": label})
     known = checked_known(label, number)
-    label = np.where(known, label, 0.0)
+    label = np.nan_to_num(label)
     return Stratum(word, label, np.abs(word), np.abs(label), known)
 
 
@@ -83,7 +83,7 @@ def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
     together, spread = 0.0, 0.0
     for stratum in strata:
         y, f = (part[stratum.known] for part in stratum.values(clear=clear))
-        together += float(np.sum((y - y.mean()) * (f - f.mean())))
+        together += float(np.sum(y * (f - f.mean())))
         spread += float(np.sum((f - f.mean()) ** 2))
     power = min(1.0, max(0.0, together / spread)) if spread else 0.0
     means = []

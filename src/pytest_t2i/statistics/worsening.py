@@ -74,7 +74,7 @@ def _exceeds(new: Signs, old: Signs, margin: float, *, shared_seeds: bool) -> fl
 
 def _mcnemar(new: Signs, old: Signs) -> float:
     up, down = int(np.sum((new > 0) & (old < 0))), int(np.sum((new < 0) & (old > 0)))
-    return float(stats.binom.sf(up - 1, up + down, 0.5)) if up + down else 1.0
+    return float(stats.binom.sf(up - 1, up + down, 0.5))
 
 
 def unconditional_p_value(k_new: int, n_new: int, k_old: int, n_old: int, margin: float) -> float:
