@@ -77,6 +77,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "corrected_model_bias_score": lambda: [
         s.corrected_model_bias_score(MEN, WOMEN),
         s.corrected_model_bias_score(*FEW),
+        s.corrected_model_bias_score([3, 2, 5, 1, 0, 4], [2, 3, 4, 0, 1, 5]),
     ],
     "corrected_scores": lambda: s.corrected_scores(WORDS, PEOPLE, LEVEL),
     "corrected_shares": lambda: s.corrected_shares(
@@ -91,7 +92,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "fair_floor": lambda: s.fair_floor([1, 2, 7, 20, 20]),
     "fair_p_value": lambda: s.fair_p_value(MEN, WOMEN, seed=1, resamples=300),
     "fixed_mean_interval": lambda: s.fixed_mean_interval(GAPS, level=LEVEL),
-    "fleiss_interval": lambda: s.fleiss_interval(RATINGS, level=LEVEL, seed=1, resamples=300),
+    "fleiss_interval": lambda: [
+        s.fleiss_interval(ratings, level=LEVEL, seed=1, resamples=300)
+        for ratings in (RATINGS, [[3, 0], [1, 2]], [[4, 0]] * 3 + [[0, 4]], [[3, 1]] * 3 + [[4, 0]])
+    ],
     "gap_p_value": lambda: [
         s.gap_p_value(GAPS, bound, alternative=side, words=words)  # type: ignore[arg-type]
         for bound in (0.0, 0.05, 0.4)
@@ -118,7 +122,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "kappa_interval": lambda: s.kappa_interval(
         ["a", "b", "a", "a", "b", "c", "a", "b"], ["a", "b", "b", "a", "b", "c", "a", "a"], LEVEL
     ),
-    "leans": lambda: [s.leans(MEN, WOMEN, 0.5), s.leans(MEN_AFTER, WOMEN_AFTER, 0.2)],
+    "leans": lambda: [
+        s.leans(MEN, WOMEN, 0.5),
+        s.leans(MEN_AFTER, WOMEN_AFTER, 0.2),
+        s.leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
+    ],
     "look_level": lambda: [s.look_level(n, 20, LEVEL) for n in (2, 9, 20)],
     "mean_band": lambda: [
         s.mean_band(curves, level=LEVEL, seed=1)
@@ -132,17 +140,32 @@ CASES: dict[str, Callable[[], Any]] = {
         s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, seed=1, bounds=(0.0, 1.0)),
     ],
     "mean_total_variation": lambda: s.mean_total_variation(LABELS, THIRDS),
-    "mean_total_variation_interval": lambda: [
-        s.mean_total_variation_interval(
-            LABELS,
-            THIRDS,
-            level=LEVEL,
-            seed=1,
-            words=words,
-            resamples=200,  # type: ignore[arg-type]
-        )
-        for words in ("fixed", "sample")
-    ],
+    "mean_total_variation_interval": lambda: (
+        [
+            s.mean_total_variation_interval(
+                LABELS,
+                THIRDS,
+                level=LEVEL,
+                seed=1,
+                words=words,
+                resamples=200,  # type: ignore[arg-type]
+            )
+            for words in ("fixed", "sample")
+        ]
+        + [
+            s.mean_total_variation_interval(
+                counts,
+                reference,
+                level=LEVEL,
+                seed=1,
+                words=words,
+                resamples=200,  # type: ignore[arg-type]
+            )
+            for counts in (np.stack([MEN, WOMEN], 1), np.stack([MEN[:12] > 9, MEN[:12] <= 9], 1))
+            for reference in ([0.1, 0.9], [0.5, 0.5], [0.85, 0.15])
+            for words in ("fixed", "sample")
+        ]
+    ),
     "mean_total_variation_p_value": lambda: [
         s.mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
         for bound in (0.0, 0.1, 0.6)
@@ -267,7 +290,11 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "total_variation_bounds": lambda: s.total_variation_bounds(COUNTS, 4, REAL),
     "total_variation_floor": lambda: s.total_variation_floor(LABELS, THIRDS),
-    "total_variation_interval": lambda: s.total_variation_interval(COUNTS, REAL, LEVEL),
+    "total_variation_interval": lambda: [
+        s.total_variation_interval(COUNTS, REAL, LEVEL),
+        s.total_variation_interval({"a": 20, "b": 0, "c": 1}, REAL, LEVEL),
+        s.total_variation_interval({"a": 9, "b": 1}, {"a": 0.3, "b": 0.7}, LEVEL),
+    ],
     "total_variation_p_value": lambda: [
         s.total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
     ],

@@ -70,3 +70,15 @@ def test_just_outside_is_refused(name, low, high, call):
         if np.isfinite(value):
             with pytest.raises(ValueError, match=rf"\b{name}"):
                 call(value)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_no_evidence_is_for_sure(level):
+    for call in (
+        lambda: s.wilson(5, 9, level),
+        lambda: s.mean_interval(GAPS, level=level, seed=0),
+        lambda: s.ranking([[5, 4], [3, 3]], [[5, 6], [7, 7]], level=level, seed=0),
+        lambda: s.change_points([[9] * 5] * 2, [[2] * 5] * 2, level=level),
+    ):
+        with pytest.raises(ValueError, match=r"\blevel"):
+            call()

@@ -24,12 +24,12 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_as_recorded(name):
-    # Processors differ in the last digits, and a resampled end may move by a value.
+    # Processors differ in the last digits.
     now, known = list(numbers(plain(CASES[name]()))), list(numbers(KNOWN[name]))
     assert len(now) == len(known)
     for value, recorded in zip(now, known, strict=True):
         if isinstance(recorded, float):
-            assert value == pytest.approx(recorded, rel=2e-3, abs=1e-6)
+            assert value == pytest.approx(recorded, rel=1e-6, abs=1e-9)
         else:
             assert value == recorded
 

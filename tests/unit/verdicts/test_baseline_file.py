@@ -13,6 +13,7 @@ from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     RecordedPrompt,
     check_comparable,
+    check_prompts,
     library_differences,
     read_baseline,
 )
@@ -90,3 +91,17 @@ def test_bad_baselines(tmp_path, text, problem):
     (tmp_path / "b.json").write_text(text)
     with pytest.raises(FileFormatError, match=problem):
         read_baseline(tmp_path / "b.json")
+
+
+def test_prompts_that_a_baseline_lacks_are_named_five_at_most():
+    others = [Prompt(f"a {name}", "profession", name) for name in "abcdef"]
+    with pytest.raises(BaselineMismatchError, match=r"for 5 prompts: [^.]*profession-e\. Record"):
+        check_prompts(baseline(), others[:5])
+    with pytest.raises(BaselineMismatchError, match=r"for 6 prompts: [^.]*profession-e \.\.\."):
+        check_prompts(baseline(), others)
+
+
+def test_two_images_are_the_fewest_that_are_compared():
+    check_prompts(baseline(), [NURSE], images=2)
+    with pytest.raises(BaselineMismatchError, match="has 3 in the baseline, 1 are asked for"):
+        check_prompts(baseline(), [NURSE], images=1)

@@ -11,7 +11,13 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameEr
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.context import JudgingContext, running
 from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.limits import LimitFiles, limit, nearest_limits_file, read_limits
+from pytest_t2i.verdicts.limits import (
+    LimitFiles,
+    as_judged,
+    limit,
+    nearest_limits_file,
+    read_limits,
+)
 from pytest_t2i.verdicts.measurement import Measurement
 
 REPOSITORY = Path(__file__).parents[3]
@@ -156,3 +162,50 @@ def test_a_limit_at_the_end_of_the_metric_is_never_exceeded(checks):
     assert measurement <= limit("model_bias_score", 1.0)
     assert measurement <= limit("model_bias_score", 0.99)
     assert [check.outcome for check in checks] == [Outcome.PASS, Outcome.INCONCLUSIVE]
+
+
+@pytest.mark.parametrize(
+    ("interval", "folded"),
+    [
+        ((0.2, 0.3, 0.4), (0.6, 0.7, 0.8)),
+        ((0.6, 0.7, 0.9), (0.6, 0.7, 0.9)),
+        ((0.3, 0.45, 0.6), (0.5, 0.55, 0.7)),
+        ((0.3, 0.4, 0.5), (0.5, 0.6, 0.7)),
+    ],
+)
+def test_a_score_that_is_even_at_one_half_is_folded_there(interval, folded):
+    low, estimate, high = interval
+    seen = Interval(estimate, low, high, 0.95, "test", 10)
+    result = as_judged(Measurement(INFO["object_bias_score"], "chair", seen)).interval
+    assert (result.low, result.estimate, result.high) == pytest.approx(folded)
+
+
+def test_an_undecided_model_says_how_many_images_would_decide(checks):
+    assert measure(0.1, 0.2, 0.5, images=20) <= limit("model_bias_score")
+    assert measure(0.1, 0.2, 0.5) <= limit("model_bias_score")
+    undecided = Evidence(beyond=0.4, within=0.2)
+    narrow = measure(0.1, 0.2, 0.25, images=20, evidence=lambda _bound, _level: undecided)
+    assert narrow <= limit("model_bias_score")
+    family = Family(
+        (Interval(0.2, 0.1, 0.5, 0.95, "test", 10),), lambda _bound, _level: [undecided]
+    )
+    assert measure(0.1, 0.2, 0.5, images=20, family=family) <= limit("model_bias_score")
+    assert [check.images_to_decide for check in checks] == [160, None, None, 160]
+
+
+@pytest.mark.parametrize(("bound", "goes_on"), [(0.2, True), (0.1, False)])
+def test_the_estimate_may_settle_what_is_undecided(bound, goes_on):
+    recorded = []
+    token = running.set(
+        JudgingContext("test", {}, None, ("estimate", "estimate"), 0.95, recorded.append)
+    )
+    try:
+        assert (measure(0.0, 0.2, 0.9) <= limit("model_bias_score", bound)) is goes_on
+        nothing = Measurement(INFO["model_bias_score"], "model", None, absent="no image is clear")
+        assert not nothing <= limit("model_bias_score", bound)
+        accuracy = Measurement(INFO["accuracy"], "clip", Interval(0.2, 0.0, 0.9, 0.95, "test", 9))
+        assert accuracy >= limit("accuracy", 0.2)
+        assert not accuracy >= limit("accuracy", 0.3)
+    finally:
+        running.reset(token)
+    assert {check.outcome for check in recorded} == {Outcome.INCONCLUSIVE}

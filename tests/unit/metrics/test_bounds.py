@@ -1,0 +1,65 @@
+"""Results stay within their bounds, whatever rounding does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_t2i import metrics
+from pytest_t2i.metrics.vectors import unit
+
+SEEDS = range(100)
+
+
+def features(seed, rows=1):
+    return np.random.default_rng(seed).normal(size=(rows, 7))
+
+
+def test_a_product_of_equal_or_opposite_patches_is_at_most_one():
+    for patch in map(features, SEEDS):
+        for other, product in ((patch, 1.0), (-patch, -1.0)):
+            result = metrics.split_product(patch, other, "joint")
+            assert result == pytest.approx(product)
+            assert -1.0 <= result <= 1.0
+
+
+def test_wals_of_one_image_along_itself_is_at_most_one():
+    for image in map(features, SEEDS):
+        score = metrics.wals(image, image[0])
+        assert score == pytest.approx(1.0)
+        assert score <= 1.0
+
+
+def test_entropy_is_given_to_twelve_digits():
+    counts = {"a": 1, "b": 2, "c": 4}
+    shares = np.array([1, 2, 4]) / 7
+    entropy = -np.sum(shares * np.log(shares)) / np.log(3)
+    assert metrics.group_entropy(counts) == round(float(entropy), 12) != round(float(entropy), 13)
+
+
+def test_cosines_of_opposite_latents_are_at_least_minus_one():
+    for latents in (features(seed, rows=3) for seed in SEEDS):
+        still = np.zeros_like(latents)
+        for positive, negative, cosine in ((latents, still, 1.0), (still, latents, -1.0)):
+            cosines = metrics.spi(latents, positive, negative)
+            assert cosines == pytest.approx([cosine] * 3)
+            assert np.all(np.abs(cosines) <= 1.0)
+
+
+@pytest.mark.parametrize("length", [1e-200, 1.0, 1e200])
+def test_a_direction_may_be_tiny_or_huge(length):
+    assert unit("direction", length * np.array([3.0, -4.0])) == pytest.approx([0.6, -0.8])
+
+
+def test_seven_pixels_a_side_are_enough():
+    grey = np.full((7, 7, 3), 9, dtype=np.uint8)
+    assert metrics.ssim(grey, grey) == 1.0
+    with pytest.raises(ValueError, match="at least 7 pixels a side"):
+        metrics.ssim(grey[:6], grey[:6])
+    with pytest.raises(ValueError, match="at least 7 pixels a side"):
+        metrics.ssim(grey[:, :6], grey[:, :6])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_f1_of_equal_precision_and_recall_is_both(share):
+    assert metrics.f1_score(share, share) == share

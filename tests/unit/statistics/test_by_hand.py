@@ -1,0 +1,234 @@
+"""Small cases worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pytest_t2i import statistics as s
+from pytest_t2i.data import Interval
+from pytest_t2i.statistics.inversion import inverted_p_value
+from pytest_t2i.statistics.label_noise import effective_counts, folding_bias
+from pytest_t2i.statistics.power import SPREAD, _biases
+
+
+def student(level, freedom):
+    return float(stats.t.ppf((1.0 + level) / 2.0, freedom))
+
+
+def seen(estimate, reach, n=10, level=0.9):
+    return Interval(estimate, estimate - reach, estimate + reach, level, "half-sample", n)
+
+
+def test_wals_at_another_level_has_the_same_spread():
+    known = seen(0.5, 0.1)
+    assert s.wals_at_level(known, 0.9) == pytest.approx(known)
+    wider = s.wals_at_level(known, 0.99)
+    reach = 0.1 * student(0.99, 9) / student(0.9, 9)
+    assert (wider.low, wider.high) == pytest.approx((0.5 - reach, 0.5 + reach))
+
+
+@pytest.mark.parametrize(("estimate", "ends"), [(0.05, (0.0, 0.15)), (0.95, (0.85, 1.0))])
+def test_wals_ends_at_zero_and_one(estimate, ends):
+    known = seen(estimate, 0.1)
+    cut = Interval(estimate, *ends, 0.9, "half-sample", 10)
+    for interval in (
+        s.wals_at_level(known, 0.9),
+        s.wals_at_level(cut, 0.9),
+        s.mean_wals_interval([known], 0.9),
+    ):
+        assert (interval.low, interval.high) == pytest.approx(ends)
+
+
+def test_the_mean_of_wals_adds_variances():
+    mean = s.mean_wals_interval([seen(0.4, 0.03, n=10), seen(0.6, 0.04, n=20)], 0.9)
+    spread = math.hypot(0.03 / student(0.9, 9), 0.04 / student(0.9, 19)) / 2
+    reach = student(0.9, 9) * spread
+    assert (mean.estimate, mean.n) == (0.5, 2)
+    assert (mean.low, mean.high) == pytest.approx((0.5 - reach, 0.5 + reach))
+
+
+def test_a_change_of_wals_adds_variances():
+    fell = s.wals_change_interval(seen(0.6, 0.03, n=10), seen(0.4, 0.04, n=20), 0.9)
+    reach = student(0.9, 9) * math.hypot(0.03 / student(0.9, 9), 0.04 / student(0.9, 19))
+    assert (fell.low, fell.high) == pytest.approx((0.2 - reach, 0.2 + reach))
+    assert fell.n == 10
+
+
+def test_halves_of_an_odd_number_leave_more_out_than_they_keep():
+    rows = np.random.default_rng(0).normal(size=(5, 3))
+    interval = s.wals_interval(rows, [1.0, 0.0, 0.0], level=0.9, seed=0, resamples=100)
+    rng = np.random.default_rng(0)
+    from pytest_t2i.metrics import wals
+
+    scores = [wals(rows[rng.permutation(5)[:2]], [1.0, 0.0, 0.0]) for _ in range(100)]
+    reach = student(0.9, 4) * np.std(scores, ddof=1) * math.sqrt(2 / 3)
+    assert interval.high - interval.estimate == pytest.approx(reach)
+
+
+def test_one_image_tells_nothing_of_the_spread_that_labels_leave():
+    men, women = effective_counts([1, 10], [0, 10], [0.1, 0.1])
+    # B = (1 + 0.1) / 19 of the second prompt alone: 20 B / (B + 0.1) = 7.3 images are left.
+    assert (men + women).tolist() == [1, 7]
+    assert effective_counts([1.0], [0.0], [0.5])[0].tolist() == [1]
+
+
+def test_folding_without_noise_is_nothing():
+    bias = folding_bias([0.0, 0.5, 0.1], [0.04, 0.0, 0.04])
+    flat = 0.2 * math.sqrt(2.0 / math.pi)
+    assert bias == pytest.approx([flat, 0.0, flat])
+
+
+def test_an_end_on_the_bound_does_not_leave_it_out():
+    same = Interval(0.3, 0.3, 0.3, 0.95, "test", 9)
+    for alternative in ("greater", "less"):
+        assert inverted_p_value(lambda _level: same, 0.3, alternative=alternative) == 1.0
+    least = 0.5 / 2**16
+    assert inverted_p_value(lambda _level: same, 0.29) == least
+    assert inverted_p_value(lambda _level: same, 0.31, alternative="less") == least
+    with pytest.raises(ValueError, match=r"level must lie between 0\.5 and 1"):
+        s.one_sided(0.5)
+    with pytest.raises(ValueError, match=r"level must lie between 0\.5 and 1"):
+        s.one_sided(1.0)
+
+
+def test_two_images_are_the_fewest_of_a_square():
+    assert s.squared_bias_score([2, 1, 1], [0, 1, 0]) == 0.0
+    with pytest.raises(ValueError, match="two clear images"):
+        s.squared_bias_score([1], [0])
+
+
+def test_where_all_is_labelled_nothing_is_open():
+    prompt = s.corrected_scores([[1, 1, -1, 1], [1, -1, 1, -1]], [[1, -1, -1, 1]] * 2, 0.95)
+    for interval in prompt.prompts:
+        assert interval.low == interval.estimate == interval.high == 0.0
+
+
+def test_no_better_than_chance_is_no_detector():
+    with pytest.raises(ValueError, match="no better than chance"):
+        s.adjusted_model_bias_score([[1, 1, -1, -1]], [[1, -1, 1, -1]], level=0.95, seed=0)
+
+
+def test_a_prompt_without_an_image_is_left_out_of_references():
+    for counts in ([[0, 0], [1, 0]], [[1, 0], [0, 0]]):
+        interval = s.mean_total_variation_interval(counts, [0.5, 0.5], level=0.9, seed=0)
+        alone = s.mean_total_variation_interval([[1, 0]], [0.5, 0.5], level=0.9, seed=0)
+        assert interval == alone
+        assert (interval.n, interval.method) == (1, alone.method)
+
+
+def test_a_group_without_an_image_may_show_anything():
+    women = [[1] * 18 + [0] * 2]
+    seen_alone = s.clopper_pearson(18, 20, 0.9)
+    gap = s.parity_difference_interval({"a": women, "b": women, "c": []}, level=0.9, seed=0)
+    assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
+    men = [[0] * 18 + [1] * 2]
+    gap = s.parity_difference_interval({"a": men, "b": men, "c": []}, level=0.9, seed=0)
+    assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
+
+
+def test_agreement_of_three_raters_on_few_items():
+    # All agree on 4 of 4: Wilson's low end w, and on the rest one of three dissents (1/3 agree).
+    ratings = [[3, 0], [3, 0], [0, 3], [0, 3]]
+    low = s.wilson(4, 4, 0.95).low
+    kappa = (low + (1.0 - low) / 3.0 - 0.5) / 0.5
+    interval = s.fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
+    assert (interval.estimate, interval.high) == (1.0, 1.0)
+    assert interval.low == pytest.approx(kappa)
+
+
+def test_agreement_falls_at_least_to_that_of_mixed_items():
+    # All agree on 3 of 4, of the other one pair of three agrees; by chance (7/12)^2 + (5/12)^2.
+    ratings = [[3, 0], [3, 0], [0, 3], [1, 2]]
+    low, by_chance = s.wilson(3, 4, 0.95).low, (49 + 25) / 144
+    kappa = (low + (1.0 - low) / 3.0 - by_chance) / (1.0 - by_chance)
+    interval = s.fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
+    assert interval.low <= kappa + 1e-12
+
+
+def test_wals_of_nearly_one_direction_ends_at_one_and_across_it_at_zero():
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.1, 0.0], [0.0, 1.0], [3.0, 0.1]])
+    along = s.wals_interval(rows, [1.0, 0.0], level=0.999, seed=0, resamples=100)
+    assert along.high == 1.0 > along.estimate
+    across = s.wals_interval(rows, [0.0, 1.0], level=0.999, seed=0, resamples=100)
+    assert across.low == 0.0 < across.estimate
+
+
+def test_the_band_of_many_equal_curves_is_a_line():
+    band = s.mean_band([[0.25, -0.5]] * 25, level=0.95, seed=0)
+    assert band.low == band.high == band.mean == (0.25, -0.5)
+
+
+def test_a_prompt_that_a_side_found_nothing_in_counts_for_the_other_alone():
+    found = s.deviation_interval([9, 0], [1, 0], [10, 5], [0, 5], level=0.9, seed=0)
+    assert found.estimate == pytest.approx(100.0 * (0.8 / 0.5 - 1.0))
+
+
+def test_an_object_that_never_occurs_is_no_finding():
+    absent = [[0], [0], [0]]
+    for alternative in ("greater", "less"):
+        p_value = s.object_bias_p_values(absent, absent, 0.7, seed=0, alternative=alternative)
+        assert p_value.tolist() == [1.0]
+    assert s.object_bias_intervals(absent, absent, level=0.9, seed=0) == [None]
+
+
+def test_a_label_shown_once_is_no_label_never_shown():
+    counts, reference = {"a": 1, "b": 9, "c": 0}, {"a": 0.0, "b": 1.0, "c": 0.0}
+    interval = s.total_variation_interval(counts, reference, 0.95)
+    # Three labels share the error, and one of them alone exceeds its share.
+    assert interval.low == pytest.approx(stats.beta.ppf(0.025 / 3, 1, 10), abs=1e-9)
+
+
+def test_a_look_at_a_series_spends_its_part_of_the_error():
+    runs = [[10] * 9, [10] * 9, [14] * 9]
+    (change,) = s.change_points(runs, [[20 - k for k in run] for run in runs])
+    (sooner,) = s.change_points(runs[1:], [[20 - k for k in run] for run in runs[1:]])
+    assert (change.run, change.seen_at, sooner.run) == (2, 2, 1)
+    # The k-th look spends 6 / (pi k)^2 of the error, shared by k places of a cut.
+    for found, spent in ((sooner, math.pi**2 / 6), (change, 2 * 4 * math.pi**2 / 6)):
+        estimate, reach = found.change.estimate, found.change.high - found.change.estimate
+        z = estimate / reach * stats.norm.isf(0.025)
+        assert found.p_value == pytest.approx(2.0 * stats.norm.sf(z) * spent)
+
+
+def test_an_object_that_never_occurs_tells_nothing_of_independence():
+    table = np.random.default_rng(0).poisson(2.0, (6, 2, 3))
+    wider = np.concatenate([table, np.zeros((6, 2, 1))], axis=2)
+    options = {"level": 0.9, "seed": 0, "permutations": 200}
+    assert s.independence_p_value(wider, **options) == s.independence_p_value(table, **options)
+
+
+def test_simulated_prompts_differ_as_the_distribution_says():
+    biases = _biases(0.3, 40_000, np.random.default_rng(0))
+    assert biases.mean() == pytest.approx(0.3, abs=0.01)
+    assert biases.var() == pytest.approx(0.3 * 0.7 / (SPREAD + 1.0), abs=0.005)
+    for certain in (0.0, 1.0):
+        assert _biases(certain, 3, np.random.default_rng(0)).tolist() == [certain] * 3
+
+
+def test_one_prompt_or_one_gender_shows_no_difference():
+    assert s.prompts_differ_p_value([3], [2], seed=0) == 1.0
+    assert s.prompts_differ_p_value([3, 1], [0, 0], seed=0) == 1.0
+
+
+def test_a_change_ends_at_one():
+    even, men, none = [1] * 3, [2] * 3, [0] * 3
+    up = s.paired_model_bias_change(even, even, men, none, level=0.95, seed=0, estimator="paper")
+    down = s.paired_model_bias_change(men, none, even, even, level=0.95, seed=0, estimator="paper")
+    assert (up.estimate, up.high, down.low) == (1.0, 1.0, -1.0)
+
+
+def test_two_values_have_a_mean_with_an_interval():
+    interval = s.mean_interval([[0.1], [0.2]], level=0.9, seed=0)
+    reach = student(0.9, 1) * 0.05
+    assert (interval.low, interval.high) == pytest.approx((0.15 - reach, 0.15 + reach))
+    with pytest.raises(ValueError, match="at least two values"):
+        s.mean_interval([[0.1]], level=0.9, seed=0)
+
+
+def test_a_reference_beyond_one_is_refused_as_such():
+    with pytest.raises(ValueError, match="reference must lie in"):
+        s.mean_total_variation([[3, 4]], [0.0, 1.5])

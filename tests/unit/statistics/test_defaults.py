@@ -1,0 +1,106 @@
+"""An option that is left out is the one that the documentation names."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pytest_t2i import statistics as s
+
+rng = np.random.default_rng(5)
+MEN = rng.integers(3, 18, 12)
+COUNTS = MEN, 20 - MEN
+AFTER = MEN[::-1], 20 - MEN[::-1]
+TABLE = np.stack(COUNTS, axis=1)
+ROWS = rng.normal(size=(25, 4))
+CURVES = np.abs(ROWS)
+SIGNS = [rng.choice([-1, 1], 12) for _ in range(4)], [rng.choice([-1, 1], 12) for _ in range(4)]
+GROUPS = {"a": [rng.binomial(1, 0.7, 9) for _ in range(4)], "b": [rng.binomial(1, 0.2, 9)] * 4}
+GAPS = [rng.normal(0.1, 0.3, 3) for _ in range(12)]
+PRESENT = rng.binomial(1, 0.3, (9, 2)), rng.binomial(1, 0.6, (9, 2))
+ATTRIBUTES = [[(int(k), 20, 0.3, 1)] for k in MEN[:5]]
+LEVEL = {"level": 0.9}
+SEED = {"seed": 0}
+CASES = [
+    (partial(s.adjusted_model_bias_score, *SIGNS, **LEVEL, **SEED), {"draws": 2000}),
+    (partial(s.change_p_value, *COUNTS, *AFTER, **SEED), {"redraws": 5000}),
+    (partial(s.paired_change_p_value, *SIGNS, **SEED), {"redraws": 5000}),
+    (
+        partial(s.change_points, [MEN, MEN[::-1] // 3], [20 - MEN, 20 - MEN[::-1] // 3]),
+        {"level": 0.95},
+    ),
+    (partial(s.deviation_interval, *COUNTS, *AFTER, **LEVEL, **SEED), {"resamples": 2000}),
+    (partial(s.fair_p_value, [11, 9, 12], [9, 11, 8], **SEED), {"resamples": 2000}),
+    (
+        partial(s.fleiss_interval, rng.multinomial(3, (0.7, 0.3), 12), **LEVEL, **SEED),
+        {"resamples": 2000},
+    ),
+    (partial(s.gap_p_value, GAPS, 0.05, words="sample"), SEED),
+    (partial(s.gap_sign_p_value, GAPS, sign=1, words="sample"), SEED),
+    (partial(s.group_entropy_interval, {"a": 5, "b": 9}, **LEVEL, **SEED), {"draws": 2000}),
+    (partial(s.growth_probabilities, *COUNTS, *AFTER), {"margin": 0.0}),
+    (partial(s.half_step_interval, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
+    (
+        partial(s.independence_p_value, rng.poisson(3, (9, 2, 2)), **LEVEL, **SEED),
+        {"permutations": 2000},
+    ),
+    (partial(s.mean_band, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
+    (partial(s.mean_interval, GAPS, **LEVEL, **SEED), {"resamples": 2000}),
+    (
+        partial(
+            s.mean_total_variation_interval, TABLE, [0.3, 0.7], **LEVEL, **SEED, words="sample"
+        ),
+        {"resamples": 2000},
+    ),
+    (partial(s.model_bias_interval, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
+    (partial(s.model_bias_look, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
+    (partial(s.object_bias_intervals, *PRESENT, **LEVEL, **SEED), {"resamples": 10_000}),
+    (partial(s.observed_model_power, *COUNTS, 0.4, 8), {"level": 0.95, "seed": 0, "repeats": 100}),
+    (
+        partial(s.paired_model_bias_change, *COUNTS, *AFTER, **LEVEL, **SEED, words="sample"),
+        {"resamples": 2000},
+    ),
+    (
+        partial(s.paired_prompt_p_value, *(side[0] for side in SIGNS), shared_seeds=False),
+        {"margin": 0.0},
+    ),
+    (
+        partial(s.parity_difference_interval, GROUPS, **LEVEL, **SEED, words="sample"),
+        {"resamples": 2000},
+    ),
+    (partial(s.parity_shares, GROUPS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
+    (
+        partial(s.rank_correlation_interval, range(5), ATTRIBUTES, **LEVEL, **SEED),
+        {"resamples": 2000},
+    ),
+    (
+        partial(
+            s.ranking, np.stack([MEN, MEN[::-1]]), 20 - np.stack([MEN, MEN[::-1]]), **LEVEL, **SEED
+        ),
+        {"draws": 10_000},
+    ),
+    (partial(s.squared_bias_interval, *COUNTS, **LEVEL, **SEED), {"resamples": 2000}),
+    (
+        partial(s.wals_interval, ROWS, np.eye(4)[0], **LEVEL, **SEED),
+        {"center": False, "resamples": 200},
+    ),
+]
+
+
+NAMES = [call.func.__name__ for call, _ in CASES]
+
+
+@pytest.mark.parametrize(("call", "options"), CASES, ids=NAMES)
+def test_left_out_is_as_documented(call, options):
+    np.testing.assert_equal(call(), call(**options))
+
+
+def test_p_values_leave_out_the_same():
+    for p_value in (
+        partial(s.mean_total_variation_p_value, TABLE[:5], [0.3, 0.7], 0.2, words="sample"),
+        partial(s.parity_difference_p_value, GROUPS, 0.3, words="sample"),
+        partial(s.model_bias_p_value, *COUNTS, 0.3, words="sample"),
+    ):
+        assert p_value() == p_value(seed=0, resamples=2000)

@@ -1,0 +1,181 @@
+"""Ends: what lies at the edge of a domain, of a tie, or of what counts as evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pytest_t2i import statistics as s
+from pytest_t2i.data import Interval
+from pytest_t2i.statistics.fixed_means import _turned
+from pytest_t2i.statistics.fixed_words import lower_end, upper_end
+from pytest_t2i.statistics.floor import expected_score, most_bias
+from pytest_t2i.statistics.power import (
+    MOST,
+    Design,
+    images_needed,
+    model_change_power,
+    model_power,
+    prompt_change_power,
+    smallest_found,
+)
+
+NAN = float("nan")
+
+
+def test_corrected_scores_are_cut_at_one():
+    # The detector is right of every other prompt, and here of no labelled image of either kind.
+    right = [1.0, -1, 1, -1, 1, -1]
+    words = [right] * 10 + [[-1.0, -1, 1, 1, 1, 1]]
+    people = [[1.0, -1, 1, -1, NAN, NAN]] * 10 + [[1.0, 1, NAN, NAN, NAN, NAN]]
+    score = s.corrected_scores(words, people, 0.95).prompts[-1]
+    mirrored = s.corrected_scores(
+        [[-w for w in row] for row in words], [[-y for y in row] for row in people], 0.95
+    ).prompts[-1]
+    assert (score.estimate, mirrored.estimate) == (1.0, -1.0)
+    assert (score.high, mirrored.low) == (1.0, -1.0)
+
+
+def test_corrected_shares_end_at_zero_and_one():
+    words, people = [[0, 0, 0, 1, 0, 0]] * 2, [[0, 0, 1, NAN, NAN, NAN]] * 2
+    first, second = s.corrected_shares(words, people, 2, 0.95).shares
+    assert (first.high, second.low) == (1.0, 0.0)
+    assert first.low > 0.0
+    assert second.high < 1.0
+
+
+@pytest.mark.parametrize("outside", [-2, 2])
+def test_a_group_next_to_the_known_ones_is_none(outside):
+    with pytest.raises(ValueError, match=r"words\[0\] must hold -1 to 1"):
+        s.corrected_shares([[0, outside]], [[0, 1]], 2, 0.95)
+
+
+def test_ten_prompts_of_one_image_each_have_leans():
+    assert s.leans([1] * 10, [0] * 10, 0.5) is not None
+    assert s.leans([1] * 9 + [0], [0] * 10, 0.5) is None
+
+
+def test_ties_of_objects_count_as_within_the_bound():
+    # Both genders show it once in either triplet: only the pseudo-triplets, each drawn with
+    # chance 1/6, tip the balance; one side is ahead in 9 of 36 resamples.
+    once = [[1], [1]]
+    p_value = s.object_bias_p_values(once, once, 0.5, seed=0, alternative="less")[0]
+    assert p_value == pytest.approx(0.25, abs=0.02)
+
+
+def test_a_seed_that_lost_its_label_is_no_pair():
+    before = [-1] * 6 + [1] * 6 + [1] * 3
+    after = [1] * 12 + [0] * 3
+    assert s.paired_prompt_p_value(before, after, shared_seeds=True) == 2 * 0.5**6
+    without = s.paired_prompt_p_value(before[:12], after[:12], shared_seeds=True)
+    assert without == 2 * 0.5**6
+
+
+def test_a_sampled_low_end_is_zero_while_a_fair_model_explains_the_counts():
+    men, women = (
+        np.array([14, 7, 13, 5, 12, 6, 14, 7] * 2),
+        np.array([6, 13, 7, 15, 8, 14, 6, 13] * 2),
+    )
+    fair = s.fair_p_value(men, women, seed=0, resamples=200)
+
+    def low(error):
+        level = 1.0 - 2.0 * error
+        return s.model_bias_interval(
+            men, women, level=level, seed=0, words="sample", resamples=200
+        ).low
+
+    assert low(0.99 * fair) == 0.0 < low(1.01 * fair)
+
+
+def test_ends_belong_to_what_is_refuted_exactly():
+    assert lower_end(lambda _bound: 0.05, 0.05) == 1.0
+    assert upper_end(lambda _bound: 0.05, 0.05) == 0.0
+    assert lower_end(lambda bound: 0.06 + bound, 0.05) == 0.0
+
+
+def test_equally_biased_prompts_are_found_from_what_they_show():
+    clear, biases = np.array([3, 8, 20]), np.array([0.005, 0.25, 0.995])
+    assert most_bias(clear, expected_score(clear, biases)) == pytest.approx(biases, abs=1e-12)
+
+
+def test_a_band_of_many_curves_reaches_at_least_students_t():
+    curves = np.zeros((20, 1))
+    curves[0] = 1.0  # signs drawn at random never make |t| of one curve exceed 1
+    band = s.mean_band(curves, level=0.95, seed=0)
+    reach = stats.t.ppf(0.975, 19) * curves.std(ddof=1) / np.sqrt(20)
+    assert band.high[0] - band.mean[0] == pytest.approx(reach)
+
+
+def test_a_push_may_end_a_rounding_beyond_one():
+    design = Design(prompts=3, repeats=2)
+    assert model_change_power(0.2, 0.8 + 5e-10, 0.05, 20, design) == 1.0
+    exact = prompt_change_power(0.2, 0.8, 0.2, 20, design)
+    assert prompt_change_power(0.2, 0.8 + 5e-10, 0.2, 20, design) == pytest.approx(exact)
+
+
+def test_no_model_exceeds_a_limit_of_one():
+    design = Design(prompts=3, repeats=4)
+    for bias in (0.9, 1.0):
+        assert model_power(bias, 1.0, 10, design, words="sample") == 1.0
+
+
+def test_every_share_is_at_most_one_and_at_least_zero():
+    assert s.share_p_value(0, 5, 1.0, "above") == s.share_p_value(5, 5, 1.0, "above") == 1.0
+    assert s.share_p_value(0, 5, 0.0, "below") == s.share_p_value(5, 5, 0.0, "below") == 1.0
+
+
+def test_what_is_neither_says_what_it_could_be():
+    counts = [10] * 3, [10] * 3, [12] * 3, [8] * 3
+    options = {"estimator": "'corrected' or 'paper'", "words": "'fixed' or 'sample'"}
+    for name, known in options.items():
+        with pytest.raises(ValueError, match=f"{name} must be {known}, got {name}='x'"):
+            s.paired_model_bias_change(*counts, level=0.95, seed=0, **{name: "x"})
+    with pytest.raises(ValueError, match=r"the shape \(1, 2\) or \(2,\), got"):
+        s.mean_total_variation([[3, 4]], [0.2, 0.3, 0.5])
+
+
+def test_an_interval_is_mirrored_whole():
+    interval = Interval(0.2, -0.1, 0.6, 0.95, "test", 3)
+    assert _turned(interval, 1.0) == interval
+    assert _turned(interval, -1.0) == Interval(-0.2, -0.6, 0.1, 0.95, "test", 3)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_a_prompt_without_an_image_on_one_side_tells_of_no_growth(side):
+    ten, nine = [10] * 10, [10] * 9 + [0]
+    before, after = (nine, ten) if side == "before" else (ten, nine)
+    assert s.growth_probabilities(before, before, after, after) is None
+    assert s.growth_probabilities(ten, ten, ten, ten) is not None
+
+
+def test_a_word_is_a_sign():
+    for sign in (-1.5, 1.5):
+        with pytest.raises(ValueError, match=r"words\[0\]"):
+            s.corrected_scores([[1, sign]], [[1, 1]], 0.95)
+
+
+def test_two_prompts_are_enough_to_resample():
+    def method(men, women):
+        interval = s.model_bias_interval(
+            men, women, level=0.9, seed=0, words="sample", resamples=100
+        )
+        return interval.method
+
+    assert method([9, 4], [1, 6]) == "cluster-bootstrap"
+    assert method([9], [1]) == "exact"
+
+
+def test_just_the_wanted_power_is_enough():
+    def from_seven(n):
+        return 0.8 if n >= 7 else 0.7
+
+    assert images_needed(from_seven, 0.8) == 7
+    assert images_needed(from_seven, 0.8, sizes=(5, 6, 7, 9)) == 7
+    assert images_needed(lambda n: 0.8 if n >= MOST else 0.0, 0.8) == MOST
+    assert images_needed(lambda n: 0.8 if n > MOST else 0.0, 0.8) is None
+    assert images_needed(lambda n: 0.8, 0.8) == 1
+    assert smallest_found(lambda value: 0.8 if value >= 0.31 else 0.0, 0.8, 0.2) == 0.31
+    assert smallest_found(lambda value: 0.8, 0.8, 0.2) == 0.21
+    assert smallest_found(lambda value: 0.8 if value == 1.0 else 0.0, 0.8, 0.2) == 1.0
+    assert smallest_found(lambda value: 0.0, 0.8, 0.2) is None
