@@ -179,3 +179,24 @@ def test_just_the_wanted_power_is_enough():
     assert smallest_found(lambda value: 0.8, 0.8, 0.2) == 0.21
     assert smallest_found(lambda value: 0.8 if value == 1.0 else 0.0, 0.8, 0.2) == 1.0
     assert smallest_found(lambda value: 0.0, 0.8, 0.2) is None
+
+
+def test_a_refusal_shows_five_values():
+    with pytest.raises(ValueError, match=r"got \[9\.0, 0\.0, 1\.0, 0\.0, 1\.0\]\.\.\."):
+        s.corrected_shares([[9, 0, 1, 0, 1, 0]], [[0, 0, 1, 0, 1, 0]], 2, 0.95)
+
+
+def test_two_images_of_a_prompt_rank_models_and_one_does_not():
+    ranks = s.ranking([[2, 0], [1, 1]], [[0, 2], [1, 1]], level=0.9, seed=0)
+    assert len(ranks) == 2
+    with pytest.raises(ValueError, match="two clear images of every model"):
+        s.ranking([[1, 0], [1, 1]], [[0, 1], [1, 1]], level=0.9, seed=0)
+
+
+def test_no_more_images_are_clear_than_there_are():
+    # People find every labelled image clear that the detector lost, and it keeps all the others.
+    right = [1.0, 0, 1, 0, 1, 0]
+    words = [right] * 10 + [[0.0, 0, 1, 1, 1, 1]]
+    people = [[1.0, 0, 1, 0, NAN, NAN]] * 10 + [[1.0, 1, NAN, NAN, NAN, NAN]]
+    scores = s.corrected_scores(words, people, 0.95)
+    assert scores.male[-1] + scores.female[-1] == 6.0
