@@ -95,7 +95,8 @@ def _share(
     seen = max(1.0, float(clear.means @ sizes))
     share = float(np.clip(of_group.means @ sizes / seen, 0.0, 1.0))
     ones = np.ones(len(strata))
-    variances = variances_of(strata, of_group.power, clear.power, share * ones, ones)
+    shares = np.full(len(strata), share)
+    variances = variances_of(strata, of_group.power, clear.power, shares, ones)
     freedom = sum(stratum.labelled - 1 for stratum in strata)
     quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom))
     half = quantile * math.sqrt(float(variances @ sizes**2)) / seen

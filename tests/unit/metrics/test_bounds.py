@@ -63,3 +63,15 @@ def test_seven_pixels_a_side_are_enough():
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_f1_of_equal_precision_and_recall_is_both(share):
     assert metrics.f1_score(share, share) == share
+
+
+def test_as_near_to_either_is_no_attribute():
+    assert metrics.attribute_presence([0.5, 0.6], [0.5, 0.5]).tolist() == [False, True]
+
+
+def test_a_direction_by_cosines_does_not_depend_on_length():
+    rows, labels = features(0, rows=8), [0, 1] * 4
+    long, short = (
+        metrics.supervised_direction(scale * rows, labels, kernel="cosine") for scale in (1.0, 0.01)
+    )
+    assert short == pytest.approx(long)

@@ -7,6 +7,7 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.power import Design, model_change_power, prompt_change_power
 
 OUT = 0.001
 COUNTS = {"a": 3, "b": 4}
@@ -24,6 +25,10 @@ CASES = [
     ("precision", 0, 1, lambda v: m.f1_score(v, 0.5)),
     ("recall", 0, 1, lambda v: m.f1_score(0.5, v)),
     ("observed", 0, 1, lambda v: m.stereotype_score(v, 0.5)),
+    ("rates", 0, 1, lambda v: m.demographic_parity_difference({"a": v, "b": 0.5})),
+    ("before", 0, 1, lambda v: model_change_power(v, 0.0, 0.1, 9, Design(3, repeats=1))),
+    ("before", 0, 1, lambda v: model_change_power(0.5, v - 0.5, 0.1, 9, Design(3, repeats=1))),
+    ("before", 0, 1, lambda v: prompt_change_power(0.5, v - 0.5, 0.1, 9, Design(3))),
     ("expected", 0, 1, lambda v: m.stereotype_score(0.5, v)),
     ("positive", -1, 1, lambda v: m.attribute_presence([v], [0.0])),
     ("negative", -1, 1, lambda v: m.attribute_presence([0.0], [v])),

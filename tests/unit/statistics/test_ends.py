@@ -10,6 +10,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.fixed_means import _turned
 from pytest_t2i.statistics.fixed_words import lower_end, upper_end
+from pytest_t2i.statistics.fixed_words_reference_distance import Parts, ceiling
 from pytest_t2i.statistics.floor import expected_score, most_bias
 from pytest_t2i.statistics.power import (
     MOST,
@@ -20,6 +21,7 @@ from pytest_t2i.statistics.power import (
     prompt_change_power,
     smallest_found,
 )
+from pytest_t2i.statistics.variety import _wals
 
 NAN = float("nan")
 
@@ -200,3 +202,41 @@ def test_no_more_images_are_clear_than_there_are():
     people = [[1.0, 0, 1, 0, NAN, NAN]] * 10 + [[1.0, 1, NAN, NAN, NAN, NAN]]
     scores = s.corrected_scores(words, people, 0.95)
     assert scores.male[-1] + scores.female[-1] == 6.0
+
+
+@pytest.mark.parametrize("counts", [[[1, 0]], [1, 0, 1]])
+def test_objects_need_two_triplets(counts):
+    for call in (s.object_bias_intervals, s.object_bias_p_values):
+        options = {"level": 0.9} if call is s.object_bias_intervals else {"bound": 0.6}
+        with pytest.raises(ValueError, match="2 or more triplets"):
+            call(counts, counts, seed=0, **options)
+
+
+def test_two_prompts_are_enough_to_ask_about_prompts_like_them():
+    fixed, sample = (
+        s.model_bias_p_value([9, 4], [1, 6], 0.2, words=words, resamples=200)
+        for words in ("fixed", "sample")
+    )
+    assert fixed != sample
+    alone = s.model_bias_p_value([9], [1], 0.2, words="sample", resamples=200)
+    assert alone == s.model_bias_p_value([9], [1], 0.2)
+
+
+def test_images_that_are_all_zero_show_nothing():
+    assert _wals(np.zeros((4, 3)), np.eye(3)[0], None, center=False) == 0.0
+    assert _wals(np.ones((4, 3)), np.eye(3)[0], None, center=True) == 0.0
+
+
+def test_two_prompts_alike_have_the_ceiling_of_one():
+    def parts(prompts):
+        half = np.full((prompts, 1), 0.5)
+        return Parts(np.full((prompts, 1), 18), np.full(prompts, 20), half, 1.0)
+
+    assert ceiling(parts(2), 0.4) == pytest.approx(ceiling(parts(1), 0.4))
+
+
+def test_one_image_before_can_be_compared_with_many_now():
+    before, after = [[1, *[0] * 9]], [[1] * 10]
+    assert s.paired_change_p_value(before, after, seed=0) < 1.0
+    assert s.paired_change_p_value([[0] * 10], after, seed=0) == 1.0
+    assert s.paired_change_p_value(after, [[0] * 10], seed=0) == 1.0

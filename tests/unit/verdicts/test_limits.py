@@ -15,6 +15,7 @@ from pytest_t2i.verdicts.limits import (
     LimitFiles,
     as_judged,
     limit,
+    look_up,
     nearest_limits_file,
     read_limits,
 )
@@ -209,3 +210,10 @@ def test_the_estimate_may_settle_what_is_undecided(bound, goes_on):
     finally:
         running.reset(token)
     assert {check.outcome for check in recorded} == {Outcome.INCONCLUSIVE}
+
+
+def test_a_name_is_looked_up_where_there_is_a_file():
+    with pytest.raises(ConfigurationError, match="'wals' is not known"):
+        look_up("wals", {}, None)
+    with pytest.raises(UnknownNameError, match=r"It is looked up in limits\.toml"):
+        look_up("wals", {}, Path("limits.toml"))
