@@ -2,11 +2,13 @@
 
 Run by hand from the root, with mutmut installed (``pip install mutmut``)::
 
-    python tests/mutation/mutants.py 300 > tests/mutation/results.md
+    python tests/mutation/mutants.py 21       # 300 drawn with this seed
+    python tests/mutation/mutants.py 20 21    # both rounds once more, on today's code and tests
 
 Of all mutants that mutmut makes, those are drawn in which an operator, a comparison or a number
-was changed; texts of messages and arguments left out are not. mutmut works on a copy, in the
-folder ``mutants``, which can be removed afterwards.
+was changed; texts of messages and arguments left out are not. mutmut writes them into a copy, the
+folder ``mutants``; they meet the tests in forks (forks.py). A round is kept in ``rounds``, and
+``results.md`` made of all of them (report.py).
 """
 
 from __future__ import annotations
@@ -14,20 +16,21 @@ from __future__ import annotations
 import ast
 import random
 import re
-import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SEED = 20
+import forks
+import report
+
+COUNT = 300
 COPY = Path("mutants/src")
 ROOMS = ("metrics", "statistics", "verdicts")
 FUNCTION = re.compile(r"^(?P<function>.+)__mutmut_(?P<number>\d+|orig)$")
-FIRST = "pytest_t2i.metrics.lyu.x_prompt_bias_score__mutmut_1"
-"""Running any makes all, and learns which test meets which function."""
-KILLED = {"🎉": "killed", "⏰": "killed", "🤔": "suspicious", "🙁": "lives", "🫥": "not tested"}
-"""mutmut's signs; a mutant that makes a test run for ever is noticed, too."""
+PREFIX = re.compile("^x[_ǁ]")
+"""What mutmut puts before the name of a function, or of a class and its method."""
 
 
 class Mutant(NamedTuple):
@@ -38,13 +41,20 @@ class Mutant(NamedTuple):
     after: str
 
 
-def mutmut(*names: str) -> str:
-    """Run mutmut on these mutants; what it prints."""
-    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1", *names]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if run.returncode not in (0, 1):
-        sys.exit(run.stdout[-2000:] + run.stderr)
-    return run.stdout
+def population() -> list[Mutant]:
+    """All mutants that count, of the code as it is."""
+    from mutmut.__main__ import copy_also_copy_files, copy_src_dir, create_mutants
+
+    Path("mutants").mkdir(exist_ok=True)
+    copy_src_dir()
+    copy_also_copy_files()
+    create_mutants(1)
+    return [
+        mutant
+        for room in ROOMS
+        for module in sorted((COPY / "pytest_t2i" / room).glob("*.py"))
+        for mutant in mutants(module)
+    ]
 
 
 def functions(module: Path) -> dict[str, dict[str, ast.AST]]:
@@ -66,7 +76,8 @@ def mutants(module: Path) -> Iterator[Mutant]:
             changed = list(differences(trees["orig"], tree))
             if changed and all(map(counts, changed)):
                 before, after = (ast.unparse(_statement(trees["orig"], tree, k)) for k in (0, 1))
-                yield Mutant(f"{dotted}.{function}__mutmut_{number}", dotted, before, after)
+                where = f"{dotted}.{PREFIX.sub('', function).replace('ǁ', '.')}"
+                yield Mutant(f"{dotted}.{function}__mutmut_{number}", where, before, after)
 
 
 def differences(a: ast.AST, b: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
@@ -119,52 +130,53 @@ def _statement(a: ast.AST, b: ast.AST, which: int) -> ast.AST:
     return pair[which]
 
 
-def main(count: int) -> None:
-    """Draw mutants, have them run, print the table."""
-    mutmut(FIRST)
-    all_of_them = [
-        mutant
-        for room in ROOMS
-        for module in sorted((COPY / "pytest_t2i" / room).glob("*.py"))
-        for mutant in mutants(module)
-    ]
-    drawn = random.Random(SEED).sample(all_of_them, min(count, len(all_of_them)))
-    fates = dict(_fates(mutmut(*(mutant.name for mutant in drawn))))
-    report(drawn, [fates.get(mutant.name, "not run") for mutant in drawn], len(all_of_them))
+class Waiting(NamedTuple):
+    """A round that is to meet the tests."""
+
+    known: report.Round
+    names: dict[tuple[str, ...], str]
+    """Where, before and after -> the mutant; of what is still there."""
+
+    def through(self, fates: dict[str, forks.Fate]) -> report.Round:
+        """The round as it came out."""
+        gone = forks.Fate(report.GONE, "")
+        met = [fates[self.names[k[:3]]] if k[:3] in self.names else gone for k in self.known.rows]
+        rows = [report.Row(*row[:3], *fate) for row, fate in zip(self.known.rows, met, strict=True)]
+        return self.known._replace(rows=rows)
 
 
-def _fates(told: str) -> Iterator[tuple[str, str]]:
-    for line in re.split(r"[\r\n]+", told):
-        sign, _, name = line.strip().partition(" ")
-        if sign in KILLED and "__mutmut_" in name:
-            yield name, KILLED[sign]
+def main(seeds: Sequence[int]) -> None:
+    """Rounds: one that is kept meets the code and tests of today, another is drawn from them."""
+    everything = population()
+    now = {mutant[1:]: mutant.name for mutant in everything}
+    waiting = []
+    for seed in seeds:
+        known = report.round_of(seed)
+        if known is None:
+            drawn = random.Random(seed).sample(everything, COUNT)
+            rows = [report.Row(*mutant[1:], "", "") for mutant in drawn]
+            known = report.Round(seed, len(everything), rows)
+        names = {row[:3]: now[row[:3]] for row in known.rows if row[:3] in now}
+        waiting.append(Waiting(known, names))
+    meet(waiting)
 
 
-def report(drawn: Sequence[Mutant], fates: Sequence[str], of: int) -> None:
-    """Print the table, those that live named."""
-    killed = sum(fate == "killed" for fate in fates)
-    print("# Would the tests notice?\n")
-    print(f"Made by `python tests/mutation/mutants.py {len(drawn)}`, seed {SEED}: {len(drawn)} of")
-    print(f"{of} mutants of metrics, statistics and verdicts in which an operator, a comparison or")
-    print("a number was changed, each met by the fast tests of these rooms and of the audits, by")
-    print("oracles and doctests.\n")
-    print(f"**{killed} of {len(drawn)} die ({100 * killed / len(drawn):.1f} %).**\n")
-    print("| room | mutants | die |\n|---|---|---|")
-    for room in ROOMS:
-        of_room = [f for m, f in zip(drawn, fates, strict=True) if f".{room}." in m.where]
-        print(f"| {room} | {len(of_room)} | {sum(fate == 'killed' for fate in of_room)} |")
-    print("\n## Those that live\n")
-    print("| where | before | after | |\n|---|---|---|---|")
-    for mutant, fate in zip(drawn, fates, strict=True):
-        if fate != "killed":
-            cells = (mutant.where.removeprefix("pytest_t2i."), *map(_cell, mutant[2:]), fate)
-            print(f"| {' | '.join(cells)} |")
-
-
-def _cell(code: str) -> str:
-    line = " ".join(code.split()).replace("|", "\\|")
-    return f"`{line[:110]}`"
+def meet(waiting: Sequence[Waiting]) -> None:
+    """Let mutants meet the tests that pyproject.toml names; a round is kept once it is through."""
+    with Path("pyproject.toml").open("rb") as file:
+        options = tomllib.load(file)["tool"]["mutmut"]
+    arguments = [
+        *options["pytest_add_cli_args"], *options["pytest_add_cli_args_test_selection"]
+    ]  # fmt: skip
+    names = dict.fromkeys(name for known in waiting for name in known.names.values())
+    fates: dict[str, forks.Fate] = {}
+    for name, fate in forks.fates(Path.cwd() / "mutants", arguments, list(names)):
+        fates[name] = fate
+        print(len(fates), fate.fate, name, fate.by, file=sys.stderr, flush=True)
+        for known in waiting:
+            if name in known.names.values() and fates.keys() >= set(known.names.values()):
+                report.keep(known.through(fates))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    main([int(seed) for seed in sys.argv[1:]])

@@ -240,3 +240,16 @@ def test_one_image_before_can_be_compared_with_many_now():
     assert s.paired_change_p_value(before, after, seed=0) < 1.0
     assert s.paired_change_p_value([[0] * 10], after, seed=0) == 1.0
     assert s.paired_change_p_value(after, [[0] * 10], seed=0) == 1.0
+
+
+def test_a_prompt_without_an_image_tells_nothing_of_the_others():
+    men, women = np.array([9, 1, 5, 7, 3, 8, 2, 10, 6, 4]), np.array([1, 9, 5, 3, 7, 2, 8, 0, 4, 6])
+    alone = s.leans(men, women, 0.4)
+    among = s.leans([*men, 0, 0, 0], [*women, 0, 0, 0], 0.4)
+    assert among[:10] == pytest.approx(alone)
+
+
+def test_labels_and_images_without_one_are_both_needed():
+    for labelled, unlabelled in (([1], [1, 0]), ([1, 0], [])):
+        with pytest.raises(ValueError, match="two labelled images and one unlabelled"):
+            s.ppi_mean(labelled, labelled, unlabelled, 0.95)
