@@ -39,7 +39,7 @@ CASES = [
     ),
     (partial(s.gap_p_value, GAPS, 0.05, words="sample"), SEED),
     (partial(s.gap_sign_p_value, GAPS, sign=1, words="sample"), SEED),
-    (partial(s.group_entropy_interval, {"a": 5, "b": 9}, **LEVEL, **SEED), {"draws": 2000}),
+    (partial(s.group_entropy_interval, {"a": 5, "b": 9, "c": 2}, **LEVEL, **SEED), {"draws": 2000}),
     (partial(s.growth_probabilities, *COUNTS, *AFTER), {"margin": 0.0}),
     (partial(s.half_step_interval, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
     (
