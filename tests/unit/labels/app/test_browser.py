@@ -72,10 +72,8 @@ def thirty(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["gender", "monk", "review"])
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)])
-def test_the_page_is_open_to_every_reader_and_cuts_nothing_off(
-    browser, thirty, what, width, height
-):
+@pytest.mark.parametrize("size", [(390, 844), (1024, 768)], ids=["phone", "tablet"])
+def test_the_page_is_open_to_every_reader_and_cuts_nothing_off(browser, thirty, what, size):
     """All is on the first screen, and axe-core finds no serious fault, on a phone and a tablet."""
     how = ["--annotator", "ann", "--labels", what]
     if what == "review":
