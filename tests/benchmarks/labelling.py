@@ -22,7 +22,7 @@ from PIL import Image
 from pytest_t2i import labels
 from pytest_t2i.labels import Label
 from pytest_t2i.labels.app.desk import Annotation
-from pytest_t2i.labels.app.server import application, listening
+from pytest_t2i.labels.app.server import application, listening, unswept
 
 HEADERS = {"Content-Type": "application/json"}
 
@@ -63,7 +63,8 @@ def keys_by_page(folder, keys):
             answer = line.getresponse()
             assert json.loads(answer.read()) == {"label": word, "reason": ""}
 
-        times = [timed(lambda k=k: press(k)) for k in range(keys)]
+        with unswept():
+            times = [timed(lambda k=k: press(k)) for k in range(keys)]
         server.should_exit = True
         line.close()
         thread.join(10)

@@ -19,7 +19,7 @@ def test_prompt(sample):
     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
 
 @pytest.mark.t2i(*WORDS)
-def test_model(samples):
+def test_the_score_of_the_model_stays_within_the_limit(samples):
     assert samples.model_bias_score <= limit("model_bias_score", 0.2)
 
 @pytest.mark.t2i(axes.profession.only("nurse", "pilot"))

@@ -15,7 +15,6 @@ from pytest_t2i.data import (
     Request,
 )
 from pytest_t2i.errors import T2IError
-from pytest_t2i.generation import traces
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store, StoredImage
@@ -78,18 +77,19 @@ class Observations:
         """[n_tokens, d]; None when the model does not show its prompt space."""
         key = text_key(self.components.model().fingerprint, prompt.text)
         result = self.store.arrays([key], TEXT_EMBEDDING)
-        return traces.read(result[key]) if key in result else None
+        return self.store.open_array(result[key]) if key in result else None
 
     def text_features(self, encoder: str, text: str) -> np.ndarray | None:
         """[d] by an encoder; None where it has none of texts, or nobody asked for them."""
         key = text_key(self.components.encoder(encoder).fingerprint, text)
         result = self.store.arrays([key], TEXT_FEATURES)
-        return traces.read(result[key]) if key in result else None
+        return self.store.open_array(result[key]) if key in result else None
 
     def arrays(self, prompt: Prompt, seeds: Sequence[int], name: str) -> list[np.ndarray | None]:
         """One array per image, None where there is none (a refused image, a blind model)."""
         keys = self.keys(prompt, seeds)
-        arrays = {key: traces.read(file) for key, file in self.store.arrays(keys, name).items()}
+        stored = self.store.arrays(keys, name)
+        arrays = {key: self.store.open_array(array) for key, array in stored.items()}
         return [arrays[key] if key in arrays and arrays[key].size else None for key in keys]
 
     def objects(

@@ -31,15 +31,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--detector", metavar="NAME", help="whose word counts (the one that decided in each run)"
     )
+    parser.add_argument(
+        "--store",
+        type=path,
+        action="append",
+        metavar="DIR",
+        help="where the pictures lie (a .t2i beside or above each run); several times",
+    )
     add_confidence(parser, "level of intervals and places")
     parser.add_argument(
         "--seed", type=value(whole(0)), default=0, metavar="N", help="of the resampling (0)"
     )
 
 
-def run(sources: list[Path], report: Path, detector: str | None, level: float, seed: int) -> int:
+def run(
+    sources: list[Path],
+    report: Path,
+    detector: str | None,
+    store: list[Path] | None,
+    level: float,
+    seed: int,
+) -> int:
     """Compare, say what came out, and write the page."""
-    comparison = compare_models(read_entrants(sources, detector), level=level, seed=seed)
+    entrants = read_entrants(sources, detector, store or ())
+    comparison = compare_models(entrants, level=level, seed=seed)
     for line in summary(comparison):
         print(line)  # noqa: T201 - a command line tool
     write_comparison(comparison, report)

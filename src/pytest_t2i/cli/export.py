@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of Label Studio: what people said already, who must be known to it by these names",
     )
+    parser.add_argument(
+        "--store",
+        type=path,
+        metavar="DIR",
+        help="of Label Studio: where the images lie (a .t2i beside or above the run)",
+    )
     parser.add_argument("--tracking", metavar="URI", help="MLflow's tracking server or folder")
 
 
@@ -55,13 +61,16 @@ def run(
     author: list[str],
     experiment: str,
     tracking: str | None,
+    store: Path | None = None,
     *,
     predictions: bool = False,
     annotations: bool = False,
 ) -> int:
     """Write the run in the form asked for, and say where."""
     if form == "labelstudio":
-        root = write_tasks(source, output, predictions=predictions, annotations=annotations)
+        root = write_tasks(
+            source, output, predictions=predictions, annotations=annotations, store=store
+        )
         print(f"{output or 'labelstudio'}: serve {root.absolute()} as local files; put what")  # noqa: T201
         print("Label Studio exports (JSON) into that folder, and give it to --t2i-labels")  # noqa: T201
         return 0

@@ -11,12 +11,20 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.labels import Vocabulary
 from pytest_t2i.labels.label_studio_tasks import Task, interface, tasks
+from pytest_t2i.runs.picture_folders import check_pictures, exists
 from pytest_t2i.runs.record import ImageRecord, RunRecord, read_run
 
 TASKS, INTERFACE = "tasks.json", "interface.xml"
 
 
-def write_tasks(source: Path, output: Path | None, *, predictions: bool, annotations: bool) -> Path:
+def write_tasks(
+    source: Path,
+    output: Path | None,
+    *,
+    predictions: bool,
+    annotations: bool,
+    store: Path | None = None,
+) -> Path:
     """Write tasks.json and interface.xml; returns the folder that Label Studio has to serve.
 
     ``source`` is a folder of images (its labels are its annotations) or a run.json (its
@@ -34,7 +42,9 @@ def write_tasks(source: Path, output: Path | None, *, predictions: bool, annotat
         root, vocabulary = source, labels.vocabulary_of(source)
         given = list(_of_folder(source, annotations=annotations))
     else:
-        root, given = _of_run(read_run(source), source)
+        record = read_run(source)
+        check_pictures(record, source, [store] if store else [])
+        root, given = _of_run(record, source)
         vocabulary = labels.named("gender")
         if predictions:
             _check_labels(given, vocabulary)
@@ -62,7 +72,7 @@ def _of_run(record: RunRecord, source: Path) -> tuple[Path, list[Task]]:
         (prompt.text, image, Path(image.file).absolute())
         for prompt in record.prompts
         for image in prompt.images
-        if image.file and Path(image.file).is_file()
+        if image.file and exists(image.file)
     ]
     if not images:
         raise ConfigurationError(f"{source} names no image that is still there")

@@ -12,6 +12,11 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.reporting import write_all
+from pytest_t2i.runs.picture_folders import (
+    check_labelled_pictures,
+    check_pictures,
+    exists,
+)
 from pytest_t2i.runs.record import ImageRecord, RunRecord, read_run
 
 IMAGES = "images"
@@ -23,18 +28,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
     parser.add_argument("folder", metavar="FOLDER", type=path, help="where to write")
     parser.add_argument(
-        "--store", type=path, metavar="DIR", help="where the run's store (.t2i) lies by now"
+        "--store",
+        type=path,
+        action="append",
+        metavar="DIR",
+        help="where the run's store (.t2i) lies by now; once more for labelled images elsewhere",
     )
 
 
-def run(source: Path, folder: Path, store: Path | None) -> int:
+def run(source: Path, folder: Path, store: list[Path] | None) -> int:
     """Render a recorded run into a folder."""
-    if store is not None and not (store / IMAGES).is_dir():
-        raise ConfigurationError(f"--store: expected a store, {store} has no folder {IMAGES}")
+    stores = store or []
+    if stores and not any((store / IMAGES).is_dir() for store in stores):
+        raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
     record = read_run(source)
-    record = with_pictures(record, store or moved_along(record, source))
+    for place in stores or moved_along(record, source):
+        record = with_pictures(record, place)
+    check_pictures(record, source, stores)
+    check_labelled_pictures(record, source, stores)
     write_all(record, folder)
-    gone = [image for image in _images(record) if image.file and not Path(image.file).is_file()]
+    gone = [image for image in _images(record) if image.file and not exists(image.file)]
     if gone:
         print(  # noqa: T201 - a command line tool
             f"{len(gone)} of {len(list(_images(record)))} pictures are not there any more, such as "
@@ -45,18 +58,16 @@ def run(source: Path, folder: Path, store: Path | None) -> int:
     return 0
 
 
-def moved_along(record: RunRecord, source: Path) -> Path | None:
-    """Where the store lies if it was moved together with the run.json; None where not known."""
+def moved_along(record: RunRecord, source: Path) -> list[Path]:
+    """Where the store lies if it was moved together with the run.json; empty where not known."""
     store, report = record.settings.get("store"), record.settings.get("report")
     if not isinstance(store, str) or not isinstance(report, str):
-        return None
-    return source.absolute().parent / os.path.relpath(store, report)
+        return []
+    return [source.absolute().parent / os.path.relpath(store, report)]
 
 
-def with_pictures(record: RunRecord, store: Path | None) -> RunRecord:
+def with_pictures(record: RunRecord, store: Path) -> RunRecord:
     """The record with pictures that are gone looked for in a store, by their key."""
-    if store is None:
-        return record
     prompts = tuple(
         replace(prompt, images=tuple(map(_found_in(store), prompt.images)))
         for prompt in record.prompts
@@ -68,10 +79,10 @@ def _found_in(store: Path) -> Callable[[ImageRecord], ImageRecord]:
     """The image as it was recorded, or its file in the store."""
 
     def find(image: ImageRecord) -> ImageRecord:
-        if image.file is None or Path(image.file).is_file():
+        if image.file is None or exists(image.file):
             return image
         file = store / IMAGES / Path(image.file).parent.name / Path(image.file).name
-        return replace(image, file=str(file)) if file.is_file() else image
+        return replace(image, file=str(file)) if exists(str(file)) else image
 
     return find
 

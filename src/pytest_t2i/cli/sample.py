@@ -9,14 +9,14 @@ import random
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path, value
-from pytest_t2i.errors import ConfigurationError, StoreError, some
-from pytest_t2i.files import explain, inside, write_whole
+from pytest_t2i.errors import ConfigurationError, StoreError
+from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store.pictures import nameless
+from pytest_t2i.runs.picture_folders import check_pictures, exists
 from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.settings import whole
 
 MANIFEST = "manifest.csv"
-STORE = ".t2i"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(source: Path, folder: Path, *, per_prompt: int, seed: int, store: Path |
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
     record = read_run(source)
-    check_images(record, source, store)
+    check_pictures(record, source, [store] if store else [])
     chosen = choose(record, per_prompt, seed)
     if not chosen:
         raise ConfigurationError(f"{source} names no image that is still there")
@@ -51,33 +51,6 @@ def run(source: Path, folder: Path, *, per_prompt: int, seed: int, store: Path |
     model = f" --model {record.model}" if record.model else ""
     print(f"next: t2i label {folder} --annotator NAME{model}")  # noqa: T201
     return 0
-
-
-def check_images(record: RunRecord, source: Path, store: Path | None) -> None:
-    """Refuse a run that names files elsewhere than in a store, which nobody asked to be copied.
-
-    Raises ConfigurationError.
-    """
-    above = source.absolute().parents
-    folders = [store] if store else [source.absolute().parent, *(up / STORE for up in above)]
-    files = [i.file for prompt in record.prompts for i in prompt.images if i.file]
-    strange = [
-        file
-        for file in files
-        if _is_there(file) and not any(inside(up, str(Path(file).absolute())) for up in folders)
-    ]
-    if strange:
-        raise ConfigurationError(
-            f"{source} names {len(strange)} of {len(files)} files outside of its store, "
-            f"{some(strange)}: name the store that they belong to with --store DIR"
-        )
-
-
-def _is_there(file: str) -> bool:
-    try:
-        return Path(file).is_file()
-    except OSError:  # a name too long for any file
-        return False
 
 
 def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, str, int]]:
@@ -91,7 +64,7 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, st
     for prompt in record.prompts:
         if prompt.variant != "neutral":
             continue
-        there = [(Path(i.file), i.seed) for i in prompt.images if i.file and _is_there(i.file)]
+        there = [(Path(i.file), i.seed) for i in prompt.images if i.file and exists(i.file)]
         picked = rng.sample(there, min(per_prompt, len(there)))
         chosen += [(file, prompt.text, number) for file, number in picked]
     rng.shuffle(chosen)

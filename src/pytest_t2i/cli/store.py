@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("verify", "repair"),
-        help="verify: read every file and strike what is damaged, so that it is made again; "
-        "repair: make a new index from the pictures",
+        help="verify: read every row and file, and strike what is damaged, so that it is made "
+        "again; repair: make a new index from the pictures",
     )
     parser.add_argument(
         "folder", nargs="?", type=path, default=Path(".t2i"), help="of the store (.t2i)"
@@ -36,7 +36,7 @@ def run(action: str, folder: Path) -> int:
         print(end="\r", file=sys.stderr)  # noqa: T201 - a command line tool
     for line in _lines(action, folder, findings):
         print(line)  # noqa: T201
-    return 1 if findings.damaged or findings.absent else 0
+    return 0 if findings.is_whole else 1
 
 
 def _tick(count: int) -> None:
@@ -48,14 +48,15 @@ def _lines(action: str, folder: Path, findings: Findings) -> list[str]:
     done = "whole" if action == "verify" else "read into a new index"
     lines = [f"{folder}: {findings.images} images and {findings.arrays} arrays {done}"]
     lines += _listed("damaged", findings.damaged) + _listed("gone", findings.absent)
-    if findings.damaged or findings.absent:
+    lines += _listed("changed in the index", findings.changed)
+    if not findings.is_whole:
         lines.append("next: run the suite again; what is missing is made again, and nothing else")
     elif action == "repair":
         lines.append("next: run the suite again; detections are made again, pictures are not")
     return lines
 
 
-def _listed(words: str, files: Sequence[Path]) -> list[str]:
-    shown = [f"{words}: {file}" for file in files[:SHOWN]]
-    more = len(files) - len(shown)
+def _listed(words: str, things: Sequence[Path | str]) -> list[str]:
+    shown = [f"{words}: {thing}" for thing in things[:SHOWN]]
+    more = len(things) - len(shown)
     return [*shown, f"{words}: {more} more"] if more > 0 else shown

@@ -145,7 +145,7 @@ class Runner:
         stored = self.store.images(list(strips))
         for request in asking:
             key, needs = keys[request], plan.needs[request]
-            if key in stored and (array := traces.read(strips[key])).size:
+            if key in stored and (array := self.store.open_array(strips[key])).size:
                 self.observer.look_at(
                     traces.foreseen_pictures(array, stored[key].sha256, needs.detectors)
                 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
@@ -20,7 +19,6 @@ from pytest_t2i.data import (
     digest,
     spi_name,
 )
-from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.detect import Pictures
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 
@@ -98,23 +96,6 @@ def unpacked(array: np.ndarray) -> list[Image]:
 def foreseen_key(sha256: str | None, step: int) -> str:
     """Key under which is kept what detectors say of the picture that a step foresees."""
     return digest([FORESEEN, sha256, step])
-
-
-def read(file: Path) -> np.ndarray:
-    """An array of the store.
-
-    Raises StoreError where the file is damaged.
-    """
-    import numpy as np
-
-    try:
-        array: np.ndarray = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreError(
-            f"{file}: cannot be read: {error}. `t2i store verify` strikes what is damaged, and the "
-            "next run makes it again."
-        ) from None
-    return array
 
 
 def foreseen_pictures(

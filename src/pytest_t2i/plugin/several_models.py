@@ -79,7 +79,8 @@ def compare(settings: Settings, folders: Sequence[Path]) -> None:
     from pytest_t2i.runs.comparison.entrants import read_entrants
 
     try:
-        entrants = read_entrants([folder / "run.json" for folder in folders])
+        runs = [folder / "run.json" for folder in folders]
+        entrants = read_entrants(runs, stores=[settings.store])
         comparison = compare_models(entrants, level=settings.confidence, seed=settings.seed)
         write_comparison(comparison, settings.report)
     except T2IError as error:

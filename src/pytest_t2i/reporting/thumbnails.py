@@ -65,6 +65,8 @@ def _shrunk(file: Path) -> bytes | None:
     from PIL import Image
 
     try:
+        if not file.is_file():  # a pipe or a device would be waited for
+            return None
         with Image.open(file) as image:
             small = image.convert("RGB")
             small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)

@@ -30,6 +30,7 @@ from pytest_t2i.adapters.detectors.facepp_errors import Course
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:
@@ -56,8 +57,17 @@ def load(options: LoadOptions) -> FacePlusPlus:
     Raises:
         ConfigurationError: FACEPP_API_KEY or FACEPP_API_SECRET is not set, or the address is bad.
     """
-    address = options.source or os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS
-    return FacePlusPlus(Client(address, Credentials.from_environment()))
+    credentials = Credentials.from_environment()
+    try:
+        return FacePlusPlus(Client(options.source or _address(), credentials))
+    except ConfigurationError as error:
+        problem = str(error)
+    # Raised anew: the frames of the other hold the address, in which the key may stand.
+    raise ConfigurationError(problem)
+
+
+def _address() -> str:
+    return os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS
 
 
 class FacePlusPlus:

@@ -1,21 +1,21 @@
-"""What the Face++ Detect API answers, read as documented and cleared of key and secret."""
+"""What the Face++ Detect API answers, read as documented; nothing else of it is repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple
 
 import msgspec
 
-from pytest_t2i.adapters.detectors.facepp_errors import Course, course_of
+from pytest_t2i.adapters.detectors.facepp_errors import Course, course_of, documented
 
 NO_ANSWER = 599
 """Our own HTTP status: nothing came back."""
 NOT_DOCUMENTED = "without a list of faces, so it is not the Face++ Detect API as documented"
-LONGEST = 200
-"""Characters of what the service says that are kept."""
+GENDERS = {"male", "female"}
+OTHER = "none that is documented"
+"""For a word on a face that is not repeated."""
 
 
 class Face(NamedTuple):
@@ -24,18 +24,18 @@ class Face(NamedTuple):
     width: float
     height: float
     gender: str
-    """As it was told; "" where it was not."""
+    """Male or Female as it was told; "" where it was not, OTHER for anything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the service said of one picture, cleared of key and secret."""
+    """What the service said of one picture, in documented words alone."""
 
     course: Course | None
     """None: it was analysed; else what becomes of it."""
     faces: tuple[Face, ...] = ()
     message: str = ""
-    """The service's error message."""
+    """The service's error message, as far as it is documented."""
     status: int = 200
     """Of HTTP; NO_ANSWER when nothing came back."""
 
@@ -73,16 +73,15 @@ class _Body(msgspec.Struct):
     error_message: str | None = None
 
 
-def read_answer(status: int, text: str, hide: Callable[[str], str]) -> Answer:
+def read_answer(status: int, text: str) -> Answer:
     """What an answer says.
 
     Args:
         status: Of HTTP.
         text: The body.
-        hide: Clears a text of key and secret.
 
     Example:
-        >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}', str).course
+        >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}').course
         <Course.STOP: 6>
     """
     try:
@@ -92,14 +91,14 @@ def read_answer(status: int, text: str, hide: Callable[[str], str]) -> Answer:
     if status == HTTPStatus.OK and (body is None or body.error_message is None):
         if body is None or body.faces is None:
             return Answer(Course.STOP, message=NOT_DOCUMENTED)
-        return Answer(None, tuple(_face(face, hide) for face in body.faces))
-    # What is not JSON is a proxy's page: its first line is enough.
-    said = (body.error_message if body else text) or ""
-    lines = hide(said).strip().splitlines()
-    message = lines[0][:LONGEST] if lines else f"HTTP status {status}"
+        return Answer(None, tuple(map(_face, body.faces)))
+    # What is not JSON is a page of a proxy, or too large a picture told in plain text.
+    said = (body.error_message if body else text.strip()) or ""
+    message = documented(said) or f"HTTP status {status}"
     return Answer(course_of(status, message), message=message, status=status)
 
 
-def _face(face: _Face, hide: Callable[[str], str]) -> Face:
-    box = face.face_rectangle
-    return Face(box.width, box.height, hide(face.attributes.gender.value)[:LONGEST])
+def _face(face: _Face) -> Face:
+    box, gender = face.face_rectangle, face.attributes.gender.value
+    known = gender if not gender or gender.lower() in GENDERS else OTHER
+    return Face(box.width, box.height, known)

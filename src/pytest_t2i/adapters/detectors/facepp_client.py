@@ -1,8 +1,8 @@
 """Speaks HTTP with the Face++ Detect API: sends one picture, waits its turn, never shows the key.
 
 Key and secret live in one object whose repr hides them. Nothing that is raised while a request is
-under way is passed on or chained, since it carries the request, and whatever the service says is
-cleared of both before it is anywhere else.
+under way is passed on or chained, since it carries the request, and of what the
+service says only documented words are repeated.
 """
 
 from __future__ import annotations
@@ -159,7 +159,10 @@ class Client:
             with _unlogged():
                 return self._exchange(picture)
         except Exception as error:  # noqa: BLE001 - all that httpx raises, and what it forgets
-            said = f"{type(error).__name__}: {self._credentials.hide_in(str(error))}"
+            said = type(error).__name__
+            if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+                # Nothing was sent yet, so nothing can come back.
+                said = f"{said}: {self._credentials.hide_in(str(error))}"
         except BaseException as error:  # noqa: BLE001 - Ctrl-C, too, carries the request
             stopped = error
         if stopped is not None:
@@ -181,7 +184,7 @@ class Client:
                     "return_attributes": "gender",
                 },
             )
-        return read_answer(reply.status_code, reply.text, self._credentials.hide_in)
+        return read_answer(reply.status_code, reply.text)
 
     def _take_turn(self) -> None:
         """Keep the distance from the last request that the rate limit has shown to be needed."""

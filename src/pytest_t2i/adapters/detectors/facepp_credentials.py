@@ -43,18 +43,18 @@ class Credentials:
         Raises:
             ConfigurationError: one of them is absent, empty, or no line of ASCII.
         """
-        values = {name: os.environ.get(name, "").strip() for name in (KEY, SECRET)}
-        missing = [name for name, value in values.items() if not value]
+        # No variable of this frame holds a value: a traceback may show them all.
+        missing = [name for name in (KEY, SECRET) if not _value(name)]
         if missing:
             raise ConfigurationError(
                 f"the detector face++ needs the environment variable {' and '.join(missing)}. "
                 "Register at https://console.faceplusplus.com, make an API key, and set both "
                 f"{KEY} and {SECRET}; they are read from nowhere else and written nowhere."
             )
-        for name, value in values.items():
-            if not (value.isascii() and value.isprintable()):
+        for name in (KEY, SECRET):
+            if not (_value(name).isascii() and _value(name).isprintable()):
                 raise ConfigurationError(f"{name}: expected printable ASCII, as Face++ gives it")
-        return cls(values[KEY], values[SECRET])
+        return cls(_value(KEY), _value(SECRET))
 
     def form(self) -> dict[str, str]:
         """The two fields of a request."""
@@ -85,6 +85,10 @@ class Credentials:
 
     def __reduce__(self) -> str:
         raise TypeError("Credentials are not written anywhere.")
+
+
+def _value(name: str) -> str:
+    return os.environ.get(name, "").strip()
 
 
 def _forms(word: str) -> Iterator[str]:

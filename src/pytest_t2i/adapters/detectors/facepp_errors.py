@@ -51,6 +51,12 @@ COURSES = {
 }
 """Documented name -> how to go on."""
 
+DETAILS = {
+    *("api_key", "api_secret", "image_url", "image_file", "image_base64", "return_landmark"),
+    *("return_attributes", "Denied by Client", "Denied by Admin", "Insufficient Account Balance"),
+}
+"""What the documentation lets follow a name."""
+
 _ARGUMENTS = (
     "The service did not take the form of the request, so its protocol has changed or the address "
     "belongs to another service. Check FACEPP_API_URL, and please report this."
@@ -99,6 +105,24 @@ def name_of(message: str) -> str:
         'AUTHORIZATION_ERROR'
     """
     return message.partition(":")[0].strip()
+
+
+def documented(message: str) -> str:
+    """What of an error message is in the documentation; "" for anything else.
+
+    The service, or a page in its place, may echo what it was sent in more forms than can be looked
+    for. So nothing of its own wording is repeated.
+
+    Example:
+        >>> documented("AUTHORIZATION_ERROR:Denied by Admin"), documented("BAD_ARGUMENTS: k3y")
+        ('AUTHORIZATION_ERROR:Denied by Admin', 'BAD_ARGUMENTS')
+        >>> documented("no such key: k3y")
+        ''
+    """
+    name, detail = name_of(message), message.partition(":")[2]
+    if name not in COURSES:
+        return ""
+    return f"{name}:{detail}" if detail.strip() in DETAILS else name
 
 
 def remedy_for(message: str) -> str:

@@ -47,18 +47,21 @@ def ultralytics() -> Any:
 
 @contextmanager
 def contained() -> Iterator[None]:
-    """Runs ultralytics: torch keeps its number of threads, all the while and afterwards.
+    """Runs ultralytics: torch keeps its number of threads, and nothing is installed.
 
     When a model is put on the CPU it would set the number to that of the cores less one.
     """
     import torch
-    from ultralytics.utils import torch_utils
+    from ultralytics.utils import checks, torch_utils
 
     before = torch.get_num_threads()
     torch_utils.NUM_THREADS = before
+    # Whoever imported it first may have let it install what a file asks for.
+    installing, checks.AUTOINSTALL = checks.AUTOINSTALL, False
     try:
         yield
     finally:
+        checks.AUTOINSTALL = installing
         if torch.get_num_threads() != before:
             torch.set_num_threads(before)
 
@@ -68,12 +71,14 @@ def known_classes_only() -> Iterator[None]:
     """Reads checkpoints, which are pickles: only tensors and classes of networks are rebuilt.
 
     Whatever imported ultralytics before, and however it is set: its own list of classes is made to
-    hold for what is read here, and no network is made by calling its class, which could fetch files
-    on the checkpoint's word; a saved one is filled from its parts.
+    hold for what is read here, without what others let torch rebuild, and no network is made by
+    calling its class, which could fetch files on the checkpoint's word; a saved one is filled from
+    its parts.
 
     Raises:
         ModelLoadError: this version of ultralytics or torch cannot do so.
     """
+    from torch import serialization
     from ultralytics.nn import tasks
 
     restricted = getattr(tasks, "_SafeLoad", None)
@@ -89,11 +94,14 @@ def known_classes_only() -> Iterator[None]:
         with _no_network_made():
             return unpickle(*arguments, **{**named, "weights_only": True})
 
+    allowed = list(serialization.get_safe_globals())
     tasks.SAFE_LOAD, tasks.torch_load = True, read
+    serialization.clear_safe_globals()
     try:
         yield
     finally:
         tasks.SAFE_LOAD, tasks.torch_load = before, unpickle
+        serialization.add_safe_globals(allowed)
 
 
 @contextmanager

@@ -9,8 +9,12 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from pytest_t2i.errors import StoreError
+from pytest_t2i.generation.store.claims import transaction
+from pytest_t2i.generation.store.seals import seal_all
 
-VERSION = 1
+VERSION = 2
+UNSEALED = 1
+"""The format before; its rows are sealed when it is opened."""
 NAME = "index.sqlite"
 PATIENCE = 60.0
 """Seconds that a writer waits for another."""
@@ -19,21 +23,22 @@ TABLES = """
 CREATE TABLE IF NOT EXISTS images (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, seed INTEGER NOT NULL,
     settings TEXT NOT NULL, file TEXT, sha256 TEXT, stamp TEXT, width INTEGER, height INTEGER,
-    black INTEGER NOT NULL DEFAULT 0, refusal TEXT, created TEXT NOT NULL
+    black INTEGER NOT NULL DEFAULT 0, refusal TEXT, created TEXT NOT NULL, seal INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS detections (
     key TEXT NOT NULL, detector TEXT NOT NULL, label TEXT, undetected TEXT, scores TEXT NOT NULL,
-    detail TEXT NOT NULL, PRIMARY KEY (key, detector)
+    detail TEXT NOT NULL, seal INTEGER, PRIMARY KEY (key, detector)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS objects (
-    key TEXT NOT NULL, finder TEXT NOT NULL, objects BLOB NOT NULL, PRIMARY KEY (key, finder)
+    key TEXT NOT NULL, finder TEXT NOT NULL, objects BLOB NOT NULL, seal INTEGER,
+    PRIMARY KEY (key, finder)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS arrays (
     key TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL,
-    stamp TEXT NOT NULL, PRIMARY KEY (key, name)
+    stamp TEXT NOT NULL, seal INTEGER, PRIMARY KEY (key, name)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (
-    name TEXT PRIMARY KEY, value TEXT NOT NULL
+    name TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS claims (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL
@@ -139,6 +144,10 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == 0:
         connection.execute(f"PRAGMA user_version={VERSION}")
+    elif version == UNSEALED:
+        with transaction(connection):
+            seal_all(connection)
+            connection.execute(f"PRAGMA user_version={VERSION}")
     elif version != VERSION:
         raise StoreError(
             f"{path}: the store has format {version}, this pytest-t2i reads format {VERSION}. "

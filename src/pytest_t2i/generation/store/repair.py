@@ -14,8 +14,17 @@ from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, check_index, connect
 from pytest_t2i.generation.store.pictures import read_origin
 from pytest_t2i.generation.store.rows import image_row, picture_file
+from pytest_t2i.generation.store.seals import TABLES, insert, is_sealed
 
 Tick = Callable[[int], None]
+NAMES = {
+    "images": ("key",),
+    "detections": ("key", "detector"),
+    "objects": ("key", "finder"),
+    "arrays": ("key", "name"),
+    "facts": ("name",),
+}
+"""Table -> the columns that name a row."""
 
 
 @dataclass(slots=True)
@@ -30,13 +39,20 @@ class Findings:
     """Files that are not what was written, or no pictures of ours."""
     absent: list[Path] = field(default_factory=list)
     """Files that the index names and that are gone."""
+    changed: list[str] = field(default_factory=list)
+    """Rows of the index that were changed since they were written: table and key."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was damaged, gone or changed."""
+        return not (self.damaged or self.absent or self.changed)
 
 
 def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
-    """Read every file that the index names and compare its checksum.
+    """Read every row of the index and every file that one names, and compare their checksums.
 
-    What is damaged or gone is struck from the index, with all that was said of it, so that the
-    next run makes it again.
+    What is damaged, gone or changed is struck from the index, with all that was said of it, so that
+    the next run makes it again.
 
     Args:
         folder: of a store.
@@ -50,16 +66,14 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
     findings = Findings()
     index = connect(folder)
     try:
-        lost: dict[str, list[tuple[str, ...]]] = {"images": [], "arrays": []}
+        lost = {table: _changed(index, table, findings) for table in TABLES}
+        _strike(index, lost)
         for count, (table, row) in enumerate(_named(index), 1):
-            file = folder / row["file"]
-            if _is_whole(file, row["sha256"], findings):
+            if _is_whole(folder / row["file"], row["sha256"], findings):
                 findings.images += table == "images"
                 findings.arrays += table == "arrays"
             else:
-                lost[table].append(
-                    (row["key"],) if table == "images" else (row["key"], row["name"])
-                )
+                lost[table].append(_name(table, row))
             tick(count)
         _strike(index, lost)
     finally:
@@ -98,9 +112,8 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
             tick(count)
         latents = [latent for row in rows if (latent := _latent_of(folder, row[0]))]
         with claims.transaction(index):
-            marks = ",".join("?" * 13)
-            index.executemany(f"INSERT OR REPLACE INTO images VALUES ({marks})", rows)  # noqa: S608
-            index.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", latents)
+            insert(index, "images", rows)
+            insert(index, "arrays", latents)
     finally:
         index.close()
     findings.images, findings.arrays = len(rows), len(latents)
@@ -135,11 +148,25 @@ def _is_whole(file: Path, sha256: str, findings: Findings) -> bool:
     return True
 
 
+def _changed(index: Any, table: str, findings: Findings) -> list[tuple[str, ...]]:
+    """Names of the rows of a table whose seals are broken."""
+    rows = index.execute(f"SELECT * FROM {table}")  # noqa: S608 - a fixed name
+    names = [_name(table, row) for row in rows if not is_sealed(row)]
+    findings.changed += [f"{table} {' '.join(map(str, name))}" for name in names]
+    return names
+
+
+def _name(table: str, row: Any) -> tuple[str, ...]:
+    return tuple(row[column] for column in NAMES[table])
+
+
 def _strike(index: Any, lost: dict[str, list[tuple[str, ...]]]) -> None:
     with claims.transaction(index):
         for table in ("images", "detections", "objects", "arrays"):
             index.executemany(f"DELETE FROM {table} WHERE key = ?", lost["images"])  # noqa: S608
-        index.executemany("DELETE FROM arrays WHERE key = ? AND name = ?", lost["arrays"])
+        for table, columns in NAMES.items():
+            where = " AND ".join(f"{column} = ?" for column in columns)
+            index.executemany(f"DELETE FROM {table} WHERE {where}", lost[table])  # noqa: S608
 
 
 def _set_aside(folder: Path) -> None:

@@ -21,7 +21,7 @@ from pytest_t2i.data import (
     Undetected,
 )
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, remove_unfinished, stamp, write_whole
+from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.packing import packed, unpacked
@@ -32,6 +32,7 @@ from pytest_t2i.generation.store.rows import (
     picture_file,
     read_detection,
 )
+from pytest_t2i.generation.store.seals import insert, is_sealed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 OF_PIXELS = ("detections", "objects", "arrays")
 """Tables of what was said of a picture, which holds for its pixels alone."""
+DAMAGED = "{}: damaged (its checksum differs); run again to remake it"
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 
 
@@ -64,6 +66,16 @@ class StoredImage:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredArray:
+    """What the index says of one trace or feature."""
+
+    key: str
+    name: str
+    file: Path
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class NewImage:
     """One image to be stored."""
 
@@ -79,8 +91,8 @@ class NewImage:
 class Store:
     """A folder of images with its index.
 
-    Several processes may write at once. A file that is absent or whose checksum differs is
-    dropped from the index when it is looked up, so that it is made again.
+    Several processes may write at once. A file that is absent or whose checksum differs, and a row
+    whose seal is broken, are dropped from the index when they are looked up, and made again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -125,13 +137,12 @@ class Store:
         for image in new:
             rows.append(self._write_image(image))
             arrays += [self._write_array(image.key, *named) for named in image.arrays.items()]
-        marks = ",".join("?" * 13)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
             if self._owner is not None:
                 claims.renew(self._connection, self._owner.name)
-            self._connection.executemany(f"INSERT OR REPLACE INTO images VALUES ({marks})", rows)  # noqa: S608 - question marks
-            self._insert_arrays(arrays)
+            insert(self._connection, "images", rows)
+            insert(self._connection, "arrays", arrays)
 
     def open_image(self, stored: StoredImage) -> Image:
         """The picture, its checksum verified.
@@ -142,93 +153,106 @@ class Store:
 
         if stored.file is None:
             raise StoreError(f"image {stored.key} was refused by the model: there is no picture")
-        try:
-            content = stored.file.read_bytes()
-        except OSError as error:
-            raise StoreError(f"{stored.file}: {error.strerror or error}.") from None
+        content = _content(stored.file)
         if checksum(content) != stored.sha256:
             self._drop([stored.key])
-            raise StoreError(
-                f"{stored.file}: damaged (its checksum differs); run again to remake it"
-            )
+            raise StoreError(DAMAGED.format(stored.file))
         return Image.open(io.BytesIO(content)).convert("RGB")
 
     # arrays: traces and features
 
-    def arrays(self, keys: Sequence[str], name: str) -> dict[str, Path]:
-        """Files of the arrays of this name that are there, by key."""
+    def arrays(self, keys: Sequence[str], name: str) -> dict[str, StoredArray]:
+        """The arrays of this name that are there, by key."""
         query = "SELECT * FROM arrays WHERE key IN ({}) AND name = ?"
         rows = self._select(query, keys, name)
-        whole = {row["key"]: self.folder / row["file"] for row in rows if self._is_whole(row)}
+        whole = {
+            row["key"]: StoredArray(row["key"], name, self.folder / row["file"], row["sha256"])
+            for row in rows
+            if self._is_whole(row)
+        }
         lost = [(row["key"], name) for row in rows if row["key"] not in whole]
         if lost:
-            with claims.transaction(self._connection):
-                self._connection.executemany("DELETE FROM arrays WHERE key = ? AND name = ?", lost)
+            self._drop_arrays(lost)
         return whole
+
+    def open_array(self, stored: StoredArray) -> np.ndarray:
+        """The array, its checksum verified.
+
+        Raises StoreError when the file was damaged since it was looked up.
+        """
+        import numpy as np
+
+        content = _content(stored.file)
+        if checksum(content) != stored.sha256:
+            self._drop_arrays([(stored.key, stored.name)])
+            raise StoreError(DAMAGED.format(stored.file))
+        array: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+        return array
 
     def add_arrays(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep one array per key under a name."""
         rows = [self._write_array(key, name, array) for key, array in arrays.items()]
         with claims.transaction(self._connection):
-            self._insert_arrays(rows)
+            insert(self._connection, "arrays", rows)
 
     # detections and objects
 
     def objects(self, keys: Sequence[str], finder: str) -> dict[str, tuple[FoundObject, ...]]:
         """What the object finder with this fingerprint found, by image key."""
         query = "SELECT * FROM objects WHERE key IN ({}) AND finder = ?"
-        return {row["key"]: unpacked(row["objects"]) for row in self._select(query, keys, finder)}
+        rows = filter(is_sealed, self._select(query, keys, finder))
+        return {row["key"]: unpacked(row["objects"]) for row in rows}
 
     def add_objects(self, finder: str, objects: Mapping[str, Sequence[FoundObject]]) -> None:
         """Keep what an object finder found."""
         rows = [(key, finder, packed(found)) for key, found in objects.items()]
         with claims.transaction(self._connection):
-            self._connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", rows)
+            insert(self._connection, "objects", rows)
 
     def detections(self, keys: Sequence[str], detector: str) -> dict[str, Detection]:
         """What the detector with this fingerprint said, by image key.
 
-        A row that is none of ours (written by a version that did not check) is as if absent.
+        A row that was changed since it was written is as if absent, and so is one that is none of
+        ours (written by a version that did not check).
         """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
-        said = {row["key"]: read_detection(row) for row in self._select(query, keys, detector)}
+        rows = filter(is_sealed, self._select(query, keys, detector))
+        said = {row["key"]: read_detection(row) for row in rows}
         return {key: detection for key, detection in said.items() if detection is not None}
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
         """Keep what a detector said."""
         rows = [detection_row(key, detector, said) for key, said in detections.items()]
         with claims.transaction(self._connection):
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO detections VALUES (?, ?, ?, ?, ?, ?)", rows
-            )
+            insert(self._connection, "detections", rows)
 
     def labelled_rows(self) -> list[dict[str, Any]]:
         """Every image that a detector has looked at: model, prompt, seed, file, detector, said."""
-        query = (
-            "SELECT * FROM images JOIN detections ON images.key = detections.key "
-            "ORDER BY images.model, images.prompt, images.seed"
-        )
-        said = ((row, read_detection(row)) for row in self._connection.execute(query))
-        names = ("model", "prompt", "seed", "file", "detector")
+        ordered = self._connection.execute("SELECT * FROM images ORDER BY model, prompt, seed")
+        images = {row["key"]: row for row in ordered if is_sealed(row) and _is_ours(row)}
+        said: dict[str, list[dict[str, Any]]] = {key: [] for key in images}
+        for row in self._connection.execute("SELECT * FROM detections"):
+            detection = read_detection(row) if is_sealed(row) else None
+            if row["key"] in images and detection is not None:
+                said[row["key"]].append({"detector": row["detector"], "said": detection.said})
+        names = ("model", "prompt", "seed", "file")
         return [
-            {name: row[name] for name in names} | {"said": detection.said}
-            for row, detection in said
-            if detection is not None
+            {name: images[key][name] for name in names} | words
+            for key, all_words in said.items()
+            for words in all_words
         ]
 
     # facts
 
     def fact(self, name: str) -> Any:
         """A remembered JSON value, or None."""
-        row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return json.loads(row["value"]) if row else None
+        row = self._connection.execute("SELECT * FROM facts WHERE name = ?", (name,)).fetchone()
+        return json.loads(row["value"]) if row and is_sealed(row) else None
 
     def remember(self, name: str, value: Any) -> None:
         """Keep a JSON value under a name."""
         with claims.transaction(self._connection):
-            self._connection.execute(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value))
-            )
+            insert(self._connection, "facts", [(name, json.dumps(value))])
 
     def forget(self, name: str) -> None:
         """Drop a remembered value."""
@@ -260,6 +284,8 @@ class Store:
         return rows
 
     def _is_whole(self, row: sqlite3.Row) -> bool:
+        if not is_sealed(row) or not _is_ours(row):
+            return False
         if row["file"] is None:
             return True
         file = self.folder / row["file"]
@@ -284,6 +310,10 @@ class Store:
                     f"DELETE FROM {table} WHERE key = ?",  # noqa: S608 - a fixed name
                     [(key,) for key in keys],
                 )
+
+    def _drop_arrays(self, lost: Sequence[tuple[str, str]]) -> None:
+        with claims.transaction(self._connection):
+            self._connection.executemany("DELETE FROM arrays WHERE key = ? AND name = ?", lost)
 
     def _forget_changed(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """A picture that came out differently when made again leaves no stale word about it."""
@@ -321,5 +351,14 @@ class Store:
         write_whole(self.folder / file, content)
         return (key, name, file, checksum(content), stamp(self.folder / file) or "")
 
-    def _insert_arrays(self, rows: Iterable[tuple[str, ...]]) -> None:
-        self._connection.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?, ?, ?, ?)", rows)
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror or error}.") from None
+
+
+def _is_ours(row: sqlite3.Row) -> bool:
+    """Whether the file that a row names lies below the store, as all that are written there do."""
+    return row["file"] is None or is_relative(row["file"])

@@ -12,26 +12,31 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.stored_models import of_store
+from pytest_t2i.runs.picture_folders import check_pictures
 from pytest_t2i.runs.record import PromptRecord, RunRecord, read_run
 from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
 from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
 
 
-def read_entrants(paths: Iterable[Path], detector: str | None = None) -> list[Entrant]:
+def read_entrants(
+    paths: Iterable[Path], detector: str | None = None, stores: Sequence[Path] = ()
+) -> list[Entrant]:
     """Entrants of run.json files, baselines and stores, each with a name of its own.
 
     Args:
         paths: of files, or of a store's folder, whose models enter one by one.
         detector: whose word counts in runs that asked several; None takes the deciding one.
+        stores: of the pictures, where they do not lie beside or above a run.
 
     Returns:
         Two entrants or more, in the order of the paths.
 
     Raises:
-        ConfigurationError: there are fewer than two, or a run has no such detector.
+        ConfigurationError: there are fewer than two, or a run has no such detector, or names
+            pictures elsewhere.
         FileFormatError: a file is neither a run.json nor a baseline.
     """
-    entrants = [entrant for path in paths for entrant in _of(path, detector)]
+    entrants = [entrant for path in paths for entrant in _of(path, detector, stores)]
     if len(entrants) < 2:  # noqa: PLR2004 - a comparison
         raise ConfigurationError(
             f"a comparison needs two models or more, got {len(entrants)}: give several run.json "
@@ -40,7 +45,7 @@ def read_entrants(paths: Iterable[Path], detector: str | None = None) -> list[En
     return _named_apart(entrants)
 
 
-def _of(path: Path, detector: str | None) -> list[Entrant]:
+def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Entrant]:
     if path.is_dir():
         return of_store(path)
     plain = parse_json(path, read_text(path, kind="run.json or baseline"))
@@ -49,7 +54,9 @@ def _of(path: Path, detector: str | None) -> list[Entrant]:
         return [of_baseline(read_baseline(path), path)]
     if not str(schema).startswith("pytest-t2i/run/"):
         raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")
-    return [of_run(read_run(path), path, detector)]
+    record = read_run(path)
+    check_pictures(record, path, stores)
+    return [of_run(record, path, detector)]
 
 
 def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entrant:

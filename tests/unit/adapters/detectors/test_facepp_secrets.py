@@ -139,7 +139,18 @@ def test_what_is_no_key_is_refused_without_showing_it(monkeypatch, value):
     monkeypatch.setattr(os, "environ", {**ENVIRONMENT, "FACEPP_API_KEY": value})
     with pytest.raises(ConfigurationError, match="FACEPP_API_KEY: expected printable") as refused:
         Credentials.from_environment()
-    assert value not in str(refused.value)
+    text = everything(refused.value)
+    assert value not in text
+    assert not leaks(text)
+
+
+def test_an_address_with_the_key_in_it_is_in_no_frame(monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("FACEPP_API_URL", f"https://{KEY}:{SECRET}@host")
+    with pytest.raises(ConfigurationError, match="FACEPP_API_URL holds the key") as refused:
+        facepp.load(LoadOptions())
+    assert not leaks(everything(refused.value))
 
 
 class OddError(Exception):
@@ -183,6 +194,37 @@ def test_an_echo_of_the_service_goes_nowhere(encode, where, caplog, capfd):
             told = everything(error)
     for text in (told, caplog.text, *capfd.readouterr(), repr(vars(asked._client))):
         assert not leaks(text), text
+
+
+UNSEARCHED = {
+    "base32": lambda word: base64.b32encode(word.encode()).decode(),
+    "quoted printable": lambda word: "".join(f"={ord(c):02X}" for c in word),
+    "backwards": lambda word: word[::-1],
+    "UTF-16 in base64": lambda word: base64.b64encode(word.encode("utf-16-le")).decode(),
+    "base64 of base64": lambda word: base64.b64encode(base64.b64encode(word.encode())).decode(),
+    "numbers": lambda word: str(list(word.encode())),
+    "dots between": ".".join,
+    "percent, five times": lambda word: quote(quote(quote(quote(ENCODINGS["percent"](word))))),
+    "its half": lambda word: word[: len(word) // 2 + 2],
+}
+
+
+@pytest.mark.parametrize("encode", UNSEARCHED.values(), ids=UNSEARCHED)
+@pytest.mark.parametrize("where", ["message", "detail", "page", "gender"])
+def test_forms_that_nobody_looks_for_do_not_come_back_either(encode, where):
+    echo = encode(SECRET)
+    scripts = {
+        "message": Script(always=Fault(400, f"no such secret: {echo}")),
+        "detail": Script(always=Fault(400, f"BAD_ARGUMENTS:{echo}")),
+        "page": Script(always=Fault(502, f"<html>{echo}", plain=True)),
+        "gender": Script(faces=[face(echo)]),
+    }
+    with Server(scripts[where]) as server:
+        try:
+            told = repr(detector(server.url).detect([picture()]))
+        except DetectorError as error:
+            told = everything(error)
+    assert echo not in told
 
 
 SUITE = """

@@ -165,3 +165,25 @@ def test_what_was_set_before_is_set_again(monkeypatch):
         assert tasks.SAFE_LOAD
     assert (tasks.SAFE_LOAD, tasks.torch_load) == (False, unpickle)
     assert torch.nn.Module.__init__ is made
+
+
+def test_what_others_let_torch_rebuild_is_not_rebuilt_here(tmp_path):
+    whole = torch.load(tiny.written(tiny.write_yolo) / "yolo.pt", weights_only=False)
+    whole["epoch"] = Call(eval, f"open({str(tmp_path / 'marker')!r}, 'w').close()")
+    torch.save(whole, tmp_path / "evil.pt")
+    before = torch.serialization.get_safe_globals()
+    with torch.serialization.safe_globals([eval]):
+        with pytest.raises(ModelLoadError, match=r"evil\.pt is not a YOLO model"):
+            yolo.YoloPersons(str(tmp_path / "evil.pt"))
+        assert eval in torch.serialization.get_safe_globals()
+    assert not (tmp_path / "marker").exists()
+    assert set(map(str, before)) == set(map(str, torch.serialization.get_safe_globals()))
+
+
+def test_nothing_is_installed_on_the_word_of_a_file(monkeypatch):
+    from ultralytics.utils import checks
+
+    monkeypatch.setattr(checks, "AUTOINSTALL", True)
+    with contained():
+        assert not checks.AUTOINSTALL
+    assert checks.AUTOINSTALL

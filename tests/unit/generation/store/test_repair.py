@@ -15,6 +15,7 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import NAME, explained
 from pytest_t2i.generation.store.pictures import nameless, read_origin
 from pytest_t2i.generation.store.repair import repair, verify
+from pytest_t2i.generation.store.seals import TABLES, insert
 
 KEYS = ["aa1", "ab2", "ac3"]
 
@@ -149,3 +150,122 @@ def test_a_row_of_no_number_is_as_if_absent(folder):
     connection.commit()
     connection.close()
     assert list(look(folder)[2]) == ["ac3"]
+
+
+CHANGES = {
+    "label": ("detections", "label = 'female' WHERE key = 'aa1'"),
+    "score": ("detections", "scores = '{\"male\": 0.1}' WHERE key = 'aa1'"),
+    "detector": ("detections", "detector = 'e' WHERE key = 'aa1'"),
+    "seed": ("images", "seed = 7 WHERE key = 'aa1'"),
+    "prompt": ("images", "prompt = 'another' WHERE key = 'aa1'"),
+    "black": ("images", "black = 1 WHERE key = 'aa1'"),
+    "refusal": ("images", "file = NULL, refusal = 'no' WHERE key = 'aa1'"),
+    "checksum": ("arrays", "sha256 = 'ab' WHERE key = 'aa1'"),
+    "objects": ("objects", "objects = x'00' WHERE key = 'aa1'"),
+    "fact": ("facts", "value = '2' WHERE name = 'f'"),
+    "seal": ("detections", "seal = NULL WHERE key = 'aa1'"),
+}
+
+
+def change(folder, where):
+    connection = sqlite3.connect(folder / NAME)
+    table, what = CHANGES[where]
+    assert connection.execute(f"UPDATE {table} SET {what}").rowcount == 1
+    connection.commit()
+    connection.close()
+
+
+def known_of_the_first(folder):
+    """What a run would not ask for again."""
+    store = Store(folder)
+    key = ["aa1"]
+    known = {
+        "images": store.images(key),
+        "detections": store.detections(key, "d") | store.detections(key, "e"),
+        "objects": store.objects(key, "o"),
+        "arrays": store.arrays(key, FINAL_LATENT),
+        "facts": store.fact("f"),
+    }
+    store.close()
+    return {table for table, rows in known.items() if rows}
+
+
+@pytest.fixture
+def full(folder):
+    store = Store(folder)
+    store.add_objects("o", {"aa1": ()})
+    store.remember("f", 1)
+    store.close()
+    return folder
+
+
+@pytest.mark.parametrize("where", CHANGES)
+def test_a_row_changed_by_hand_is_as_if_absent(full, where):
+    whole = {"images", "detections", "objects", "arrays", "facts"}
+    assert known_of_the_first(full) == whole
+    change(full, where)
+    store = Store(full)
+    assert all(row["seed"] == 1 and row["said"] == "male" for row in store.labelled_rows())
+    store.close()
+    table = CHANGES[where][0]
+    lost = whole - {"facts"} if table == "images" else {table}
+    assert known_of_the_first(full) == whole - lost
+
+
+@pytest.mark.parametrize("where", CHANGES)
+def test_a_row_changed_by_hand_is_found_and_struck(full, where):
+    change(full, where)
+    findings = verify(full)
+    (changed,) = findings.changed
+    assert changed.startswith(CHANGES[where][0])
+    assert findings.damaged == findings.absent == []
+    assert verify(full).is_whole
+
+
+def test_a_row_names_no_file_outside_of_the_store(full, tmp_path):
+    (tmp_path / "private.png").write_bytes((full / "images/aa/aa1.png").read_bytes())
+    connection = sqlite3.connect(full / NAME)
+    *row, _ = connection.execute("SELECT * FROM images WHERE key = 'aa1'").fetchone()
+    row[5] = "../private.png"
+    insert(connection, "images", [row])
+    connection.commit()
+    connection.close()
+    store = Store(full)
+    assert "aa1" in {row["key"] for row in store._connection.execute("SELECT key FROM images")}
+    assert len(store.labelled_rows()) == 2
+    assert store.images(["aa1"]) == {}
+    store.close()
+
+
+def test_a_store_of_the_format_without_seals_is_sealed_as_it_is(full):
+    before = known_of_the_first(full)
+    connection = sqlite3.connect(full / NAME)
+    for table in TABLES:
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+    assert known_of_the_first(full) == before
+    findings = verify(full)
+    assert findings.is_whole
+    assert (findings.images, findings.arrays) == (3, 1)
+    change(full, "label")
+    assert verify(full).changed == ["detections aa1 d"]
+
+
+def test_an_array_that_changed_after_the_look_is_damaged_and_struck(folder):
+    import os
+
+    store = Store(folder)
+    (stored,) = store.arrays(["aa1"], FINAL_LATENT).values()
+    assert store.open_array(stored).shape == (1, 2, 2)
+    times = stored.file.stat()
+    content = bytearray(stored.file.read_bytes())
+    content[-1] ^= 1
+    stored.file.write_bytes(content)
+    os.utime(stored.file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert store.arrays(["aa1"], FINAL_LATENT)  # nothing tells without reading
+    with pytest.raises(StoreError, match="its checksum differs"):
+        store.open_array(stored)
+    assert store.arrays(["aa1"], FINAL_LATENT) == {}
+    store.close()

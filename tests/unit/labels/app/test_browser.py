@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from browsing import WIDTHS, faults
 from PIL import Image
 
 from pytest_t2i import labels
@@ -68,6 +69,37 @@ def thirty(tmp_path):
     for shade in range(30):
         Image.new("RGB", (16, 16), (8 * shade, 100, 60)).save(tmp_path / f"{shade}.png")
     return tmp_path
+
+
+@pytest.mark.parametrize("what", ["gender", "monk", "review"])
+@pytest.mark.parametrize("size", [(390, 844), (1024, 768)], ids=["phone", "tablet"])
+def test_the_page_is_open_to_every_reader_and_cuts_nothing_off(browser, thirty, what, size):
+    """All is on the first screen, and axe-core finds no serious fault, on a phone and a tablet."""
+    how = ["--annotator", "ann", "--labels", what]
+    if what == "review":
+        long_name = "an-annotator-of-a-long-name@university.example"
+        for who, label in ((long_name, "male"), ("zoe", "female")):
+            labels.record(thirty, labels.Label("0.png", label, who, "", "a photo of a nurse"))
+        how = ["--review"]
+    sitting = Sitting(thirty, *how)
+    for scheme in ("light", "dark"):
+        # Our own policy lets no script in; the checker has to.
+        width, height = size
+        view = {"width": width, "height": height}
+        context = browser.new_context(viewport=view, bypass_csp=True, color_scheme=scheme)
+        opened = context.new_page()
+        opened.goto(sitting.url)
+        opened.locator("#count").wait_for()
+        full, visible = opened.evaluate(WIDTHS)
+        assert full <= visible
+        for button in opened.locator("button:visible").all():
+            box = button.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height
+        assert faults(opened) == []
+        context.close()
+    sitting.end(signal.SIGINT)
 
 
 def counted(page, text):

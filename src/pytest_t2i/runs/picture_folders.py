@@ -1,0 +1,61 @@
+"""Where the pictures of a run may lie: a run.json comes from anywhere, and can name any file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.files import inside
+from pytest_t2i.runs.record import RunRecord
+
+STORE = ".t2i"
+
+
+def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:
+    """Refuse a run that names pictures elsewhere than in its store.
+
+    Nobody asked for those to be copied or shown. Pictures that are not there are no fault.
+
+    Args:
+        record: the run.
+        source: of its run.json: pictures may lie in its own folder, and in every .t2i beside or
+            above it.
+        stores: further ones that somebody named.
+
+    Raises:
+        ConfigurationError: names the pictures and says the option.
+    """
+    images = [i.file for prompt in record.prompts for i in prompt.images if i.file]
+    _check(images, source, [*stores, *_folders(source)])
+
+
+def check_labelled_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:
+    """The same of labelled images, which lie anywhere in the project of the run's store."""
+    here = source.absolute()
+    project = [up for up in here.parents if (up / STORE).is_dir()][:1]
+    labelled = [mistake.file for trial in record.trials for mistake in trial.mistakes]
+    _check(labelled, source, [*stores, *_folders(source), *project])
+
+
+def _folders(source: Path) -> list[Path]:
+    here = source.absolute()
+    return [here.parent, *(up / STORE for up in here.parents)]
+
+
+def _check(files: Sequence[str], source: Path, folders: Sequence[Path]) -> None:
+    there = [file for file in files if exists(file)]
+    strays = [f for f in there if not any(inside(up, str(Path(f).absolute())) for up in folders)]
+    if strays:
+        raise ConfigurationError(
+            f"{source} names {len(strays)} of {len(files)} files outside of its store, "
+            f"{some(strays)}: name the store that they belong to with --store DIR"
+        )
+
+
+def exists(file: str) -> bool:
+    """Whether anything is there: what is no ordinary file lies in no folder."""
+    try:
+        return Path(file).exists()
+    except (OSError, ValueError):  # a name too long for any file, or with NUL
+        return False
