@@ -252,6 +252,9 @@ def settle(pipeline: Any, device: torch.device) -> None:
     (also the faster one); the decoder takes one image at a time. With MKL_CBWR (devices.py) and
     a lone request made twice, the tiny models of all four families agree exactly on a CPU with
     AVX-512; on one with AVX2 alone a guided SDXL differs by 1 of 255.
+
+    Another number of threads is another matter: GroupNorm of torch 2.15 sums channels_last by
+    thread, and a few values of a picture come out 1 of 255 apart.
     """
     # A watermark would depend on whether invisible-watermark happens to be installed.
     if getattr(pipeline, "watermark", None) is not None:
