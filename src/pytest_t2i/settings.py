@@ -225,6 +225,13 @@ def budget(name: str, value: str) -> tuple[float, str]:
         amount = value.removesuffix(ending)
         if amount != value and amount.replace(".", "", 1).isdecimal():
             return factor * above_zero(name, amount), "minutes"
+    try:
+        float(value)
+    except ValueError:
+        raise ConfigurationError(
+            f"{name}: expected images or time of the device, as in 2000, 90min or 2h, "
+            f"got {shown(value)}"
+        ) from None
     return above_zero(name, value), "images"
 
 

@@ -74,7 +74,8 @@ def test_a_run_that_made_nothing_has_no_seconds_per_image(tmp_path, capsys):
     [
         (("--confidence", "1"), "expected a level above 0.5 and below 1"),
         (("--power", "1"), "expected a number above 0 and below 1"),
-        (("--budget", "much"), "expected a number, got 'much'"),
+        (("--budget", "much"), "as in 2000, 90min or 2h, got 'much'"),
+        (("--budget", "2x"), "as in 2000, 90min or 2h, got '2x'"),
         (("--seconds-per-image", "0"), "expected a number above 0"),
         (("--prompts", "0"), "expected at least 1, got 0"),
     ],
