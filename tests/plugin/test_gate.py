@@ -114,6 +114,27 @@ def test_workers_tell_the_same_of_a_baseline(shipped):
     assert first["baseline"] == second["baseline"]
 
 
+def test_pictures_of_then_stand_beside_those_of_now(shipped):
+    assert shipped.run(*IMAGES, *GATE, model="biased").ret == 1
+    pictures = shipped.record()["baseline"]["pictures"]
+    moved = {prompt["id"] for check in shipped.record()["checks"] for prompt in check["moved"]}
+    assert set(pictures) == moved
+    now = {prompt["id"]: prompt["images"] for prompt in shipped.record()["prompts"]}
+    for prompt, before in pictures.items():
+        assert 1 <= len(before) <= 8
+        assert not {image["file"] for image in now[prompt]} & {image["file"] for image in before}
+        assert {image["seed"] for image in before} <= {image["seed"] for image in now[prompt]}
+    page = shipped.page()
+    assert page.count('class="then-now"') == min(6, len(moved))
+    assert "<b>before</b><figure><img" in page
+    for prompt in pictures.values():
+        for image in prompt:
+            Path(image["file"]).unlink()
+    assert shipped.run(*IMAGES, *GATE, model="biased").ret == 1
+    assert shipped.record()["baseline"]["pictures"] == {}
+    assert "the store has none of them any more" in shipped.page()
+
+
 PLAIN = """
 import pytest
 from pytest_t2i import axes

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
@@ -17,7 +15,7 @@ from pytest_t2i.runs.picture_folders import (
     check_pictures,
     exists,
 )
-from pytest_t2i.runs.record import ImageRecord, RunRecord, read_run
+from pytest_t2i.runs.record import RunRecord, read_run
 
 IMAGES = "images"
 """Folder of a store: ``images/ab/<key>.png``."""
@@ -47,11 +45,12 @@ def run(source: Path, folder: Path, store: list[Path] | None) -> int:
     check_pictures(record, source, stores)
     check_labelled_pictures(record, source, stores)
     write_all(record, folder)
-    gone = [image for image in _images(record) if image.file and not exists(image.file)]
+    named = record.files()
+    gone = [file for file in named if not exists(file)]
     if gone:
         print(  # noqa: T201 - a command line tool
-            f"{len(gone)} of {len(list(_images(record)))} pictures are not there any more, such as "
-            f"{gone[0].file}. Where their store was moved, give --store DIR",
+            f"{len(gone)} of {len(named)} pictures are not there any more, such as "
+            f"{gone[0]}. Where their store was moved, give --store DIR",
             file=sys.stderr,
         )
     print(folder / "index.html")  # noqa: T201
@@ -68,25 +67,9 @@ def moved_along(record: RunRecord, source: Path) -> list[Path]:
 
 def with_pictures(record: RunRecord, store: Path) -> RunRecord:
     """The record with pictures that are gone looked for in a store, by their key."""
-    prompts = tuple(
-        replace(prompt, images=tuple(map(_found_in(store), prompt.images)))
-        for prompt in record.prompts
-    )
-    return replace(record, prompts=prompts)
 
+    def find(recorded: str) -> str:
+        file = store / IMAGES / Path(recorded).parent.name / Path(recorded).name
+        return str(file) if not exists(recorded) and exists(str(file)) else recorded
 
-def _found_in(store: Path) -> Callable[[ImageRecord], ImageRecord]:
-    """The image as it was recorded, or its file in the store."""
-
-    def find(image: ImageRecord) -> ImageRecord:
-        if image.file is None or exists(image.file):
-            return image
-        file = store / IMAGES / Path(image.file).parent.name / Path(image.file).name
-        return replace(image, file=str(file)) if exists(str(file)) else image
-
-    return find
-
-
-def _images(record: RunRecord) -> Iterator[ImageRecord]:
-    for prompt in record.prompts:
-        yield from prompt.images
+    return record.with_files(find)

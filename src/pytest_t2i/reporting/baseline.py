@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_t2i.reporting.words import moment, percent
+from pytest_t2i.reporting.thumbnails import thumbnails
+from pytest_t2i.reporting.words import moment, percent, reason_words
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
+PICTURED = 6
+"""Prompts whose pictures of then and now are laid side by side."""
 SHORT = 12
 """Characters of a fingerprint that are shown."""
 
@@ -22,12 +26,30 @@ class MovedRow(NamedTuple):
     probability: str
 
 
+class Shown(NamedTuple):
+    """A picture and what the detector says of it."""
+
+    uri: str
+    seed: int
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPictures:
+    """Pictures of a prompt that probably became more biased, of the same seeds where there are."""
+
+    id: str
+    before: tuple[Shown, ...]
+    now: tuple[Shown, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class BaselineSection:
     """What a run was compared with."""
 
     facts: list[tuple[str, str]]
     moved: tuple[MovedRow, ...]
+    pictures: tuple[MovedPictures, ...]
 
 
 def section(record: RunRecord) -> BaselineSection | None:
@@ -35,7 +57,10 @@ def section(record: RunRecord) -> BaselineSection | None:
     recorded = record.baseline
     if recorded is None:
         return None
-    return BaselineSection(_facts(recorded), tuple(map(_row, moved_prompts(record))))
+    moved = moved_prompts(record)
+    return BaselineSection(
+        _facts(recorded), tuple(map(_row, moved)), tuple(_pictures(record, recorded, moved))
+    )
 
 
 def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
@@ -72,6 +97,32 @@ def _facts(recorded: BaselineRecord) -> list[tuple[str, str]]:
         ("File", recorded.file),
         *(("Differs", difference) for difference in recorded.differences),
     ]
+
+
+def _pictures(
+    record: RunRecord, recorded: BaselineRecord, moved: list[MovedPrompt]
+) -> Iterator[MovedPictures]:
+    of_now = {prompt.id: prompt.images for prompt in record.prompts}
+    for prompt in [each.id for each in moved if each.id in recorded.pictures][:PICTURED]:
+        before = recorded.pictures[prompt]
+        seeds = {picture.seed for picture in before}
+        images = [i for i in of_now.get(prompt, ()) if i.file is not None and i.detections]
+        now = [image for image in images if image.seed in seeds] or images[: len(before)]
+        files = [*(b.file for b in before), *(i.file for i in now if i.file is not None)]
+        small = thumbnails(files)
+        yield MovedPictures(
+            prompt,
+            tuple(
+                Shown(small[b.file], b.seed, reason_words(b.said))
+                for b in before
+                if b.file in small
+            ),
+            tuple(
+                Shown(small[i.file], i.seed, reason_words(next(iter(i.detections.values())).said))
+                for i in now
+                if i.file is not None and i.file in small
+            ),
+        )
 
 
 def _row(prompt: MovedPrompt) -> MovedRow:

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.runs.build_before import pictures_before
 from pytest_t2i.runs.build_gaps import Gaps
 from pytest_t2i.runs.build_oasis import (
     emergence_records,
@@ -106,6 +107,7 @@ def baseline_record(session: Session, recorded: Baseline) -> BaselineRecord:
         seed=recorded.seed,
         is_same_model=recorded.model_fingerprint == fingerprint,
         differences=tuple(differences),
+        pictures=pictures_before(session, recorded),
     )
 
 

@@ -26,8 +26,7 @@ def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ())
     Raises:
         ConfigurationError: names the pictures and says the option.
     """
-    images = [i.file for prompt in record.prompts for i in prompt.images if i.file]
-    _check(images, source, [*stores, *_folders(source)])
+    _check(record.files(), source, [*stores, *_folders(source)])
 
 
 def check_labelled_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:

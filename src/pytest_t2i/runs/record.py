@@ -6,16 +6,17 @@ Over 300 lines: the record of a run is one document, and its parts are read toge
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.verdicts.check import Check
 
 SCHEMA = "pytest-t2i/run/2"
+Pictured = TypeVar("Pictured", "ImageRecord", "ExampleRecord", "BeforeRecord")
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +403,14 @@ class DependenciesRecord:
     """Different nouns of the prompts."""
     groups: tuple[GroupRecord, ...]
 
+    def with_files(self, of: Callable[[str], str]) -> DependenciesRecord:
+        """With the file of every picture exchanged."""
+        groups = tuple(
+            replace(group, example=group.example and _with_file(group.example, of))
+            for group in self.groups
+        )
+        return replace(self, groups=groups)
+
 
 @dataclass(frozen=True, slots=True)
 class MistakeRecord:
@@ -448,6 +457,16 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BeforeRecord:
+    """A picture of the baseline's model, where the store still has it."""
+
+    seed: int
+    file: str
+    said: str
+    """What the detector said then: a label, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class BaselineRecord:
     """What a run was compared with."""
 
@@ -463,6 +482,16 @@ class BaselineRecord:
     """Whether its fingerprint is that of the model under test."""
     differences: tuple[str, ...] = ()
     """What differs in settings, libraries and platform."""
+    pictures: Mapping[str, tuple[BeforeRecord, ...]] = field(default_factory=dict)
+    """Prompt id -> pictures of then, of the prompts that probably became more biased."""
+
+    def with_files(self, of: Callable[[str], str]) -> BaselineRecord:
+        """With the file of every picture exchanged."""
+        pictures = {
+            prompt: tuple(_with_file(image, of) for image in images)
+            for prompt, images in self.pictures.items()
+        }
+        return replace(self, pictures=pictures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,6 +552,30 @@ class RunRecord:
         """What the run was about, in a few words."""
         return f"fairness of {self.model}" if self.model else "detectors on labelled images"
 
+    def with_files(self, of: Callable[[str], str]) -> RunRecord:
+        """The record with the file of every picture exchanged, labelled images left alone."""
+        prompts = tuple(
+            replace(prompt, images=tuple(_with_file(image, of) for image in prompt.images))
+            for prompt in self.prompts
+        )
+        return replace(
+            self,
+            prompts=prompts,
+            dependencies=self.dependencies and self.dependencies.with_files(of),
+            baseline=self.baseline and self.baseline.with_files(of),
+        )
+
+    def files(self) -> list[str]:
+        """The file of every picture that is named, labelled images left out."""
+        named: list[str] = []
+
+        def note(file: str) -> str:
+            named.append(file)
+            return file
+
+        self.with_files(note)
+        return named
+
     def tally(self) -> dict[Outcome, int]:
         """How many checks passed, failed, stayed inconclusive."""
         outcomes = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
@@ -576,6 +629,10 @@ class RunRecord:
         """run.json's text."""
         plain = asdict(self) | {"outcome": self.outcome.value}
         return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _with_file(picture: Pictured, of: Callable[[str], str]) -> Pictured:
+    return picture if picture.file is None else replace(picture, file=of(picture.file))
 
 
 def read_run(path: Path) -> RunRecord:

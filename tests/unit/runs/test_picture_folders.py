@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Detection
+from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.picture_folders import check_labelled_pictures, check_pictures
-from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record import (
+    BaselineRecord,
+    BeforeRecord,
+    Counts,
+    DependenciesRecord,
+    ExampleRecord,
+    GroupRecord,
+    ImageRecord,
+    PromptRecord,
+    RunRecord,
+)
 
 
-def record(*files, variant="neutral"):
-    images = [SimpleNamespace(file=file and str(file), seed=k) for k, file in enumerate(files)]
-    prompt = SimpleNamespace(text="a nurse", variant=variant, images=images)
-    return SimpleNamespace(prompts=[prompt])
+def record(*files):
+    images = tuple(ImageRecord(k, file and str(file), {}) for k, file in enumerate(files))
+    prompt = PromptRecord("nurse", "a nurse", "profession", "nurse", "neutral", {}, None, images)
+    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "mine", {}, {}, {}, prompts=(prompt,))
 
 
 @pytest.fixture
@@ -55,6 +66,18 @@ def test_files_elsewhere_are_refused_unless_their_store_is_named(run, name):
     check_pictures(named, run, [top])
     with pytest.raises(ConfigurationError, match="names 1 of 2 files"):
         check_pictures(named, run, [run.parent])
+
+
+def test_pictures_of_a_baseline_and_of_groups_are_looked_at_too(run):
+    secret, nowhere = str(run.parents[2] / "secret.png"), Mask(1, 1, (1,))
+    then = BeforeRecord(0, secret, "male")
+    baseline = BaselineRecord("b.json", "old", "f", "", 1, 0, False, pictures={"nurse": (then,)})
+    example = ExampleRecord("tie", "a tie", 0, secret, nowhere, "tie", nowhere, 1.0)
+    group = GroupRecord("hidden", None, 0, {}, (), (), {}, example)
+    found = DependenciesRecord("yolo", 1, 1, 0, 1, (group,))
+    for more in ({"baseline": baseline}, {"dependencies": found}):
+        with pytest.raises(ConfigurationError, match="names 1 of 1 files"):
+            check_pictures(replace(record(), **more), run)
 
 
 def test_names_that_no_file_can_have_are_not_there(run):
