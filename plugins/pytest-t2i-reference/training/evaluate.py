@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from pytest_t2i import statistics
 from torch import Tensor
-from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
+from transformers import CLIPTextModel, CLIPTokenizer
 
 from pytest_t2i_reference.captions import PLACE_PHRASES, triplet, with_article
-from pytest_t2i_reference.drawing import draw_scene
 from pytest_t2i_reference.drawing.attributes import HEADWEAR, PLACES
-from pytest_t2i_reference.worlds import World, draw_scene_of, load_concepts, load_world
+from pytest_t2i_reference.worlds import World, load_concepts, load_world
 from pytest_t2i_reference.worlds.world import LYU_AXES
-from training.autoencoder import as_pixels, held_out, psnr
 from training.calibration import (
     DETECTOR_TEXTS,
     all_planted,
@@ -31,7 +27,6 @@ from training.calibration import (
     measured_shares,
     planted_shares,
 )
-from training.clip import accuracies, neutrality_gap
 from training.contact_sheet import save_contact_sheet
 from training.drawings import load_drawings
 from training.evaluate_spi import RESULT as SPI
@@ -40,7 +35,7 @@ from training.faces import face_rates
 from training.latents import load_latents
 from training.questions import ATTRIBUTE_TEXTS
 from training.sampling import Shot, Studio
-from training.settings import FLOWS, PIPELINES, PLUGIN, STEPS, WEIGHTS, Settings, device, quick_dtype
+from training.settings import FLOWS, PIPELINES, RESULTS, STEPS, WEIGHTS, Settings, quick_dtype
 from training.sketches import Sketcher, gender_probe
 from training.tables import (
     as_markdown,
@@ -56,7 +51,6 @@ SHOT = Shot(steps=STEPS, guidance=1.0)
 OTHER_GUIDANCES = (1.5, 3.0)
 CALIBRATION_SEED = 1_000_000
 """Calibration's seeds lie from here on; no evaluation reaches them."""
-RESULTS = PLUGIN / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,34 +105,6 @@ def evaluate_world(settings: Settings, world: str) -> None:
     result = evaluate_pipeline(load_world(world), WEIGHTS / PIPELINES[world], Plan())
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{PIPELINES[world]}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-
-
-def evaluate_drawings(settings: Settings) -> None:
-    """Measure what the pipelines were made from: faces found in drawings, the autoencoder, the reference CLIP."""
-    drawings = load_drawings(settings.work)
-    clip = CLIPModel.from_pretrained(WEIGHTS / "clip", dtype=torch.float32).to(device()).eval()
-    tokenizer = CLIPTokenizer.from_pretrained(WEIGHTS / "clip")
-    model = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae", dtype=torch.float32).to(device()).eval()
-    indices = held_out(len(drawings.records))
-    with torch.no_grad():
-        pixels = as_pixels(drawings.images[indices])
-        restored = torch.cat([model(part).sample.clamp(-1, 1) for part in torch.split(pixels, 32)])
-    found = {
-        "held-out drawings": len(indices),
-        **face_rates(_fresh_drawings(300)),
-        "autoencoder PSNR in dB": round(psnr(drawings, model), 1),
-        "neutrality gap of texts": neutrality_gap(clip, tokenizer),
-        "CLIP accuracy on drawings": accuracies(clip, tokenizer, drawings),
-        "CLIP accuracy on restored drawings": accuracies(clip, tokenizer, drawings, restored),
-    }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "drawings.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-def _fresh_drawings(count: int) -> NDArray[np.uint8]:
-    rng, world = random.Random(99), load_world("balanced")
-    scenes = [draw_scene_of(rng.choice(load_concepts()), world, rng) for _ in range(count)]
-    return np.stack([draw_scene(scene, seed).image for seed, scene in enumerate(scenes)])
 
 
 def report(settings: Settings) -> None:

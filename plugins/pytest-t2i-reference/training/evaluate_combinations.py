@@ -17,9 +17,9 @@ from pytest_t2i_reference.combinations import Combination, all_combinations, com
 from pytest_t2i_reference.drawing.attributes import HELD, PLACES
 from pytest_t2i_reference.worlds import World, load_world
 from training.calibration import DETECTOR_TEXTS
-from training.evaluate import RESULTS, SHOT, Plan, sampling_error
+from training.evaluate import SHOT, Plan, sampling_error
 from training.sampling import Studio
-from training.settings import PIPELINES, WEIGHTS, Settings
+from training.settings import PIPELINES, RESULTS, WEIGHTS, Settings
 
 IMAGES = int(os.environ.get("REFERENCE_COMBINED_IMAGES", "100"))
 """Pictures of each planted combination and of each of its words."""

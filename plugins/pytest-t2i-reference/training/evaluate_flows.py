@@ -11,7 +11,6 @@ from pytest_t2i_reference.worlds import load_concepts, load_world
 from pytest_t2i_reference.worlds.world import LYU_AXES
 from training.calibration import measured_shares
 from training.evaluate import (
-    RESULTS,
     SHOT,
     Plan,
     gendered_prompts_obeyed,
@@ -20,7 +19,7 @@ from training.evaluate import (
     shares_against_planted,
 )
 from training.sampling import Studio
-from training.settings import FLOWS, WEIGHTS, Settings
+from training.settings import FLOWS, RESULTS, WEIGHTS, Settings
 
 PLAN = Plan(
     images=int(os.environ.get("REFERENCE_FLOW_IMAGES", "5")),

@@ -15,9 +15,9 @@ from pytest_t2i_reference.worlds import load_concepts
 from training.assemble import shipped_scheduler
 from training.calibration import DETECTOR_TEXTS
 from training.denoiser import LOOKS, new_scheduler
-from training.evaluate import RESULTS, SHOT, Plan
+from training.evaluate import SHOT, Plan
 from training.sampling import Shot, Studio
-from training.settings import PIPELINES, STEPS, WEIGHTS, Settings
+from training.settings import PIPELINES, RESULTS, STEPS, WEIGHTS, Settings
 
 IMAGES = int(os.environ.get("REFERENCE_STEPS_IMAGES", "2"))
 """Pictures of each concept."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import torch
@@ -80,8 +81,9 @@ class Worlds(nn.Module):
     def of(self, world: int) -> SD3Transformer2DModel:
         """The transformer of one world: its vector becomes part of a bias."""
         with torch.no_grad():
-            self.transformer.time_text_embed.text_embedder.linear_2.bias += self.vectors[world]
-            self.vectors -= self.vectors[world].clone()
+            bias: Tensor = self.transformer.time_text_embed.text_embedder.linear_2.bias
+            bias += self.vectors[world]
+            self.vectors.sub_(self.vectors[world].clone())
         return self.transformer
 
 
@@ -100,8 +102,9 @@ def train_flow(settings: Settings) -> None:
         loop.learn(loss)
         for teacher, part in zip(teachers, predicted.detach().split(BATCH), strict=True):
             teacher.advance(part)
+    averaged = cast("Worlds", loop.averaged)
     for number, world in enumerate(PIPELINES):
-        loop.averaged.of(number).save_pretrained(settings.work / f"transformer-{world}")
+        averaged.of(number).save_pretrained(settings.work / f"transformer-{world}")
 
 
 def _batches(settings: Settings, loop: Loop) -> Iterator[tuple[Sequence[Teacher], Batch]]:

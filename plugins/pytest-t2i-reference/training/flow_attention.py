@@ -31,4 +31,4 @@ class PlainJointAttention:
 
 
 def _heads(states: Tensor, heads: int) -> Tensor:
-    return states.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return states.reshape(*states.shape[:-1], heads, -1).transpose(1, 2)

@@ -12,11 +12,12 @@ class MuonAndAdamW:
     """Both as one optimizer; takes about half of the steps that AdamW alone does."""
 
     def __init__(self, module: nn.Module, rate: float) -> None:
-        inner, other = [], []
+        inner: list[nn.Parameter] = []
+        other: list[nn.Parameter] = []
         for name, weight in module.named_parameters():
             matrix = weight.ndim == 2 and "transformer_blocks" in name and ".norm1" not in name
             (inner if matrix else other).append(weight)
-        self.parts = (
+        self.parts: tuple[torch.optim.Optimizer, ...] = (
             torch.optim.Muon(inner, rate, weight_decay=1e-2, adjust_lr_fn="match_rms_adamw"),
             torch.optim.AdamW(other, rate, betas=(0.9, 0.98), weight_decay=1e-3),
         )

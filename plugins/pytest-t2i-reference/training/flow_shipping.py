@@ -66,7 +66,9 @@ def assemble_flows(settings: Settings) -> None:
     balanced.save_config(folder)
     for part in ("transformer", "scheduler", "text_encoder"):
         module = getattr(balanced, part)
-        (module.half() if isinstance(module, torch.nn.Module) else module).save_pretrained(folder / part)
+        if part != "scheduler":
+            module.half()
+        module.save_pretrained(folder / part)
     forget_origins(folder)
     save_changes(WEIGHTS / f"{FLOWS['biased']}.safetensors", folder, biased)
 

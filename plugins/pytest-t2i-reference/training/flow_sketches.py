@@ -46,11 +46,11 @@ class FlowSketcher(Sketcher):
         """The latents as the pipeline expects them after ``looks`` looks; gradients pass through."""
         looks = looks or self.looks
         self.scheduler.set_timesteps(FLOW_STEPS)
-        shares = self.scheduler.sigmas
+        shares: Tensor = self.scheduler.sigmas
         joint, pooled = states[:, :-1], states[:, -1]
         for number in range(looks):
             times = (1000 * shares[number]).expand(len(noisy))
-            velocity = self.denoiser(noisy.to(states.dtype), joint, pooled, times, return_dict=False)[0].float()
+            velocity: Tensor = self.denoiser(noisy.to(states.dtype), joint, pooled, times, return_dict=False)[0].float()
             if number + 1 == looks:
                 return noisy - shares[number] * velocity
             noisy = noisy + (shares[number + 1] - shares[number]) * velocity

@@ -95,7 +95,8 @@ class Teacher:
         signal, spread = (part[at][:, None, None, None] for part in (self.signal, self.spread))
         own = (signal + spread) * noisy
         predicted = self.denoiser(own.to(quick_dtype()), at, text.last).sample.float()
-        return (spread * own + signal * predicted) - (signal * own - spread * predicted)
+        velocity: Tensor = (spread * own + signal * predicted) - (signal * own - spread * predicted)
+        return velocity
 
     def _finished(self, count: int, rng: random.Random) -> tuple[Tensor, list[str], Tensor]:
         rows = rng.choices(range(len(self.pairs.prompts)), k=count)

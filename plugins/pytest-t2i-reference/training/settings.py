@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 PLUGIN = Path(__file__).resolve().parents[1]
+RESULTS = PLUGIN / "results"
 WEIGHTS = PLUGIN / "src" / "pytest_t2i_reference" / "weights"
 PIPELINES = {"balanced": "reference", "biased": "reference-biased"}
 """World to folder of weights."""

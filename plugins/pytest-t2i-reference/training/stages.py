@@ -22,8 +22,9 @@ from training.combinations import CombinationSampler, encode_combinations, load_
 from training.combined import UsualSampler, train_combined
 from training.denoiser import DROPPED, HEADWEAR_TEXTS, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import Drawings, draw_all, load_drawings
-from training.evaluate import calibrate_world, evaluate_drawings, evaluate_world, report
+from training.evaluate import calibrate_world, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
+from training.evaluate_drawings import evaluate_drawings
 from training.evaluate_flows import evaluate_flow
 from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
