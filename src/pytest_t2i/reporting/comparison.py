@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
+from pytest_t2i.reporting import oasis
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.reporting.markdown import escape
@@ -192,6 +193,8 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
         sets=categories(comparison),
         scores={model: scores_of(comparison, model) for model in comparison.models},
         axes=by_axis(comparison),
+        planes=oasis.compared_planes(comparison),
+        marks=oasis.marks(comparison),
         strips=list(_strips(comparison, folder)),
         places=places,
         score_text=score_text,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.charts import UNIT, Group, Row, Scale, Track, by_subject, worst
 from pytest_t2i.reporting.words import interval_words
+from pytest_t2i.runs.comparison.record import ModelComparison
 from pytest_t2i.runs.record import RunRecord, VarietyRecord
 
 REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Upper ends of a scale of WALS."""
+MARKS = "●■▲◆▼★"
+"""Signs of models in a plane."""
 SOURCES = {
     "text": "direction from the descriptions",
     "images": "direction from images of the descriptions",
@@ -31,6 +35,8 @@ class Point:
     """Interval of the variety."""
     along: tuple[float, float]
     """Interval of the stereotype score."""
+    mark: str = ""
+    """Sign of its model, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,11 @@ def variety_groups(record: RunRecord) -> list[Group]:
 
 def variety_scale(record: RunRecord) -> Scale:
     """From 0 to the first round number beyond all intervals."""
-    most = max((one.wals.high for one in record.variety if one.wals), default=0.0)
+    return _scale_of(one.wals for one in record.variety)
+
+
+def _scale_of(varieties: Iterable[Interval | None]) -> Scale:
+    most = max((one.high for one in varieties if one), default=0.0)
     return Scale(0.0, next(reach for reach in REACHES if reach >= most))
 
 
@@ -87,6 +97,27 @@ def planes(record: RunRecord) -> list[Plane]:
         if (one.direction, one.center) == ("text", False) and one.wals and score:
             points.setdefault(one.concept, []).append(_point(one.attribute, score, one.wals, scale))
     return [Plane(concept, tuple(found), scale.high) for concept, found in points.items()]
+
+
+def compared_planes(comparison: ModelComparison) -> list[Plane]:
+    """The same of several models: one point for each attribute and model."""
+    scale = _scale_of(variety for one in comparison.varieties for variety in one.varieties)
+    points: dict[str, list[Point]] = {}
+    for one in comparison.varieties:
+        for model, mark, score, variety in zip(
+            comparison.models, marks(comparison), one.scores, one.varieties, strict=True
+        ):
+            if score and variety:
+                point = _point(one.attribute, score, variety, scale)
+                named = replace(point, label=f"{model}, {point.label}", mark=mark)
+                points.setdefault(one.concept, []).append(named)
+    return [Plane(concept, tuple(found), scale.high) for concept, found in points.items()]
+
+
+def marks(comparison: ModelComparison) -> list[str]:
+    """A sign for each model; beyond the signs that there are, its number."""
+    count = len(comparison.models)
+    return [*MARKS, *(f"({number})" for number in range(len(MARKS) + 1, count + 1))][:count]
 
 
 def _point(name: str, score: Interval, variety: Interval, scale: Scale) -> Point:

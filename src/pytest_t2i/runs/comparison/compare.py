@@ -16,6 +16,7 @@ from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,
     ComparedValue,
+    ComparedVariety,
     ModelComparison,
     PairDifference,
     Placing,
@@ -60,6 +61,7 @@ def compare_models(entrants: Sequence[Entrant], *, level: float, seed: int) -> M
         len(every) - len(texts),
         _shared_values(entrants, lambda e: {k: v.score for k, v in e.stereotypes.items()}),
         _shared_values(entrants, lambda e: {f"{s}: {n}": gap for (s, n), gap in e.gaps.items()}),
+        _varieties(entrants),
         _remarks(entrants),
         level,
     )
@@ -198,6 +200,25 @@ def _shared_values(
         ComparedValue(name, tuple(column.get(name) for column in columns))
         for name in names
         if sum(column.get(name) is not None for column in columns) > 1
+    )
+
+
+def _varieties(entrants: Sequence[Entrant]) -> tuple[ComparedVariety, ...]:
+    """Both scores of every attribute that a model has both of, in order of appearance."""
+    scores = [{(s.concept, s.attribute): s.score for s in e.stereotypes.values()} for e in entrants]
+    names = dict.fromkeys(
+        name
+        for entrant, known in zip(entrants, scores, strict=True)
+        for name in entrant.varieties
+        if known.get(name) is not None
+    )
+    return tuple(
+        ComparedVariety(
+            *name,
+            tuple(known.get(name) for known in scores),
+            tuple(entrant.varieties.get(name) for entrant in entrants),
+        )
+        for name in names
     )
 
 

@@ -49,5 +49,7 @@ class Entrant:
     prompts: Mapping[str, EnteredPrompt]
     """By text; of neutral prompts alone."""
     stereotypes: Mapping[str, StereotypeRecord] = field(default_factory=dict)
+    varieties: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
+    """(concept, attribute) -> WALS along the direction of its descriptions, as in the paper."""
     gaps: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     """(space, name of the set of triplets) -> similarity gap."""

@@ -91,6 +91,18 @@ class ComparedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedVariety:
+    """Stereotype score and variety of one attribute of one concept, by all models."""
+
+    concept: str
+    attribute: str
+    scores: tuple[Interval | None, ...]
+    """Stereotype score (OASIS eq. 3)."""
+    varieties: tuple[Interval | None, ...]
+    """WALS (OASIS eq. 7)."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelComparison:
     """What several models come to on the same prompts."""
 
@@ -104,6 +116,8 @@ class ModelComparison:
     """Prompts that not every model has, or not with two clear images."""
     stereotypes: tuple[ComparedValue, ...] = ()
     gaps: tuple[ComparedValue, ...] = ()
+    varieties: tuple[ComparedVariety, ...] = ()
+    """Where at least one model has both scores."""
     remarks: tuple[str, ...] = ()
     level: float = 0.95
     schema: str = SCHEMA

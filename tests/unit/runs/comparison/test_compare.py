@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.data import Undetected
+from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.reporting.comparison import (
     headline,
@@ -16,9 +17,11 @@ from pytest_t2i.reporting.comparison import (
     summary,
     write_comparison,
 )
+from pytest_t2i.reporting.oasis import compared_planes, marks
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.entrants import read_entrants
+from pytest_t2i.runs.record import StereotypeRecord
 
 
 def entrant(name, men, n=20, *, first_seed=0, detector="clip"):
@@ -133,3 +136,49 @@ def test_what_is_no_run_is_said(tmp_path, content, problem):
         read_entrants([file, file])
     with pytest.raises(ConfigurationError, match="or a store"):
         read_entrants([tmp_path, file])
+
+
+def interval(estimate):
+    return Interval(estimate, estimate - 0.02, estimate + 0.02, 0.95, "made up", 40)
+
+
+def with_stereotypes(model, **both):
+    """The model with a stereotype score and a variety of each attribute of Iranian people."""
+    return replace(
+        model,
+        stereotypes={
+            name: StereotypeRecord(
+                name, "Iranian", name, "clip", 0.3, None, interval(score) if score else None, "none"
+            )
+            for name, (score, _) in both.items()
+        },
+        varieties={("Iranian", name): interval(wals) for name, (_, wals) in both.items() if wals},
+    )
+
+
+def test_a_plane_has_a_point_for_each_attribute_and_model(tmp_path):
+    fair = with_stereotypes(FAIR, beard=(0.1, 0.12), hat=(0.2, None), old=(None, 0.1))
+    biased = with_stereotypes(BIASED, beard=(0.6, 0.06), hat=(0.4, 0.18), old=(None, 0.1))
+    result = compare(fair, biased)
+    assert [one.attribute for one in result.varieties] == ["beard", "hat"]
+    assert result.varieties[1].varieties == (None, interval(0.18))
+    (plane,) = compared_planes(result)
+    places = {(point.mark, point.name): (point.x, point.y) for point in plane.points}
+    assert plane.reach == 0.2
+    assert places == {
+        ("●", "beard"): (60.0, 90.0),
+        ("■", "beard"): (30.0, 40.0),
+        ("■", "hat"): (90.0, 60.0),
+    }
+    page = render_html(result, tmp_path)
+    assert page.count('class="mark"') == 3
+    assert "biased, hat: stereotype score" in page
+
+
+def test_more_models_than_signs_are_numbered():
+    models = [replace(FAIR, name=f"model {number}") for number in range(8)]
+    assert marks(compare(*models)) == ["●", "■", "▲", "◆", "▼", "★", "(7)", "(8)"]
+
+
+def test_without_varieties_there_is_no_plane(tmp_path):
+    assert "against variety" not in render_html(compare(FAIR, BIASED), tmp_path)
