@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 
 import pytest
 from distributions import installed, write_metadata
@@ -288,3 +290,52 @@ def test_a_mistake_in_a_command(tmp_path, monkeypatch, capsys, arguments, expect
     for _ in installed(tmp_path, monkeypatch):
         assert main(arguments) == 2
     assert expected in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+def test_a_language_model_that_cannot_be_asked(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("openai")
+    import tiny
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    other = tiny.written(tiny.write_causal, extra_tokens=3)
+    for llm, expected in (
+        ("openai:load:m", "openai:m needs the environment variable OPENAI_API_KEY"),
+        (f"transformers:load:{other}", "they do not belong together"),
+    ):
+        asked = f"pytest_t2i.adapters.languages.{llm}"
+        assert main(("candidates", "a Tunisian person", "--llm", asked)) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert expected in told
+        assert "Traceback" not in told
+
+
+VELOCITY = """
+import pytest
+from pytest_t2i import Attribute, limit
+
+HAT = Attribute("hat", "with a hat", "without a hat")
+
+@pytest.mark.t2i("a photo of a person", attributes=[HAT], observe="velocity", images=2)
+def test_it(sample):
+    assert sample.spi(HAT).mean() <= limit("spi", 0.1)
+"""
+
+
+@pytest.mark.slow
+def test_velocities_that_cannot_be_had(project):
+    import tiny
+
+    shutil.copytree(tiny.written(tiny.write_stable_diffusion), project.path / "model")
+    file = project.path / "model/scheduler/scheduler_config.json"
+    scheduler = json.loads(file.read_text())
+    file.write_text(json.dumps(scheduler | {"prediction_type": "dreams"}))
+    (project.path / "test_suite.py").write_text(VELOCITY)
+    result = project.run_plainly(
+        "--t2i-model", "model", "--t2i-detector", "colour", "--t2i-steps", "2"
+    )  # fmt: skip
+    told = " ".join((result.stderr.str() + result.stdout.str()).split())
+    assert result.ret == USAGE, told
+    assert "(prediction_type='dreams') cannot be had: a flow or a noise schedule is needed" in told
+    assert "Traceback" not in told
