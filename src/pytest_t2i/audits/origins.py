@@ -8,13 +8,13 @@ the best of them are held beside those of the plain prompt.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import attribute_presence, stereotype_score
 from pytest_t2i.prompts import Stereotype
@@ -69,6 +69,22 @@ class Cluster:
     """Similarity of all images of the plain prompt to the cluster."""
     optimised: Interval | None = None
     """The same of images of the best optimised prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What was found for one concept."""
+
+    prompt: Prompt
+    images: int
+    faceless: int
+    """Images without a face: in no cluster."""
+    clusters: tuple[Cluster, ...]
+    """Those furthest from the real world first."""
+    means: tuple[Image, ...]
+    """Mean aligned face of each cluster."""
+    features: np.ndarray = field(repr=False, compare=False)
+    """Unit rows of the images with a face, [n_images, d]: clusters count by these."""
 
 
 def clusters_of(

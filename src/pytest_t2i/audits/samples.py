@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_t2i.audits import crossing, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.emergence import Emergence, emergence_of
+from pytest_t2i.audits.origins import Origins, Search
+from pytest_t2i.audits.origins_of_images import origins_of_sample
 from pytest_t2i.audits.parity import Corrected
 from pytest_t2i.audits.predisposition import Predisposition, of_attribute
 from pytest_t2i.data import Attribute, Interval
-from pytest_t2i.prompts import Reference
+from pytest_t2i.prompts import Reference, Stereotype
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -90,6 +92,27 @@ class Sample(DetectedPrompt):
         return Predisposition(
             self.prompt, self.seeds, self.ref, label, self.observations, self.level
         )
+
+    def origins(
+        self,
+        llm: str,
+        *,
+        stereotypes: Sequence[Stereotype] = (),
+        faces: str | None = None,
+        clusters: int | None = None,
+        tokens: int = 2,
+        top: int = 10,
+    ) -> Origins:
+        """Clusters of its images by their faces, with prompts that lead to each (StOP, OASIS 3.3).
+
+        ``llm`` as ``t2i stop --llm`` takes it; ``top`` prompts of so many ``tokens`` are given of
+        each. Clusters furthest from the real-world shares of ``stereotypes`` come first, without
+        any the largest. Encoder and language model look at images that are there; none is made.
+        Raises ConfigurationError for fewer faces than clusters, UnknownNameError for an unknown
+        part or language model.
+        """
+        search = Search(tokens=tokens, top=top)
+        return origins_of_sample(self, llm, stereotypes, faces, clusters, search)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Half the sum of |share - reference's share| over the labels, from 0 to 1.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from pytest_t2i.adapters.registry import Registries, named_part
+from pytest_t2i.adapters.catalogue import read_catalogues
+from pytest_t2i.adapters.languages.by_name import answering
+from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.candidates import as_toml, concept_of
-from pytest_t2i.protocols import Language, LoadOptions
 from pytest_t2i.settings import whole
 
 COUNT = 15
@@ -52,20 +52,10 @@ def run(prompt: str, *, llm: str, concept: str | None, count: int, tries: int, o
     if out.exists():
         raise ConfigurationError(f"{out} is there already: name a new file with --out FILE")
     concept = concept or concept_of(prompt)
-    language = language_of(llm)
-    if not isinstance(language, Language):
-        raise ConfigurationError(f"--llm {llm}: {type(language).__name__} answers no questions")
+    registries = Registries()
+    language = answering(llm, registries.languages, read_catalogues(registries.catalogues))
     attributes = ask_for_candidates(language, prompt, fewest=count, tries=tries)
     write_whole(out, as_toml(concept, attributes, prompt).encode())
     print(f"{len(attributes)} candidates in {out}")  # noqa: T201 - a command line tool
     print("next: fill in expected and source of each, then read_stereotypes(...)")  # noqa: T201
     return 0
-
-
-def language_of(name: str, **more: Any) -> Any:
-    """The language model of this name, loaded.
-
-    Raises UnknownNameError for a name that nothing is registered under.
-    """
-    factory, source = named_part(Registries().languages, name)
-    return factory(LoadOptions(source=source, **more))

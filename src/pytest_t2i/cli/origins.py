@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.adapters.catalogue import FACES
-from pytest_t2i.adapters.registry import named_part
+from pytest_t2i.adapters.languages.by_name import continuing
 from pytest_t2i.audits.origins import Search
+from pytest_t2i.audits.origins_of_images import OriginParts, face_part, text_encoder
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
-from pytest_t2i.cli.candidates import add_llm, language_of
+from pytest_t2i.cli.candidates import add_llm
 from pytest_t2i.cli.hunt import check_model
 from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError
@@ -21,7 +21,6 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import Plan
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import Stereotype, builtin_axes, builtin_stereotypes, read_stereotypes
-from pytest_t2i.protocols import FaceDetector, LoadOptions, NextTokens
 from pytest_t2i.reporting.origins import as_json, lines, page
 from pytest_t2i.runs.session import Session
 from pytest_t2i.search.origins import OriginsSearch
@@ -83,23 +82,22 @@ def run(
     session = Session(settings, components)
     session.validate()
     check_model(components)
-    language = language_of(llm, device=settings.device)
-    if not isinstance(language, NextTokens):
-        raise ConfigurationError(f"--llm {llm}: {type(language).__name__} continues no texts")
-    runner = Runner(components, session.store, batch=settings.batch)
-    looking = OriginsSearch(
-        runner,
-        Plan(session.generation),
-        session.encoder,
-        _face_part(components, faces or _usual_faces(components, session.detectors[0])),
+    registry = components.registries.languages
+    language = continuing(llm, registry, components.catalogue, settings.device)
+    parts = OriginParts(
+        text_encoder(components, session.encoder),
+        face_part(components, faces, session.detectors[0]),
         language,
         search,
+        clusters,
         settings.seed,
         settings.confidence,
     )
+    runner = Runner(components, session.store, batch=settings.batch)
+    looking = OriginsSearch(runner, Plan(session.generation), session.encoder, parts)
     asked = _prompt(concept, prompt)
     with closing(runner):
-        found = looking(asked, images, clusters, _stereotypes(asked, stereotypes), made)
+        found = looking(asked, images, _stereotypes(asked, stereotypes), made)
     facts = {
         "model": settings.model or "",
         "model_fingerprint": components.model().fingerprint,
@@ -127,15 +125,3 @@ def _prompt(concept: str, text: str | None) -> Prompt:
 def _stereotypes(prompt: Prompt, file: Path | None) -> list[Stereotype]:
     known = read_stereotypes(file) if file else builtin_stereotypes()
     return [one for one in known if one.prompt.concept.casefold() == prompt.concept.casefold()]
-
-
-def _usual_faces(components: Components, detector: str) -> str:
-    """The face part that the catalogue gives for the detector's alias."""
-    alias = detector.partition(":")[2]
-    return components.catalogue.weights.get(FACES, {}).get(alias, "dlib-hog")
-
-
-def _face_part(components: Components, name: str) -> FaceDetector:
-    factory, source = named_part(components.registries.faces, name)
-    made: FaceDetector = factory(LoadOptions(source=source, device=components.settings.device))
-    return made

@@ -1,0 +1,84 @@
+"""``sample.origins``: clusters and prompts of images that are there; nothing is made for them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sklearn")
+
+PARTS = """
+from pytest_t2i.data import Box
+
+class Whole:
+    fingerprint = "whole"
+    def faces(self, images):
+        return [[Box(0, 0, *image.size)] for image in images]
+
+class Echo:
+    asked = []
+    def next_tokens(self, texts, count):
+        self.asked.append(texts)
+        return [[f"{text} blue", f"{text} red"] for text in texts]
+
+def whole(options):
+    return Whole()
+
+def echo(options):
+    return Echo()
+
+def mute(options):
+    return object()
+"""
+SUITE = """
+import pytest
+from pytest_t2i import Attribute, Prompt, Stereotype
+import parts
+
+NURSE = Prompt("a photo of a nurse", "profession", "nurse")
+BLUE = Stereotype(NURSE, Attribute("blue", "blue", "red"), 0.5)
+
+@pytest.mark.t2i(NURSE)
+def test_origins(sample):
+    origins = sample.origins(
+        "parts:echo", stereotypes=[BLUE], faces="parts:whole", clusters=2, tokens=1, top=1
+    )
+    assert [one.prompts[0].text for one in origins.clusters] == [
+        "This is a photo of blue", "This is a photo of red"
+    ]
+    assert [one.excess for one in origins.clusters] == [0.5, 0.0]
+    assert sum(len(one.members) for one in origins.clusters) == origins.images == 20
+    again = sample.origins(
+        "parts:echo", stereotypes=[BLUE], faces="parts:whole", clusters=2, tokens=1, top=1
+    )
+    assert again is origins
+    assert len(parts.Echo.asked) == 2
+
+@pytest.mark.t2i(NURSE)
+@pytest.mark.parametrize("llm", ["parts:mute", "ecko"])
+def test_no_language_model(sample, llm):
+    sample.origins(llm, faces="parts:whole")
+
+@pytest.mark.t2i(NURSE, images=3)
+def test_too_few(sample):
+    sample.origins("parts:echo", faces="parts:whole")
+"""
+CONFTEST = """
+import fakes
+
+def pytest_t2i_encoders():
+    return {"clip": fakes.text_encoder}
+"""
+
+
+def test_origins_of_a_sample(project):
+    conftest = (project.path / "conftest.py").read_text()
+    project.write({
+        "parts.py": PARTS, "test_suite.py": SUITE, "conftest.py": f"{conftest}\n{CONFTEST}",
+    })  # fmt: skip
+    result = project.run()
+    told = result.stdout.str()
+    assert len(project.made()) == 20
+    assert "--llm parts:mute: object continues no texts" in told
+    assert "unknown language 'ecko'" in told
+    assert "3 images with a face are too few for several clusters" in told
+    result.assert_outcomes(passed=1, failed=3)
