@@ -31,6 +31,8 @@ from training.contact_sheet import save_contact_sheet
 from training.drawings import load_drawings
 from training.evaluate_spi import RESULT as SPI
 from training.evaluate_spi import spi_as_markdown
+from training.evaluate_stop import RESULT as STOP
+from training.evaluate_stop import stop_as_markdown
 from training.faces import face_rates
 from training.latents import load_latents
 from training.questions import ATTRIBUTE_TEXTS
@@ -117,6 +119,7 @@ def report(settings: Settings) -> None:
         as_markdown(found),
         *([as_markdown(flows)] if flows else []),
         *([spi_as_markdown(json.loads(SPI.read_text(encoding="utf-8")))] if SPI.exists() else []),
+        *([stop_as_markdown(json.loads(STOP.read_text(encoding="utf-8")))] if STOP.exists() else []),
         steps_as_markdown(steps),
         combinations_as_markdown(combined),
         drawings_as_markdown(drawn),

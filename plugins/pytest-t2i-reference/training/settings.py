@@ -48,6 +48,7 @@ DEFAULT_MINUTES = {
     "biased-combined": 30.0,
     "persons": 25.0,
     "objects": 22.0,
+    "language": 20.0,
     "sd3": 57.0,
 }
 """Training time of each stage on two CPU cores."""

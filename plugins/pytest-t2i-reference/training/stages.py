@@ -26,12 +26,15 @@ from training.evaluate import calibrate_world, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
 from training.evaluate_drawings import evaluate_drawings
 from training.evaluate_flows import evaluate_flow
+from training.evaluate_language import evaluate_language
 from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
+from training.evaluate_stop import evaluate_stop
 from training.eye import open_eye
 from training.flow import train_flow
 from training.flow_pairs import make_pairs
 from training.flow_shipping import assemble_flows, steer_flows
+from training.language import train_language
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.objects import train_objects
 from training.persons import train_persons
@@ -240,6 +243,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "assemble": assemble,
     "persons": train_persons,
     "objects": train_objects,
+    "language": train_language,
     "pairs": make_pairs,
     "sd3": train_flow,
     "steer-sd3": steer_flows,
@@ -250,6 +254,8 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "evaluate-sd3-balanced": partial(evaluate_flow, world="balanced"),
     "evaluate-sd3-biased": partial(evaluate_flow, world="biased"),
     "evaluate-spi": evaluate_spi,
+    "evaluate-language": evaluate_language,
+    "evaluate-stop": evaluate_stop,
     "evaluate-combinations": evaluate_combinations,
     "evaluate-steps": evaluate_steps,
     "report": report,
