@@ -23,6 +23,6 @@ MOST = 1
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
     concept = sample.prompt.concept
     known = [one for one in oasis_table_1 if one.prompt.concept == concept]
-    worst, *_ = sample.origins(LLM, stereotypes=known, tokens=TOKENS).clusters
+    worst, *_ = sample.origins(LLM, stereotypes=known, tokens=TOKENS, explained=1).clusters
     named = {word for prompt in worst.prompts for word in prompt.text.lower().split()}
     assert len(named & WORDS[concept]) <= MOST, worst.prompts

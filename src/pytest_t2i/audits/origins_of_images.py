@@ -50,6 +50,8 @@ class OriginParts:
     """How many; None: by the eigengap."""
     seed: int
     level: float
+    explained: int | None = None
+    """Clusters that prompts are looked for; None: all."""
 
 
 def origins_of_images(
@@ -74,17 +76,13 @@ def origins_of_images(
     whole = features[[place for place, _ in faces]]
     of_faces = unit_rows(parts.encoder.encode([face for _, face in faces]))
     labels = spectral_clusters(of_faces, parts.clusters, parts.seed)
-    clusters = tuple(
-        replace(
-            cluster,
-            prompts=optimised_prompts(
-                parts.language, parts.encoder, whole[list(cluster.members)], parts.search
-            ),
-        )
-        for cluster in clusters_of(labels, whole, parts.encoder, stereotypes, parts.level)
-    )
+    clusters = clusters_of(labels, whole, parts.encoder, stereotypes, parts.level)
+    for place, cluster in enumerate(clusters[: parts.explained]):
+        mine = whole[list(cluster.members)]
+        found = optimised_prompts(parts.language, parts.encoder, mine, parts.search)
+        clusters[place] = replace(cluster, prompts=found)
     pictured = tuple(mean_picture([faces[k][1] for k in one.members]) for one in clusters)
-    return Origins(prompt, len(cut), len(cut) - len(faces), clusters, pictured, whole)
+    return Origins(prompt, len(cut), len(cut) - len(faces), tuple(clusters), pictured, whole)
 
 
 def origins_of_sample(
@@ -93,6 +91,7 @@ def origins_of_sample(
     stereotypes: Sequence[Stereotype],
     faces: str | None,
     clusters: int | None,
+    explained: int | None,
     search: Search,
 ) -> Origins:
     """Of the images of a test's prompt, which are there already.
@@ -100,7 +99,7 @@ def origins_of_sample(
     Raises as ``origins_of_images`` does; UnknownNameError for an unknown part or language model.
     """
     components, known = sample.observations.components, sample.observations.derived
-    name = ("origins", sample.prompt.text, sample.seeds, llm, faces, clusters, search)
+    name = ("origins", sample.prompt.text, sample.seeds, llm, faces, clusters, explained, search)
     if name not in known:
         if sample.instruments is None:
             raise ConfigurationError(f"{sample.prompt.id}: the images of one prompt are asked for")
@@ -117,6 +116,7 @@ def origins_of_sample(
             clusters,
             sample.instruments.seed,
             sample.level,
+            explained,
         )
         seen = sample.observations.pictures(sample.prompt, sample.seeds)
         pictures = [picture for picture in seen if picture is not None]

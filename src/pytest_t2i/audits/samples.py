@@ -100,19 +100,20 @@ class Sample(DetectedPrompt):
         stereotypes: Sequence[Stereotype] = (),
         faces: str | None = None,
         clusters: int | None = None,
+        explained: int | None = None,
         tokens: int = 2,
         top: int = 10,
     ) -> Origins:
         """Clusters of its images by their faces, with prompts that lead to each (StOP, OASIS 3.3).
 
         ``llm`` as ``t2i stop --llm`` takes it; ``top`` prompts of so many ``tokens`` are given of
-        each. Clusters furthest from the real-world shares of ``stereotypes`` come first, without
-        any the largest. Encoder and language model look at images that are there; none is made.
-        Raises ConfigurationError for fewer faces than clusters, UnknownNameError for an unknown
-        part or language model.
+        each of the first ``explained`` clusters, or of all. Clusters furthest from the real-world
+        shares of ``stereotypes`` come first, without any the largest. Encoder and language model
+        look at images that are there; none is made. Raises ConfigurationError for fewer faces than
+        clusters, UnknownNameError for an unknown part or language model.
         """
         search = Search(tokens=tokens, top=top)
-        return origins_of_sample(self, llm, stereotypes, faces, clusters, search)
+        return origins_of_sample(self, llm, stereotypes, faces, clusters, explained, search)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Half the sum of |share - reference's share| over the labels, from 0 to 1.

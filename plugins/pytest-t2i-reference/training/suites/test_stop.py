@@ -21,7 +21,7 @@ def test_stop(sample: Any) -> None:
     """Write down the cluster that is furthest from the real world."""
     concept = sample.prompt.concept
     known = [one for one in stereotypes if one.prompt.concept == concept]
-    origins = sample.origins(LLM, stereotypes=known, tokens=TOKENS, top=TOP)
+    origins = sample.origins(LLM, stereotypes=known, tokens=TOKENS, top=TOP, explained=1)
     worst = origins.clusters[0]
     line = {
         "concept": concept,
