@@ -9,6 +9,8 @@ LLM = "reference-lm"
 """Language model that writes the prompts: of drawn people; for photographs a larger one."""
 TOKENS = 6
 """As many as "a man with a beard" takes, and one more."""
+WIDTH = 16
+"""Tokens that are tried at a time, the likeliest: with many more, prompts are heaps of words."""
 WORDS = {
     "Iranian": {"turban", "old", "traditional", "beard"},
     "Indian": {"turban", "moustache", "mustache", "bindi", "tilak", "vibrant"},
@@ -23,6 +25,8 @@ MOST = 1
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
     concept = sample.prompt.concept
     known = [one for one in oasis_table_1 if one.prompt.concept == concept]
-    worst, *_ = sample.origins(LLM, stereotypes=known, tokens=TOKENS, explained=1).clusters
+    worst, *_ = sample.origins(
+        LLM, stereotypes=known, tokens=TOKENS, width=WIDTH, explained=1
+    ).clusters
     named = {word for prompt in worst.prompts for word in prompt.text.lower().split()}
     assert len(named & WORDS[concept]) <= MOST, worst.prompts

@@ -35,7 +35,10 @@ SAID: Mapping[str, tuple[str, ...]] = {
 
 def evaluate_stop(settings: Settings) -> None:
     """Write results/stop.json and print the table; pictures stay in the work folder's store."""
-    found = {name: [_lines_of(settings, name, seed) for seed in range(1, SEEDS + 1)] for name in PIPELINES.values()}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in PIPELINES.values()}
+    for seed in range(1, SEEDS + 1):
+        for name, runs in found.items():
+            runs.append(_lines_of(settings, name, seed))
     RESULT.write_text(json.dumps({"images": IMAGES, "found": found}, indent=1) + "\n", encoding="utf-8")
     print(stop_as_markdown(json.loads(RESULT.read_text(encoding="utf-8"))), flush=True)
 

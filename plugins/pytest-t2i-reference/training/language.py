@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Iterator, Sequence
@@ -160,5 +161,15 @@ def ship(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Pa
     shutil.rmtree(folder, ignore_errors=True)
     model.to("cpu", torch.float16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    describe_for_version_4(folder / "tokenizer_config.json")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"language: {size / 1e6:.2f} MB", flush=True)
+
+
+def describe_for_version_4(path: Path) -> None:
+    """transformers 5 names a class that version 4 does not know, and says how the folder was read."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    kept = {name: value for name, value in told.items() if name not in ("backend", "is_local", "local_files_only")}
+    kept["additional_special_tokens"] = kept.pop("extra_special_tokens")
+    kept["tokenizer_class"] = "PreTrainedTokenizerFast"
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -102,17 +102,19 @@ class Sample(DetectedPrompt):
         clusters: int | None = None,
         explained: int | None = None,
         tokens: int = 2,
+        width: int = 64,
         top: int = 10,
     ) -> Origins:
         """Clusters of its images by their faces, with prompts that lead to each (StOP, OASIS 3.3).
 
-        ``llm`` as ``t2i stop --llm`` takes it; ``top`` prompts of so many ``tokens`` are given of
-        each of the first ``explained`` clusters, or of all. Clusters furthest from the real-world
+        ``llm`` as ``t2i stop --llm`` takes it, which offers ``width`` tokens at a time; ``top``
+        prompts of so many ``tokens`` are given of each of the first ``explained`` clusters, or of
+        all. Clusters furthest from the real-world
         shares of ``stereotypes`` come first, without any the largest. Encoder and language model
         look at images that are there; none is made. Raises ConfigurationError for fewer faces than
         clusters, UnknownNameError for an unknown part or language model.
         """
-        search = Search(tokens=tokens, top=top)
+        search = Search(tokens=tokens, width=width, top=top)
         return origins_of_sample(self, llm, stereotypes, faces, clusters, explained, search)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:

@@ -13,6 +13,8 @@ from pytest_t2i import axes, stereotypes
 LLM = "reference-lm"
 TOKENS = 6
 """As many as "a man with a beard" takes, and one more."""
+WIDTH = 16
+"""Tokens that are tried at a time, the likeliest: with many more, prompts are heaps of words."""
 TOP = 10
 
 
@@ -21,7 +23,7 @@ def test_stop(sample: Any) -> None:
     """Write down the cluster that is furthest from the real world."""
     concept = sample.prompt.concept
     known = [one for one in stereotypes if one.prompt.concept == concept]
-    origins = sample.origins(LLM, stereotypes=known, tokens=TOKENS, top=TOP, explained=1)
+    origins = sample.origins(LLM, stereotypes=known, tokens=TOKENS, width=WIDTH, top=TOP, explained=1)
     worst = origins.clusters[0]
     line = {
         "concept": concept,
