@@ -388,6 +388,26 @@ class FoundObject:
     mask: Mask | None = None
     """Its visible pixels, as large as the picture; None from finders that give boxes alone."""
 
+    def region(self, size: tuple[int, int]) -> np.ndarray:
+        """Where it lies in a picture of this width and height, [height, width] of bool.
+
+        Its box where it has no mask; ValueError where the mask is of another size.
+        """
+        import numpy as np
+
+        width, height = size
+        if self.mask is None:
+            inside = np.zeros((height, width), bool)
+            box = self.box
+            inside[int(box.top) : round(box.bottom), int(box.left) : round(box.right)] = True
+            return inside
+        if (self.mask.width, self.mask.height) != size:
+            raise ValueError(
+                f"the mask of {self.name!r} is {self.mask.width} x {self.mask.height} pixels, its "
+                f"picture {width} x {height}"
+            )
+        return self.mask.pixels()
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import re
+
 import pytest
+
+from pytest_t2i import labels
+from pytest_t2i.cli.main import main
+from pytest_t2i.labels.app.desk import Annotation
 
 SUITE = """
 import pytest
@@ -56,6 +63,36 @@ def test_objects_are_found_judged_and_shown(project):
     made = len(project.made())
     project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=5")
     assert len(project.made()) == made
+
+
+def test_people_say_whether_objects_are_what_the_finder_calls_them(project, tmp_path, capsys):
+    project.write({"test_suite.py": SUITE})
+    project.write({"mine.txt": "\n".join(f"a person and {k} birds" for k in range(3))})
+    project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=1")
+    run, folder = str(project.path / "reports/t2i/run.json"), tmp_path / "asked"
+    assert main(["sample", run, str(folder), "--objects", "4"]) == 0
+    assert "--labels yes-no" in capsys.readouterr().out
+    rows = list(csv.DictReader((folder / "manifest.csv").read_text().splitlines()))
+    assert [row["file"] for row in rows] == [f"{k}.png" for k in range(1, 5)]
+    names = "a tie|a cup|a hat|a tree|a fork"
+    assert all(re.fullmatch(f"Is what is outlined ({names})\\?", row["question"]) for row in rows)
+    labels.choose_vocabulary(folder, labels.named("yes-no"))
+    page = Annotation(folder, "ada")
+    asked = {row["file"]: row["question"] for row in rows}
+    assert [page.entry(k)["question"] for k in range(4)] == [asked[file] for file in page.files]
+    for k, said in enumerate(("yes", "yes", "no", "yes")):
+        page.put(k, said, "")
+        Annotation(folder, "bo").put(Annotation(folder, "bo").files.index(page.files[k]), said, "")
+    assert main(["agreement", str(folder)]) == 0
+    assert "1.000" in capsys.readouterr().out
+    assert main(["sample", run, str(tmp_path / "none"), "--objects", "4", "--store", run]) == 2
+
+
+def test_a_run_without_objects_has_none_to_ask_about(project, tmp_path, capsys):
+    assert project.run(*("--t2i-images", "2")).ret in (0, 1, 6)
+    run = str(project.path / "reports/t2i/run.json")
+    assert main(["sample", run, str(tmp_path / "asked"), "--objects", "4"]) == 2
+    assert "this run looked for no objects" in capsys.readouterr().err
 
 
 def test_bad_input_is_told_in_a_line(project):

@@ -107,7 +107,7 @@ def placed(
     names = {lemma(each.name) for each in objects}
     shown = [
         _placed(lemma(each.name), region, masks, named)
-        for each, region in ((each, _region(each, size)) for each in objects)
+        for each, region in ((each, each.region(size)) for each in objects)
         if region.any()
     ]
     nothing = np.zeros(size[::-1], bool)
@@ -142,18 +142,3 @@ def _group(explicit: bool, guided: bool) -> str:
 def _sufficient(name: str, noun: str) -> float:
     """Share of an object that a noun's attention must cover (Wu Definition 2)."""
     return SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT
-
-
-def _region(one: FoundObject, size: tuple[int, int]) -> np.ndarray:
-    width, height = size
-    if one.mask is not None:
-        if (one.mask.width, one.mask.height) != size:
-            raise ValueError(
-                f"the mask of {one.name!r} is {one.mask.width} x {one.mask.height} pixels, its "
-                f"picture {width} x {height}"
-            )
-        return one.mask.pixels()
-    region = np.zeros((height, width), bool)
-    box = one.box
-    region[int(box.top) : round(box.bottom), int(box.left) : round(box.right)] = True
-    return region

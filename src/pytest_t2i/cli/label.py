@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--labels",
         metavar="SET",
-        help="what can be said: gender (default), age, monk (ten skin tones), a TOML file, or "
-        "labels as in child,adult; kept in FOLDER/labels.toml",
+        help="what can be said: gender (default), age, monk (ten skin tones), yes-no, a TOML file, "
+        "or labels as in child,adult; kept in FOLDER/labels.toml",
     )
     parser.add_argument("--port", type=value(whole(0)), default=0, help="default: a free one")
     parser.add_argument("--model", default="", help="model that made the images, kept with labels")

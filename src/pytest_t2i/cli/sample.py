@@ -12,7 +12,7 @@ from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError, StoreError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store.pictures import nameless
-from pytest_t2i.runs.picture_folders import check_pictures, exists
+from pytest_t2i.runs.picture_folders import check_pictures, exists, store_of
 from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.settings import whole
 
@@ -27,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--per-prompt", type=value(whole(1)), default=10, metavar="N", help="images per prompt (10)"
     )
     parser.add_argument(
+        "--objects",
+        type=value(whole(1)),
+        metavar="N",
+        help="instead: N objects that the run's finder saw, each outlined, to say yes or no to",
+    )
+    parser.add_argument(
         "--seed", type=value(whole(0)), default=0, metavar="N", help="of the choice (0)"
     )
     parser.add_argument(
@@ -37,18 +43,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(source: Path, folder: Path, *, per_prompt: int, seed: int, store: Path | None) -> int:
+def run(
+    source: Path,
+    folder: Path,
+    *,
+    per_prompt: int,
+    objects: int | None,
+    seed: int,
+    store: Path | None,
+) -> int:
     """Copy images of every prompt at random, under names that tell nothing."""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
     record = read_run(source)
     check_pictures(record, source, [store] if store else [])
+    model = f" --model {record.model}" if record.model else ""
+    if objects is not None:
+        from pytest_t2i.cli.sample_objects import choose_objects, copy_objects
+
+        seen = choose_objects(record, store or store_of(source), objects, seed)
+        copy_objects(seen, folder)
+        print(f"{len(seen)} objects in {folder}")  # noqa: T201 - a command line tool
+        print(f"next: t2i label {folder} --annotator NAME --labels yes-no{model}")  # noqa: T201
+        return 0
     chosen = choose(record, per_prompt, seed)
     if not chosen:
         raise ConfigurationError(f"{source} names no image that is still there")
     copy(chosen, folder)
-    print(f"{len(chosen)} images in {folder}")  # noqa: T201 - a command line tool
-    model = f" --model {record.model}" if record.model else ""
+    print(f"{len(chosen)} images in {folder}")  # noqa: T201
     print(f"next: t2i label {folder} --annotator NAME{model}")  # noqa: T201
     return 0
 

@@ -161,6 +161,18 @@ def prompts_of(folder: Path) -> dict[str, str]:
     return {row["file"]: row["prompt"] for row in rows if row["file"] and row["prompt"]}
 
 
+def questions_of(folder: Path) -> dict[str, str]:
+    """File -> what is asked of it, from a ``question`` column of the folder's manifest.csv.
+
+    Raises FileFormatError when it is malformed.
+    """
+    path = folder / "manifest.csv"
+    if not os.path.lexists(path):
+        return {}
+    rows = [row.values for row in read_csv(path, ("file",))]
+    return {row["file"]: row["question"] for row in rows if row.get("question")}
+
+
 def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
     try:
         vocabulary.check(row.values["label"])

@@ -19,7 +19,7 @@ from pytest_t2i.labels.records import ADJUDICATED, LOW_QUALITY, OTHERS
 
 VOCABULARY_FILE = "labels.toml"
 """Beside labels.csv, where its labels are not those of the paper."""
-READY = ("gender", "age", "monk")
+READY = ("gender", "age", "monk", "yes-no")
 """Sets that come with us: the paper's four labels, FairFace's ages, Monk's ten skin tones."""
 TAKEN = "u?"
 """Keys of the page itself."""

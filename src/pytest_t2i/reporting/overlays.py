@@ -40,6 +40,11 @@ def _laid_over(picture: Image.Image, attention: Mask, region: Mask) -> Image.Ima
     picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     elsewhere = _scaled(~attention.pixels(), picture.size)
     picture.paste((0, 0, 0), mask=elsewhere.point(lambda value: round(value * DIMMED)))
+    return outlined(picture, region)
+
+
+def outlined(picture: Image.Image, region: Mask) -> Image.Image:
+    """The picture itself, a dark and a light line laid around a region."""
     inside = _scaled(region.pixels(), picture.size).point(lambda value: 255 * (value > 127))  # noqa: PLR2004 - half
     for colour, width in ((OUTLINE, 5), (INNER, 3)):
         grown = inside.filter(ImageFilter.MaxFilter(width))

@@ -37,6 +37,21 @@ def check_labelled_pictures(record: RunRecord, source: Path, stores: Sequence[Pa
     _check(labelled, source, [*stores, *_folders(source), *project])
 
 
+def store_of(source: Path) -> Path:
+    """The store of a run.json: the first .t2i beside or above it.
+
+    Raises:
+        ConfigurationError: there is none; says the option.
+    """
+    places = [up / STORE for up in source.absolute().parents]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise ConfigurationError(
+        f"no {STORE} beside or above {source}: name the store with --store DIR"
+    )
+
+
 def _folders(source: Path) -> list[Path]:
     here = source.absolute()
     return [here.parent, *(up / STORE for up in here.parents)]

@@ -203,6 +203,16 @@ class Store:
         rows = filter(is_sealed, self._select(query, keys, finder))
         return {row["key"]: unpacked(row["objects"]) for row in rows}
 
+    def seen_by(self, finder: str, model: str) -> dict[str, str]:
+        """Key -> prompt of a model's images that this object finder has looked at, in order."""
+        query = (
+            "SELECT images.key, prompt FROM images JOIN objects ON objects.key = images.key "
+            "WHERE finder = ? AND model = ? ORDER BY images.key"
+        )
+        return {
+            row["key"]: row["prompt"] for row in self._connection.execute(query, (finder, model))
+        }
+
     def add_objects(self, finder: str, objects: Mapping[str, Sequence[FoundObject]]) -> None:
         """Keep what an object finder found."""
         rows = [(key, finder, packed(found)) for key, found in objects.items()]

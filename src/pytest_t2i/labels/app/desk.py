@@ -103,6 +103,7 @@ class Annotation:
     vocabulary: Vocabulary = field(init=False)
     _memory: Memory = field(init=False)
     _prompts: Mapping[str, str] = field(init=False)
+    _questions: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.annotator = usable_name(self.annotator)
@@ -112,6 +113,7 @@ class Annotation:
         self.files = tuple(sorted(pictures, key=lambda file: digest([self.annotator, file])))
         self.vocabulary = labels.vocabulary_of(self.folder)
         self._prompts = labels.prompts_of(self.folder)
+        self._questions = labels.questions_of(self.folder)
         self._memory = Memory(self.folder, lambda label: label.annotator == self.annotator)
         self._memory.read()
 
@@ -120,9 +122,14 @@ class Annotation:
         return {"mode": "label", "who": self.annotator, "folder": self.folder.name}
 
     def entry(self, index: int) -> Mapping[str, Any]:
-        """One's own label of a picture; nothing else is told."""
-        label = self._memory.of(self.files[index]).get(self.annotator)
-        return {"label": label.label if label else "", "reason": label.reason if label else ""}
+        """What is asked of a picture and one's own label of it; nothing else is told."""
+        file = self.files[index]
+        label = self._memory.of(file).get(self.annotator)
+        return {
+            "label": label.label if label else "",
+            "reason": label.reason if label else "",
+            "question": self._questions.get(file, ""),
+        }
 
     def entries(self) -> list[Mapping[str, Any]]:
         """One's own labels of all pictures, read anew."""
@@ -161,6 +168,7 @@ class Review:
     files: tuple[str, ...] = field(init=False)
     vocabulary: Vocabulary = field(init=False)
     _memory: Memory = field(init=False)
+    _questions: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         known = labels.read_labels(self.folder)
@@ -172,6 +180,7 @@ class Review:
         present = set(labels.image_files(self.folder))
         self.files = tuple(file for file in labels.disagreements(known) if file in present)
         self.vocabulary = labels.vocabulary_of(self.folder)
+        self._questions = labels.questions_of(self.folder)
         shown = set(self.files)
         self._memory = Memory(self.folder, lambda label: label.file in shown)
         self._memory.read()
@@ -188,6 +197,7 @@ class Review:
             "label": settled.label if settled else "",
             "reason": settled.reason if settled else "",
             "file": self.files[index],
+            "question": self._questions.get(self.files[index], ""),
             "prompt": next((label.prompt for label in said.values() if label.prompt), ""),
             "said": [
                 {"who": who, "label": label.label, "reason": label.reason}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i import labels
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.labels import ADJUDICATED, Label
 from pytest_t2i.labels.app.desk import Annotation, Review
 
@@ -43,7 +43,7 @@ def test_an_annotator_sees_nothing_of_others(folder):
     for name in ("bo", ADJUDICATED):
         labels.record(folder, Label("a.png", "female", name, "clearly"))
     desk = Annotation(folder, "ada")
-    assert all(set(entry) == {"label", "reason"} for entry in desk.entries())
+    assert all(set(entry) == {"label", "reason", "question"} for entry in desk.entries())
     assert not any(entry["label"] or entry["reason"] for entry in desk.entries())
 
 
@@ -111,3 +111,13 @@ def test_settling_is_kept_beside_the_originals(disputed):
 def test_review_of_nothing(folder):
     with pytest.raises(ConfigurationError, match="nothing to review"):
         Review(folder)
+
+
+def test_what_is_asked_of_a_picture_is_shown(folder):
+    file = Annotation(folder, "ada").files[1]
+    (folder / "manifest.csv").write_text(f"file,prompt,question\n{file},a nurse,Is it a hat?\n")
+    assert [entry["question"] for entry in Annotation(folder, "ada").entries()][1] == "Is it a hat?"
+    assert Annotation(folder, "ada").entry(0)["question"] == ""
+    (folder / "manifest.csv").write_text("prompt,question\na,b\n")
+    with pytest.raises(FileFormatError, match="file"):
+        Annotation(folder, "ada")

@@ -45,7 +45,7 @@ def test_the_page_is_blind(client, folder):
     html = client.get("/").text
     for hidden in ("a.png", "b.jpg", "nurse", "clearly-a-woman", '"bo"'):
         assert hidden not in html
-    assert state_of(html)["entries"] == [{"label": "", "reason": ""}] * 5
+    assert state_of(html)["entries"] == [{"label": "", "reason": "", "question": ""}] * 5
 
 
 def test_names_are_escaped(folder):
@@ -106,10 +106,14 @@ def test_a_broken_tiff(folder):
 
 def test_label_and_undo(client, folder):
     reply = client.post("/label", json={"index": 2, "label": "others", "reason": "a robot"})
-    assert reply.json() == {"label": "others", "reason": "a robot"}
+    assert reply.json() == {"label": "others", "reason": "a robot", "question": ""}
     (kept,) = labels.read_labels(folder)
     assert (kept.file, kept.annotator) == (Annotation(folder, "ada").files[2], "ada")
-    assert client.post("/undo", json={"index": 2}).json() == {"label": "", "reason": ""}
+    assert client.post("/undo", json={"index": 2}).json() == {
+        "label": "",
+        "reason": "",
+        "question": "",
+    }
     assert labels.read_labels(folder) == []
 
 

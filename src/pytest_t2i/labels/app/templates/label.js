@@ -46,6 +46,8 @@ function show() {
   done.hidden = Boolean(entry);
   picture.hidden = !entry;
   by("unshown").hidden = true;
+  by("question").textContent = entry ? entry.question : "";
+  by("question").hidden = !entry || !entry.question;
   if (entry) {
     picture.src = image(at);
     picture.alt = isReview ? entry.file : `picture ${at + 1} of ${entries.length}`;
