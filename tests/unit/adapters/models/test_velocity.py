@@ -142,11 +142,11 @@ def test_the_flow_of_a_unet_is_one_whatever_it_predicts(kind):
     assert torch.allclose(time.clean(at(phi), told), clean)
 
 
-def test_velocities_that_cannot_be_had():
+def test_velocities_that_cannot_be_had(monkeypatch):
     scheduler = SimpleNamespace(config={"prediction_type": "dreams"})
     with pytest.raises(ConfigurationError, match=r"prediction_type='dreams'\) cannot be had"):
         kind_of(SimpleNamespace(scheduler=scheduler))
     model = model_of(tiny.write_stable_diffusion)
-    model._texts = None
+    monkeypatch.setattr(model, "_texts", None)  # models are shared
     with pytest.raises(ConfigurationError, match="StableDiffusionPipeline cannot be observed"):
         model.generate(asked(GUIDED))
