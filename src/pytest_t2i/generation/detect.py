@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.data import Detection, Undetected
-from pytest_t2i.errors import DetectorError, blamed
+from pytest_t2i.errors import DetectorError, blamed, shown
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
@@ -194,11 +194,12 @@ def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
 def _finite(score: Any, label: str, name: str) -> float:
     try:
         number = float(score)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise DetectorError(
-            f"detector {name!r}: expected a finite number as the score of {label!r}, got {score!r}"
+            f"detector {name!r}: expected a finite number as the score of {label!r}, "
+            f"got {shown(score)}"
         )
     return number
 

@@ -31,6 +31,7 @@ def test_undetected_needs_no_label():
     ("given", "problem"),
     [
         (Detection("male", scores={"male": math.nan}), "finite number as the score of 'male'"),
+        (Detection("male", scores={"male": 10**9999}), "finite number as the score of 'male'"),
         (Detection("male", scores={"male": math.inf}), "finite number as the score of 'male'"),
         (Detection("male", scores={"male": "much"}), "got 'much'"),
         (Detection("nobody"), "'nobody', which is none of its labels"),
