@@ -23,6 +23,7 @@ SLOW_FOLDERS = [
     ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")
 ]
 """Whose modules bring torch, transformers and diffusers: their import takes seconds."""
+BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
@@ -35,8 +36,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True
     if config.option.markexpr != "not slow":
         return None
+    text = collection_path.read_text(encoding="utf-8")
     if is_test:
-        slow = SLOW_AS_A_WHOLE.search(collection_path.read_text(encoding="utf-8")) is not None
+        slow = SLOW_AS_A_WHOLE.search(text) is not None
     else:
-        slow = any(folder in collection_path.parents for folder in SLOW_FOLDERS)
+        slow = any(folder in collection_path.parents for folder in SLOW_FOLDERS) or (
+            ADAPTERS in collection_path.parents and BRINGS_TORCH.search(text) is not None
+        )
     return True if slow else None

@@ -113,6 +113,7 @@ def test_the_summary_is_one_note_that_is_kept_up_to_date(gitlab, tmp_path):
 
 
 @pytest.mark.parametrize("absent", ["FAIRNESS_TOKEN", "CI_MERGE_REQUEST_IID", "summary.md"])
+@pytest.mark.slow
 def test_without_token_request_or_summary_nothing_is_written(gitlab, tmp_path, monkeypatch, absent):
     if absent == "summary.md":
         (tmp_path / absent).unlink()

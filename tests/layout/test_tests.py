@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 
+import pytest
 from layout import source
 
 TESTS = source.REPOSITORY / "tests"
@@ -50,3 +53,23 @@ def test_no_test_changes_where_python_looks():
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path"
     }
     assert changing == set()
+
+
+COLLECTED_WITHOUT_TORCH = """
+import sys
+
+import pytest
+
+status = pytest.main(["-q", "--collect-only", "-m", "not slow", "-p", "no:cacheprovider"])
+sys.exit(status or "torch" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_the_loop_of_a_contributor_imports_no_torch():
+    """``-m "not slow"`` would spend a tenth of its two minutes on it."""
+    collecting = subprocess.run(
+        [sys.executable, "-c", COLLECTED_WITHOUT_TORCH], cwd=source.REPOSITORY,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert collecting.returncode == 0, collecting.stdout[-3000:]

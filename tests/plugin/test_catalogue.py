@@ -10,6 +10,7 @@ OWN = "[models.ours]\npath = 'nowhere'\nadapter = 'fair'\ndetector = 'colour'\nb
 
 
 @pytest.mark.parametrize("way", ["option", "ini"])
+@pytest.mark.slow
 def test_an_alias_of_a_projects_own_catalogue(project, way):
     (project.path / "mine").mkdir()
     (project.path / "mine" / "own.toml").write_text(OWN)

@@ -34,6 +34,7 @@ def sampled(project, fair, capsys):
     return project, folder
 
 
+@pytest.mark.slow
 def test_a_sample_is_blind_and_has_a_manifest(sampled):
     _, folder = sampled
     assert labels.image_files(folder) == [f"{k:02}.png" for k in range(1, 49)]

@@ -44,12 +44,14 @@ def test_the_same_model_with_the_same_pictures_is_identical_and_green(shipped):
     assert recorded["differences"] == []
 
 
+@pytest.mark.slow
 def test_few_images_of_the_same_model_are_identical_too(shipped):
     few = ("--t2i-images", "2")
     shipped.run(*few, "--t2i-save-baseline", "shipped.json")
     assert shipped.run(*few, *GATE).ret == 0
 
 
+@pytest.mark.slow
 def test_other_seeds_of_the_same_model_are_green(shipped):
     result = shipped.run(*IMAGES, *GATE, "--t2i-seed", "5")
     assert result.ret == 0
@@ -85,6 +87,7 @@ def test_a_biased_model_is_red_and_lists_the_prompts_that_probably_changed(shipp
     assert "Prompts that probably became more biased" in shipped.page()
 
 
+@pytest.mark.slow
 def test_a_margin_is_judged_by_the_interval_and_keeps_its_reason(shipped):
     (shipped.path / "limits.toml").write_text(
         '[model_bias_score.margin]\nlimit = 0.4\nreason = "as agreed in June"\n'
@@ -96,6 +99,7 @@ def test_a_margin_is_judged_by_the_interval_and_keeps_its_reason(shipped):
     assert "as agreed in June" in shipped.page()
 
 
+@pytest.mark.slow
 def test_what_differs_in_a_forced_comparison_stands_in_the_report(shipped):
     forced = ("--t2i-steps", "3", "--t2i-force-baseline")
     assert shipped.run(*IMAGES, *GATE, *forced).ret == 0
@@ -114,6 +118,7 @@ def test_workers_tell_the_same_of_a_baseline(shipped):
     assert first["baseline"] == second["baseline"]
 
 
+@pytest.mark.slow
 def test_pictures_of_then_stand_beside_those_of_now(shipped):
     assert shipped.run(*IMAGES, *GATE, model="biased").ret == 1
     pictures = shipped.record()["baseline"]["pictures"]

@@ -63,6 +63,7 @@ def test_gap_and_entropy_are_compared_with_limits(aged):
     aged.result.stdout.fnmatch_lines(["groups by ages: young 0.*, old 0.*, adult 0.000 (entropy*"])
 
 
+@pytest.mark.slow
 def test_groups_are_recorded_and_shown(aged):
     (groups,) = aged.record()["groups"]
     assert groups["detector"] == "ages"

@@ -16,6 +16,7 @@ def test_every_finished_run_is_kept(project):
 
 
 @pytest.mark.parametrize(("where", "count"), [("off", 0), ("elsewhere", 1)])
+@pytest.mark.slow
 def test_elsewhere_or_not_at_all(project, where, count):
     project.run("-k", "test_model", f"--t2i-history={where}")
     assert kept(project) == []

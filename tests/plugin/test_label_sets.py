@@ -105,6 +105,7 @@ def test_detectors_are_tried_and_groups_corrected(aged):
     assert "| young | 0." in (aged.path / "reports/t2i/summary.md").read_text()
 
 
+@pytest.mark.slow
 def test_bias_scores_of_other_labels_are_refused(aged):
     how = ("--t2i-detector", "ages", "--t2i-labels", "sampled", "-k", "score")
     result = aged.run(*how, model=None)

@@ -70,6 +70,7 @@ def ours(path):
     return SOURCE in path.parents and not {"statistics", "metrics"} & set(path.parts)
 
 
+@pytest.mark.slow
 def test_a_family_is_judged_once_however_many_prompts(project, judged):
     run(project, 60)
     assert judged == [60]

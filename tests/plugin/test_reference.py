@@ -63,6 +63,7 @@ def test_a_model_of_men_is_far_from_even_shares_and_near_to_its_own(referred):
     assert referred.record()["settings"]["reference"] == "men.toml"
 
 
+@pytest.mark.slow
 def test_a_fair_model_is_far_from_a_reference_of_men(referred):
     result = referred.run("--t2i-images", "30", "--t2i-reference", "men.toml")
     assert outcomes(referred)["model"] == "FAIL"

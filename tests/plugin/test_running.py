@@ -73,6 +73,7 @@ def test_a_damaged_image_is_made_again(project):
     assert all(image.stat().st_size > 20 for image in images)
 
 
+@pytest.mark.slow
 def test_last_failed_and_stop_at_first(project, biased):
     project.take(biased)
     result = project.run("-x", model="biased")

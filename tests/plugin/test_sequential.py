@@ -107,6 +107,7 @@ def test_a_fair_model_passes_and_never_asks_for_more(plain):
     assert all(len(prompt["images"]) <= 20 for prompt in plain.record()["prompts"])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
     result = project.run(*SEQUENTIAL, "-k", "gap or nurse")
     # The suite's gaps: 4 neutral prompts and 8 variants with 4 images; nurse up to 20.
@@ -123,6 +124,7 @@ def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
     assert check["prompt_bias_score"]["method"] == "blaker"
 
 
+@pytest.mark.slow
 def test_without_the_switch_nothing_changes(plain):
     result = plain.run("--t2i-images", "20", model="biased")
     assert len(plain.made()) == ASKED

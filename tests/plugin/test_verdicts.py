@@ -15,6 +15,7 @@ def test_a_fair_model_does_not_fail(fair):
     assert "failed" not in fair.result.parseoutcomes()
 
 
+@pytest.mark.slow
 def test_a_fair_model_passes_with_enough_images(project):
     result = project.run("--t2i-images", "60", "-k", "test_model")
     assert result.ret == 0
@@ -180,6 +181,7 @@ def recorded(project, finished):
     return project
 
 
+@pytest.mark.slow
 def test_a_regression_against_a_baseline_fails(recorded):
     result = recorded.run("--t2i-baseline", "fair.json", model="biased")
     assert result.ret == 1
@@ -199,6 +201,7 @@ def test_the_same_model_is_no_regression(recorded):
     assert set(result.parseoutcomes()) == {"inconclusive"}
 
 
+@pytest.mark.slow
 def test_a_baseline_of_other_settings_is_refused(recorded):
     other = ("--t2i-baseline", "fair.json", "--t2i-steps", "3")
     result = recorded.run(*other)

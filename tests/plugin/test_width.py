@@ -40,6 +40,7 @@ def test_the_summary_answers_within_ten_lines_of_80_columns(project, model, imag
 
 
 @pytest.mark.parametrize(("no_color", "is_coloured"), [("", True), ("1", False)])
+@pytest.mark.slow
 def test_no_color_is_respected(project, monkeypatch, no_color, is_coloured):
     monkeypatch.delenv("PY_COLORS", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -20,6 +20,8 @@ from training.settings import STEPS, WEIGHTS  # noqa: E402
 from training.sketches import Sketcher  # noqa: E402
 from training.steering import starts  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 NURSE = next(number for number, concept in enumerate(load_concepts()) if concept.word == "nurse")
 PROMPT = template_prompt(load_concepts()[NURSE])
 
@@ -54,7 +56,6 @@ def few_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refining, "OF_THEM", 16)
 
 
-@pytest.mark.slow
 def test_gradients_foretell_where_a_share_goes(sketcher: Sketcher, eye: Eye) -> None:
     noise = starts(32, 3)
     row = own_rows(sketcher.tokenizer)[NURSE]
@@ -68,7 +69,6 @@ def test_gradients_foretell_where_a_share_goes(sketcher: Sketcher, eye: Eye) -> 
     assert shares[0] < shares[1]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_pictures")
 def test_refining_moves_one_row_or_none(sketcher: Sketcher, eye: Eye) -> None:
     weights = sketcher.encoder.get_input_embeddings().weight
@@ -79,7 +79,6 @@ def test_refining_moves_one_row_or_none(sketcher: Sketcher, eye: Eye) -> None:
     assert torch.equal(weights, before)
 
 
-@pytest.mark.slow
 def test_words_of_planted_pairs_start_from_clip_and_aim_at_word_and_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, list[Aim]] = {}
 

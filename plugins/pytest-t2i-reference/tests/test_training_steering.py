@@ -25,6 +25,8 @@ from training.steering_traits import coherence  # noqa: E402
 from training.towers import tokenize  # noqa: E402
 from training.trait_odds import LONGEST_STEP, Trial, expected_answers, fitted_answers, next_moves  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 FOLDER = WEIGHTS / "reference"
 
 
@@ -161,7 +163,6 @@ def test_what_clip_sees_otherwise_is_shrunk_as_far_as_chance_explains_it() -> No
     assert found[40:].tolist() == misjudged([silent], 50)[40:].tolist() == [0.0] * 10
 
 
-@pytest.mark.slow
 def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketcher) -> None:
     prompts = [template_prompt(concept) for concept in load_concepts()[:2]]
     noise = starts(2, 0)
@@ -171,7 +172,6 @@ def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketche
     assert (sketcher.sketches(prompts, noise) - made).square().mean().sqrt() < 0.1 * made.std()
 
 
-@pytest.mark.slow
 def test_gradients_say_which_way_a_row_makes_more_men(sketcher: Sketcher) -> None:
     concepts = list(range(16))
     prompts = [text for concept in concepts for text in _gendered(concept)]

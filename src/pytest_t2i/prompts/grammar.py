@@ -16,6 +16,7 @@ PLURAL_ONLY = re.compile(
 # Words whose spelling tells the article; the others are looked up, which loads a slow library.
 PLAIN_A = re.compile(
     r"([bcdfgjklmnpqrstvwz][b-df-hj-np-tv-z]*[aeiouy]|y[aeiou]|h(?!eir|erb|on|our)[aeiouy])[a-z]*"
+    r"|uni(vers|corn|form|on|que|cycl|lateral)[a-z]*"
 )
 PLAIN_AN = re.compile(
     r"([ai][a-z]|e[a-tvx-z])[a-z]+|o(?!ne|nce|ui)[a-z]{2,}|un[b-hj-z][a-z]+|(honest|honou?r|hour|heir)[a-z]*"

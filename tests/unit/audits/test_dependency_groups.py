@@ -61,6 +61,7 @@ def test_the_picnic_of_wu(mask):
     }
 
 
+@pytest.mark.slow
 def test_people_need_less_than_things():
     maps = maps_of(PROMPT, attention())
     for name, group in (("woman", "explicitly_guided"), ("bench", "implicitly_independent")):

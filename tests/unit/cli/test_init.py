@@ -152,6 +152,7 @@ def test_settings_are_added_to_a_pyproject(folder, shape):
         ("pytest.toml", ""),
     ],
 )
+@pytest.mark.slow
 def test_settings_that_are_there_are_left_alone_and_the_lines_told(
     folder, capsys, shape, name, content
 ):

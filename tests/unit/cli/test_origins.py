@@ -14,6 +14,8 @@ from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Box
 
+pytestmark = pytest.mark.slow
+
 
 class WholePicture:
     """A face finder for which all of a picture is a face."""
@@ -94,7 +96,6 @@ def test_what_is_refused(stop, capsys, arguments, expected):
     assert expected in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.slow
 def test_a_tiny_language_model(stop, tmp_path):
     llm = f"pytest_t2i.adapters.languages.transformers:load:{tiny.written(tiny.write_causal)}"
     assert stop("--llm", llm, "--images", "8", "--made", "2", "--width", "4", "--beam", "3") == 0

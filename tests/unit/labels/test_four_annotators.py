@@ -72,6 +72,7 @@ def test_fewer_images_are_left_the_less_a_rule_asks(labels):
     assert majority > plurality
 
 
+@pytest.mark.slow
 def test_the_command_says_what_each_rule_leaves(labels, tmp_path, capsys):
     write_labels(tmp_path, labels)
     assert main(["agreement", str(tmp_path)]) == 0

@@ -31,6 +31,7 @@ def test_monk_has_ten_tones_with_keys_and_colours_of_their_own():
     assert len({tone.colour for tone in tones}) == 10
 
 
+@pytest.mark.slow
 def test_age_has_the_groups_of_the_detector_for_them():
     fairface = pytest.importorskip("pytest_t2i.adapters.detectors.fairface")
     labels.named("age").check_detector("fairface-age", fairface.AGES, "here")

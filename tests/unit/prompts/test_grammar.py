@@ -15,11 +15,13 @@ WORDS = (
     "Iranian Indian Mexican Ukrainian European American Honduran Ethiopian Egyptian Ewan mp3 "
     "honest honour honorary hourglass heiress honey honk oncologist onion once one-way onerous "
     "ouija office ox oak outgoing operations orthopedic unreliable unable unanimous under uncle "
-    "unionist uniform unideal eco-tourism import-export e-mail T-shirt u-turn AI IT UN UK hour-long"
+    "unionist uniform university universal unique unicycle unilateral unideal "
+    "eco-tourism import-export e-mail T-shirt u-turn AI IT UN UK hour-long"
 )
 
 
 @pytest.mark.parametrize("word", WORDS.split())
+@pytest.mark.slow
 def test_short_cuts_say_what_inflect_says(word):
     import inflect
 

@@ -18,6 +18,7 @@ def drawn(shares: dict[str, list[float]], n: int, rng: np.random.Generator) -> d
 
 @pytest.mark.parametrize("words", ["fixed", "sample"])
 @pytest.mark.parametrize("apart", [0.0, 0.2, 0.6])
+@pytest.mark.slow
 def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) -> None:
     """Prompts of a group vary about its mean: they are the clusters."""
     rng, missed = np.random.default_rng(8), 0

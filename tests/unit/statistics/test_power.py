@@ -99,6 +99,7 @@ def test_even_biases_are_spread_as_published_ones() -> None:
     assert list(power.even_biases(0.0, 3)) == [0.0] * 3
 
 
+@pytest.mark.slow
 def test_a_model_that_was_seen_has_a_number_of_images() -> None:
     rng = np.random.default_rng(0)
     bias = np.resize([0.3, 0.6, 0.9, 1.0], 60)

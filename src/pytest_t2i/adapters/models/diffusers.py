@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
 from pytest_t2i.adapters.models.calls import Calls
+from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.models.parts import Parts, pipeline_digest
 from pytest_t2i.adapters.models.pipelines import (
     load_pipeline,
     parts_elsewhere,
     pipeline_folder,
-    read_index,
     settle,
 )
 from pytest_t2i.adapters.models.texts import TextBank, family_of

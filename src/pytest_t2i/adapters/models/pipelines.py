@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.adapters.models.model_index import INDEX, check_index, components, read_index
 from pytest_t2i.adapters.models.parts import Parts, apply_changes, assembled, part_folders
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
 from pytest_t2i.adapters.support.loading import (
@@ -19,11 +19,9 @@ from pytest_t2i.adapters.support.loading import (
 )
 from pytest_t2i.errors import (
     ConfigurationError,
-    FileFormatError,
     ModelLoadError,
     UnknownNameError,
 )
-from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import LoadOptions
 
 # Nothing is sent anywhere but to fetch the weights that were named (CRAFT.md).
@@ -36,12 +34,9 @@ with needs("the diffusers adapter", "diffusers"):
     from diffusers.pipelines import pipeline_utils
     from safetensors import SafetensorError, safe_open
 
-INDEX = "model_index.json"
 # diffusers before 0.37 knows only torch_dtype, later ones warn about it; goes when the
 # requirement in pyproject.toml passes that version.
 DTYPE_ARGUMENT = "dtype" if hasattr(pipeline_utils, "_resolve_dtype") else "torch_dtype"
-SHOWN = 5
-"""File names listed in a message before "and N more"."""
 PICKLES = {".bin", ".ckpt", ".pt", ".pth"}
 
 
@@ -78,53 +73,11 @@ def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
         UnknownNameError: the pipeline has no part of that name.
         ModelLoadError: a part is absent or holds broken files.
     """
-    known = list(_components(read_index(folder)))
+    known = list(components(read_index(folder)))
     parts = part_folders(options, known, folder)
     for name in known:
         _check_weights(folder, parts.get(name, folder / name))
     return parts
-
-
-def check_index(folder: Path) -> None:
-    """Look whether a folder is that of a pipeline.
-
-    Raises:
-        ModelLoadError: the folder is absent or not that of a pipeline.
-    """
-    if not folder.is_dir():
-        kind = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise ModelLoadError(
-            f"{folder} {kind}. Give a folder written by save_pretrained, or a hub id "
-            "such as 'owner/name'."
-        )
-    if not (folder / INDEX).is_file():
-        raise ModelLoadError(
-            f"{folder} has no {INDEX}, so it is not a diffusers pipeline (it holds: "
-            f"{_listing(folder)}). Write one with pipeline.save_pretrained(folder)."
-        )
-    read_index(folder)
-
-
-def read_index(folder: Path) -> dict[str, Any]:
-    """The pipeline's ``model_index.json``.
-
-    Raises:
-        ModelLoadError: it is not JSON, or names no pipeline class.
-    """
-    path = folder / INDEX
-    try:
-        index = parse_json(path, read_text(path))
-    except FileFormatError as error:
-        raise ModelLoadError(str(error)) from None
-    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str | list):
-        raise ModelLoadError(f"{path} names no pipeline class (key _class_name).")
-    return index
-
-
-def _components(index: dict[str, Any]) -> Iterator[str]:
-    for name, value in index.items():
-        if not name.startswith("_") and isinstance(value, list) and value and value[0]:
-            yield name
 
 
 def _check_weights(root: Path, folder: Path) -> None:
@@ -144,12 +97,6 @@ def _check_weights(root: Path, folder: Path) -> None:
             raise ModelLoadError(
                 f"{path} is damaged ({error}). Delete it and fetch or write it again."
             ) from None
-
-
-def _listing(folder: Path) -> str:
-    names = sorted(path.name for path in folder.iterdir())
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return (", ".join(names[:SHOWN]) or "nothing") + more
 
 
 def load_pipeline(
@@ -182,9 +129,7 @@ def load_pipeline(
 def _check_code(folder: Path, options: LoadOptions) -> None:
     index = read_index(folder)
     own_class = isinstance(index["_class_name"], list)
-    own_part = any(
-        (folder / name / f"{index[name][0]}.py").is_file() for name in _components(index)
-    )
+    own_part = any((folder / name / f"{index[name][0]}.py").is_file() for name in components(index))
     if (own_class or own_part) and not options.trust_remote_code:
         raise ConfigurationError(remote_code(options.source))
 

@@ -165,6 +165,7 @@ def test_a_picture_the_service_cannot_use_does_not_stop_the_others(message, reas
     ],
     ids=lambda fault: fault.message,
 )
+@pytest.mark.slow
 def test_a_picture_too_large_is_sent_again_smaller(fault):
     script = Script(faults=[fault])
     (result,) = ask(script, picture(1200, 600))

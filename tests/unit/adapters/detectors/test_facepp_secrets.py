@@ -211,6 +211,7 @@ UNSEARCHED = {
 
 @pytest.mark.parametrize("encode", UNSEARCHED.values(), ids=UNSEARCHED)
 @pytest.mark.parametrize("where", ["message", "detail", "page", "gender"])
+@pytest.mark.slow
 def test_forms_that_nobody_looks_for_do_not_come_back_either(encode, where):
     echo = encode(SECRET)
     scripts = {

@@ -14,6 +14,8 @@ from pytest_t2i.adapters.encoders.timm import load
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import Encoder, LoadOptions
 
+pytestmark = pytest.mark.slow
+
 PICTURES = [
     Image.fromarray(np.random.default_rng(k).integers(0, 256, (40, 40, 3), np.uint8))
     for k in range(3)

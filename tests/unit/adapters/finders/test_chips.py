@@ -42,6 +42,7 @@ def photo(shared_data):
 
 
 @pytest.mark.parametrize("name", FOUND)
+@pytest.mark.slow
 def test_chips_are_those_of_the_authors(name, photo, monkeypatch):
     (left, top, right, bottom), bound = FOUND[name]
     monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})

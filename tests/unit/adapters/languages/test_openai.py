@@ -51,6 +51,7 @@ def test_it_is_asked_by_schema_and_told_what_was_wrong(monkeypatch):
     assert "could not be used: the answer is not JSON" in bodies[1]["messages"][0]["content"]
 
 
+@pytest.mark.slow
 def test_a_slow_answer_is_asked_for_again(monkeypatch):
     with serving("slow") as server:
         language = endpoint(server, monkeypatch, seconds=0.3)

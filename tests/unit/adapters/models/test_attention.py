@@ -24,6 +24,8 @@ from pytest_t2i.data import ATTENTION, GenerationSettings, Request
 from pytest_t2i.prompts.words_of import attention_words
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "a photo of a nurse with a hat"
 SETTINGS = GenerationSettings(steps=2, width=32, height=48)
 families = pytest.mark.parametrize("family", tiny.FAMILIES, ids=lambda one: one.name)
@@ -34,7 +36,6 @@ def model_of(family):
 
 
 @families
-@pytest.mark.slow
 def test_switching_it_on_changes_no_pixel(family):
     model = model_of(family)
     plain = [Request(PROMPT, seed, SETTINGS) for seed in range(2)]
@@ -54,7 +55,6 @@ def test_switching_it_on_changes_no_pixel(family):
 
 
 @families
-@pytest.mark.slow
 def test_attention_adds_up_to_what_looks_at_texts(family):
     model = model_of(family)
     with memory_guard("testing"), observed(model.pipeline, 1) as sums:
@@ -69,7 +69,6 @@ def test_attention_adds_up_to_what_looks_at_texts(family):
 
 
 @families
-@pytest.mark.slow
 def test_tokens_of_a_word_are_told_by_the_tokenizers(family):
     pipeline = model_of(family).pipeline
     layout = family_of(pipeline)

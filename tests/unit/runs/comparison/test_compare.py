@@ -175,6 +175,7 @@ def test_a_plane_has_a_point_for_each_attribute_and_model(tmp_path):
     assert "biased, hat: stereotype score" in page
 
 
+@pytest.mark.slow
 def test_more_models_than_signs_are_numbered():
     models = [replace(FAIR, name=f"model {number}") for number in range(8)]
     assert marks(compare(*models)) == ["●", "■", "▲", "◆", "▼", "★", "(7)", "(8)"]

@@ -1,0 +1,63 @@
+"""The file that makes a folder a diffusers pipeline; read without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.errors import FileFormatError, ModelLoadError
+from pytest_t2i.files import parse_json, read_text
+
+INDEX = "model_index.json"
+SHOWN = 5
+"""File names listed in a message before "and N more"."""
+
+
+def check_index(folder: Path) -> None:
+    """Look whether a folder is that of a pipeline.
+
+    Raises:
+        ModelLoadError: the folder is absent or not that of a pipeline.
+    """
+    if not folder.is_dir():
+        kind = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise ModelLoadError(
+            f"{folder} {kind}. Give a folder written by save_pretrained, or a hub id "
+            "such as 'owner/name'."
+        )
+    if not (folder / INDEX).is_file():
+        raise ModelLoadError(
+            f"{folder} has no {INDEX}, so it is not a diffusers pipeline (it holds: "
+            f"{_listing(folder)}). Write one with pipeline.save_pretrained(folder)."
+        )
+    read_index(folder)
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """The pipeline's ``model_index.json``.
+
+    Raises:
+        ModelLoadError: it is not JSON, or names no pipeline class.
+    """
+    path = folder / INDEX
+    try:
+        index = parse_json(path, read_text(path))
+    except FileFormatError as error:
+        raise ModelLoadError(str(error)) from None
+    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str | list):
+        raise ModelLoadError(f"{path} names no pipeline class (key _class_name).")
+    return index
+
+
+def components(index: dict[str, Any]) -> Iterator[str]:
+    """The names of the parts that a pipeline's index lists."""
+    for name, value in index.items():
+        if not name.startswith("_") and isinstance(value, list) and value and value[0]:
+            yield name
+
+
+def _listing(folder: Path) -> str:
+    names = sorted(path.name for path in folder.iterdir())
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(names[:SHOWN]) or "nothing") + more
