@@ -20,8 +20,9 @@ if find_spec("ultralytics") is None or find_spec("cv2") is None:  # not imported
 
 from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
 
+from training import objects, persons
 from training.objects import CLASSES, labels, masks, outline
-from training.persons import scenes
+from training.yolo_data import Data, scenes, write_scenes
 
 pytestmark = pytest.mark.slow
 
@@ -50,8 +51,8 @@ def test_names_and_masks_of_drawn_scenes(drawings: list[Drawing]) -> None:
     right = wrong = missed = 0
     overlaps = []
     found = YoloObjects(str(WEIGHTS)).objects([Image.fromarray(one.image) for one in drawings])
-    for drawing, objects in zip(drawings, found, strict=True):
-        left = list(objects)
+    for drawing, seen in zip(drawings, found, strict=True):
+        left = list(seen)
         for name, mask in masks(drawing):
             same = [(_overlap(one.mask.pixels(), mask), one) for one in left if one.name == name and one.mask]
             best = max(same, key=lambda pair: pair[0], default=(0.0, None))
@@ -82,3 +83,18 @@ def test_labels_are_outlines_of_the_masks(drawings: list[Drawing]) -> None:
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> float:
     return float((a & b).sum() / (a | b).sum())
+
+
+@pytest.mark.parametrize("stage", [persons, objects])
+def test_a_data_set_is_as_ultralytics_reads_it(stage, tmp_path: Path) -> None:
+    data = Data({"train": 3, "val": 2}, stage.CLASSES, stage.labels)
+    write_scenes(tmp_path, data, "seed", autoencoder=None)
+    assert [len(list((tmp_path / "images" / split).iterdir())) for split in data.images] == [3, 2]
+    described = (tmp_path / "data.yaml").read_text(encoding="utf-8")
+    assert all(f"  {number}: {name}\n" in described for number, name in enumerate(stage.CLASSES))
+    lines = (tmp_path / "labels" / "train" / "00000.txt").read_text(encoding="utf-8").splitlines()
+    assert lines
+    for line in lines:
+        number, *places = line.split()
+        assert int(number) < len(stage.CLASSES)
+        assert all(0 <= float(place) <= 1 for place in places)

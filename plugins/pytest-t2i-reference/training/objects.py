@@ -6,23 +6,20 @@ finder, whose features and classes it shares; only the masks and a few further c
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
-from diffusers import AutoencoderKL
 from numpy.typing import NDArray
-from PIL import Image
 from pytest_t2i.adapters.finders.ultralytics_guard import known_classes_only, ultralytics
 
-from pytest_t2i_reference.drawing import SIZE, Drawing, Part, draw_scene
+from pytest_t2i_reference.drawing import SIZE, Drawing, Part
 from training.persons import CLASSES as PERSON_CLASSES
-from training.persons import FOLDER, RESTORED, Plan, _restored, fit, scenes, ship
-from training.progress import Progress
-from training.settings import WEIGHTS, Settings, device
+from training.settings import Settings
+from training.yolo_data import Data, scenes_for
+from training.yolo_training import FOLDER, Plan, fit, ship
 
 WORN = ("dress", "suit", "beard")
 """Known to this finder besides the person and what is held and put on."""
@@ -41,11 +38,9 @@ FINE = 4
 
 def train_objects(settings: Settings) -> None:
     """Draw the scenes, train, write the shipped weights; what is there already is kept."""
-    folder = settings.work / "objects"
-    if not (folder / "data.yaml").exists():
-        autoencoder = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae").to(device()).eval()
-        write_scenes(folder, IMAGES, settings.seed, autoencoder)
-    best = train(folder, Plan(IMAGES, settings.time("objects") / 3600), settings)
+    data = Data(IMAGES, CLASSES, labels)
+    folder = scenes_for("objects", data, f"objects-{settings.seed}", settings)
+    best = train(folder, Plan(settings.time("objects") / 3600), settings)
     ship(best, FOLDER / NAME)
 
 
@@ -81,26 +76,6 @@ def labels(drawing: Drawing) -> list[str]:
         f"{CLASSES.index(name)} " + " ".join(f"{value:.4f}" for value in outline(mask).ravel())
         for name, mask in masks(drawing)
     ]
-
-
-def write_scenes(folder: Path, images: dict[str, int], seed: int, autoencoder: AutoencoderKL | None) -> None:
-    """A data set in ultralytics' layout: images/, labels/, data.yaml."""
-    for split, count in images.items():
-        rng = random.Random(f"objects-{seed}-{split}")
-        progress = Progress(f"scenes for {split}", count)
-        for part in ("images", "labels"):
-            (folder / part / split).mkdir(parents=True, exist_ok=True)
-        for number, scene in enumerate(scenes(count, rng)):
-            drawing = draw_scene(scene, rng.randrange(2**31))
-            restored = autoencoder is not None and rng.random() < RESTORED
-            picture = _restored(drawing.image, autoencoder) if restored else drawing.image
-            Image.fromarray(picture).save(folder / "images" / split / f"{number:05}.png")
-            text = "\n".join(labels(drawing))
-            (folder / "labels" / split / f"{number:05}.txt").write_text(text, encoding="utf-8")
-            progress.at(number + 1)
-    names = "".join(f"  {number}: {name}\n" for number, name in enumerate(CLASSES))
-    described = f"path: {folder.resolve()}\ntrain: images/train\nval: images/val\nnames:\n{names}"
-    (folder / "data.yaml").write_text(described, encoding="utf-8")
 
 
 def train(folder: Path, plan: Plan, settings: Settings) -> Path:
