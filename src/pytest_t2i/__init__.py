@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.runs.record import RunRecord as RunRecord
     from pytest_t2i.runs.record import read_run as read_run
-    from pytest_t2i.verdicts.limits import limit as limit
+    from pytest_t2i.verdicts.limit import limit as limit
 
     axes: Axes
     """The five axes of Lyu and the nationalities of OASIS, as attributes.
@@ -103,7 +103,7 @@ _HOMES = {
         "TextEmbedding", "TextEncoder", "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
-    "verdicts.limits": ("limit",),
+    "verdicts.limit": ("limit",),
 }  # fmt: skip
 """Module -> the names that it lends the package; () lends itself."""
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.worsening import unconditional_p_value
+from pytest_t2i.statistics.baseline_prompt_test import unconditional_p_value
 
 RNG = np.random.default_rng(7)
 

@@ -16,7 +16,7 @@ from worlds import table7
 from pytest_t2i import statistics
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.verdicts import judge
-from pytest_t2i.verdicts.limits import read_limits
+from pytest_t2i.verdicts.limits_file import read_limits
 
 LIMITS = read_limits(Path(__file__).parents[2] / "suites" / "limits.toml")
 PROMPTS, IMAGES, LEVEL = 100, 20, 0.95

@@ -22,10 +22,10 @@ from pytest_t2i.data import Detection, Interval, Outcome, Undetected
 from pytest_t2i.labels import prompts_of, read_label_studio, read_labels
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
 from pytest_t2i.prompts.candidates import attributes_of
-from pytest_t2i.prompts.footprints import read_footprints
+from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs import history
-from pytest_t2i.runs.comparison.entrants import read_entrants
+from pytest_t2i.runs.comparison.read_entrants import read_entrants
 from pytest_t2i.runs.record import (
     Counts,
     ImageRecord,
@@ -36,7 +36,7 @@ from pytest_t2i.runs.record import (
 )
 from pytest_t2i.verdicts import baseline_file
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.limits import read_limits
+from pytest_t2i.verdicts.limits_file import read_limits
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pytest_t2i.audits.objects import Objects
 from pytest_t2i.data import ATTENTION, Interval, Prompt, Triplet
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.generation.plan import Need
-from pytest_t2i.prompts.words_of import nouns
+from pytest_t2i.prompts.words_in_prompts import nouns
 from pytest_t2i.verdicts.measurement import Measurement
 
 Groups = Mapping[str, Counter[str]]

@@ -12,7 +12,7 @@ from PIL import Image
 from pytest_t2i.audits.object_counts import PEOPLE
 from pytest_t2i.data import FoundObject
 from pytest_t2i.metrics import coverage
-from pytest_t2i.prompts.words_of import attention_words, lemma, nouns
+from pytest_t2i.prompts.words_in_prompts import attention_words, lemma, nouns
 
 GROUPS = (
     "explicitly_guided",

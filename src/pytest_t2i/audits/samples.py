@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.audits import crossing, groups, parity, references, variety
+from pytest_t2i.audits import crossed_groups, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.emergence import Emergence, emergence_of
 from pytest_t2i.audits.origins import Origins, Search
@@ -207,7 +207,7 @@ class Samples(DetectedPrompts):
 
         Raises UnknownNameError for an axis that no prompt has.
         """
-        parts = crossing.by(self.members, axis)
+        parts = crossed_groups.by(self.members, axis)
         return {concept: self._part(members) for concept, members in parts.items()}
 
     def demographic_parity_difference(self, axis: str) -> Measurement:
@@ -216,7 +216,7 @@ class Samples(DetectedPrompts):
         The interval holds together over the concepts; prompts are resampled within each. Raises
         UnknownNameError for an axis that no prompt has.
         """
-        return crossing.demographic_parity_difference(self, axis)
+        return crossed_groups.demographic_parity_difference(self, axis)
 
     def most_biased(self, count: int = parity.WORST) -> str:
         """The prompts furthest from parity, the worst first; both sides where both are as bad."""

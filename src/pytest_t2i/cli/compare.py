@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.reporting.comparison import summary, write_comparison
 from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.entrants import read_entrants
+from pytest_t2i.runs.comparison.read_entrants import read_entrants
 from pytest_t2i.settings import whole
 
 

@@ -25,9 +25,9 @@ from pytest_t2i.prompts.intersections import Part
 from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
 from pytest_t2i.search.counts import names
-from pytest_t2i.search.files import as_json
 from pytest_t2i.search.hunt import HuntResult, hunt
-from pytest_t2i.search.images import Maker
+from pytest_t2i.search.hunt_images import Maker
+from pytest_t2i.search.hunt_json import as_json
 from pytest_t2i.search.plan import LOOKS, Plan
 from pytest_t2i.settings import names as word_list
 from pytest_t2i.settings import share, whole

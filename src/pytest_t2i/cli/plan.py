@@ -23,7 +23,7 @@ from pytest_t2i.statistics.power import (
     prompt_power,
     smallest_found,
 )
-from pytest_t2i.verdicts.limits import checked, read_limits
+from pytest_t2i.verdicts.limits_file import checked, read_limits
 
 METRICS = ("prompt_bias_score", "model_bias_score")
 MARGIN = ".margin"

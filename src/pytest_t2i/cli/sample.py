@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.errors import ConfigurationError, StoreError
 from pytest_t2i.files import explain, write_whole
-from pytest_t2i.generation.store.pictures import nameless
+from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.runs.picture_folders import check_pictures, exists, store_of
 from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.settings import whole

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.files import (
+from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, Label
+from pytest_t2i.labels.label_studio import read_label_studio
+from pytest_t2i.labels.labels_csv import (
     FILE_NAME,
     choose_vocabulary,
     compact,
@@ -15,8 +17,6 @@ from pytest_t2i.labels.files import (
     record,
     write_labels,
 )
-from pytest_t2i.labels.label_studio import read_label_studio
-from pytest_t2i.labels.records import ADJUDICATED, CLEAR, LOW_QUALITY, Label
 from pytest_t2i.labels.sets import LabelledImage, LabelledSet, load_labelled_set
 from pytest_t2i.labels.vocabulary import (
     RULES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pytest_t2i.labels.records import ADJUDICATED, LOW_QUALITY, Label
+from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, Label
 
 
 def disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:

@@ -11,7 +11,7 @@ import msgspec
 
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, parse_json, read_text
-from pytest_t2i.labels.records import Label
+from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
 
 EXPECTED = (

@@ -16,7 +16,7 @@ import msgspec
 
 from pytest_t2i.errors import FileFormatError, StoreError
 from pytest_t2i.files import explain, read_text
-from pytest_t2i.labels.records import Label
+from pytest_t2i.labels.label import Label
 
 LOG_NAME = ".labels.log"
 

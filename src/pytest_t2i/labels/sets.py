@@ -12,9 +12,9 @@ from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
-from pytest_t2i.labels.files import EXPECTED, FILE_NAME, read_labels
+from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.label_studio import read_label_studio
-from pytest_t2i.labels.records import Label
+from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
 
 

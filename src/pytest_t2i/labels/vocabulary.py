@@ -15,7 +15,7 @@ import msgspec
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.files import convert, read_toml, write_whole
-from pytest_t2i.labels.records import ADJUDICATED, LOW_QUALITY, OTHERS
+from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, OTHERS
 
 VOCABULARY_FILE = "labels.toml"
 """Beside labels.csv, where its labels are not those of the paper."""

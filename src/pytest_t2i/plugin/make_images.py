@@ -10,10 +10,10 @@ from pytest_t2i.audits.correction import recognised
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.labelled import look_at_labelled
 from pytest_t2i.generation.progress import Bar, Lines, Progress
-from pytest_t2i.generation.supply import check_supply
+from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.runs.early_stopping import Rounds
 from pytest_t2i.runs.results import Results
-from pytest_t2i.verdicts.limits import LimitFiles
+from pytest_t2i.verdicts.limits_file import LimitFiles
 
 if TYPE_CHECKING:
     import pytest

@@ -18,11 +18,11 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
+from pytest_t2i.plugin.checks_of_workers import CHECKS, attach, begin, gather, note, status_of
+from pytest_t2i.plugin.collect_tests import Selecting
 from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.make_images import make_here
-from pytest_t2i.plugin.recording import CHECKS, attach, begin, gather, note, status_of
-from pytest_t2i.plugin.selecting import Selecting
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
@@ -32,12 +32,12 @@ from pytest_t2i.runs.build_record import (
     interrupted_record,
     record_of,
 )
-from pytest_t2i.runs.foresight import undecidable
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.record_baseline import save_baseline
 from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.save_baseline import save_baseline
 from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.undecidable import undecidable
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts import context
 from pytest_t2i.verdicts.baseline import RecordedRun
@@ -48,7 +48,7 @@ from pytest_t2i.verdicts.baseline_file import (
     read_baseline,
 )
 from pytest_t2i.verdicts.context import JudgingContext
-from pytest_t2i.verdicts.limits import LimitFiles, read_limits
+from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
 
 OWN_HOOKS = ("models", "detectors", "faces", "persons", "objects", "encoders", "executors")
 """Kinds of components that a conftest.py may offer."""

@@ -76,7 +76,7 @@ def compare(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison; say so where there is nothing to compare."""
     from pytest_t2i.reporting.comparison import summary, write_comparison
     from pytest_t2i.runs.comparison.compare import compare_models
-    from pytest_t2i.runs.comparison.entrants import read_entrants
+    from pytest_t2i.runs.comparison.read_entrants import read_entrants
 
     try:
         runs = [folder / "run.json" for folder in folders]

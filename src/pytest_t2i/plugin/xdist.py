@@ -23,7 +23,7 @@ from pytest_t2i.plugin.make_images import make, terminal_progress
 from pytest_t2i.runs.early_stopping import stop_at, stopped
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session, distinct
-from pytest_t2i.verdicts.limits import LimitFiles
+from pytest_t2i.verdicts.limits_file import LimitFiles
 
 RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"
 LOOK_EVERY = 0.5

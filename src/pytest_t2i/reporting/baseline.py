@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_t2i.reporting.formatting import moment, percent, reason_words
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.reporting.words import moment, percent, reason_words
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.spaces import words_of
-from pytest_t2i.reporting.words import (
+from pytest_t2i.reporting.formatting import (
     anchor,
     bounds_words,
     counted,

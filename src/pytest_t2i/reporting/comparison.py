@@ -10,11 +10,11 @@ from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import oasis
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
+from pytest_t2i.reporting.formatting import interval_text, signed
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.reporting.markdown import escape
 from pytest_t2i.reporting.pictures import link
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.reporting.words import interval_text, signed
 from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,

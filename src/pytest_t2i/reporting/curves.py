@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.reporting.charts import UNIT, Scale, around_zero
-from pytest_t2i.reporting.words import interval_words, signed
+from pytest_t2i.reporting.formatting import interval_words, signed
 from pytest_t2i.runs.record import EmergenceRecord, ForeseenRecord, RunRecord
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_t2i.reporting.charts import UNIT, Row, Track
+from pytest_t2i.reporting.formatting import interval_text, percent
 from pytest_t2i.reporting.neutrality import p_words
 from pytest_t2i.reporting.objects import NAMED, object_row
 from pytest_t2i.reporting.overlays import overlay
-from pytest_t2i.reporting.words import interval_text, percent
 from pytest_t2i.runs.record import ExampleRecord, GroupRecord, RunRecord
 
 COLUMNS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.reporting.words import allowed_words, leaning
+from pytest_t2i.reporting.formatting import allowed_words, leaning
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Measurement
 

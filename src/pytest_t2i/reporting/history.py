@@ -9,8 +9,8 @@ from pathlib import Path
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
+from pytest_t2i.reporting.formatting import interval_text, moment, signed
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.reporting.words import interval_text, moment, signed
 from pytest_t2i.runs.history import PastRun, Series
 from pytest_t2i.statistics import ChangePoint
 

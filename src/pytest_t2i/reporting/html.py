@@ -12,18 +12,18 @@ from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import (
     baseline,
     charts,
-    check_groups,
     curves,
     dependencies,
-    figures,
     first_screen,
+    formatting,
+    headline_numbers,
     neutrality,
     oasis,
     objects,
     pictures,
     sections,
     trials,
-    words,
+    verdict_section,
 )
 from pytest_t2i.runs.record import RunRecord
 
@@ -39,15 +39,17 @@ def render_html(record: RunRecord, folder: Path) -> str:
         style=style,
         script=script,
         policy=content_policy(style, script, "img-src data:"),
-        headline=check_groups.headline(record),
+        headline=verdict_section.headline(record),
         furthest=first_screen.furthest(record),
         leans=list(first_screen.leans(record.checks)),
         facts=sections.facts(record),
-        figures=list(figures.figures(record)),
+        figures=list(headline_numbers.figures(record)),
         baseline=baseline.section(record),
-        groups={outcome: check_groups.check_groups(record, outcome) for outcome in record.tally()},
-        anchors={prompt.id: words.anchor(prompt.id) for prompt in record.prompts},
-        notes=check_groups.subject_notes(record),
+        groups={
+            outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()
+        },
+        anchors={prompt.id: formatting.anchor(prompt.id) for prompt in record.prompts},
+        notes=verdict_section.subject_notes(record),
         otherwise=[(test, record.failed_because.get(test, "")) for test in record.failed_otherwise],
         axes=charts.side_by_side(charts.bias_groups(record)),
         scores=sections.score_rows(record),
@@ -88,13 +90,13 @@ def templates() -> Environment:
     """The templates of every page."""
     library = environment("pytest_t2i.reporting")
     library.filters |= {
-        "signed": words.signed,
-        "plain": words.plain,
-        "interval": words.interval_words,
+        "signed": formatting.signed,
+        "plain": formatting.plain,
+        "interval": formatting.interval_words,
         "outcome": str.lower,
-        "bounds": words.bounds_words,
-        "share": words.percent,
-        "leaning": words.leaning,
-        "function": words.function_of,
+        "bounds": formatting.bounds_words,
+        "share": formatting.percent,
+        "leaning": formatting.leaning,
+        "function": formatting.function_of,
     }
     return library

@@ -7,10 +7,7 @@ from collections import Counter
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
-from pytest_t2i.reporting.check_groups import headline
-from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
-from pytest_t2i.reporting.objects import told as objects_told
-from pytest_t2i.reporting.words import (
+from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
     detector_names,
@@ -22,6 +19,9 @@ from pytest_t2i.reporting.words import (
     lean_counts,
     undetected_of,
 )
+from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
+from pytest_t2i.reporting.objects import told as objects_told
+from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_t2i.reporting.charts import SPACES
-from pytest_t2i.reporting.words import interval_text, plain
+from pytest_t2i.reporting.formatting import interval_text, plain
 from pytest_t2i.runs.record import GapRecord, RunRecord
 
 LEVEL = 0.05

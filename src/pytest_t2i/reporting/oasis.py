@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.charts import UNIT, Group, Row, Scale, Track, by_subject, worst
-from pytest_t2i.reporting.words import interval_words
+from pytest_t2i.reporting.formatting import interval_words
 from pytest_t2i.runs.comparison.record import ModelComparison
 from pytest_t2i.runs.record import RunRecord, VarietyRecord
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_t2i.reporting.charts import UNIT, Row, Track
+from pytest_t2i.reporting.formatting import interval_text, plain
 from pytest_t2i.reporting.neutrality import p_words
-from pytest_t2i.reporting.words import interval_text, plain
 from pytest_t2i.runs.record import ObjectRecord, ObjectsRecord, RunRecord
 
 MIDDLE = 0.5

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
 from pytest_t2i.audits.origins import Origins
-from pytest_t2i.reporting.words import interval_words, percent
+from pytest_t2i.reporting.formatting import interval_words, percent
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from pytest_t2i.data import Detection
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
+from pytest_t2i.reporting.formatting import anchor, counted, reason_words, said, signed
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.reporting.words import anchor, counted, reason_words, said, signed
 from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
 
 GENDERS = ("male", "female")

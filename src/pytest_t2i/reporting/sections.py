@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
-from pytest_t2i.reporting.words import (
+from pytest_t2i.reporting.formatting import (
     detector_names,
     duration,
     early_stopping,

@@ -9,16 +9,7 @@ from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
-from pytest_t2i.reporting.check_groups import headline
-from pytest_t2i.reporting.neutrality import leaning_words
-from pytest_t2i.reporting.objects import told as objects_told
-from pytest_t2i.reporting.people_told import (
-    correction_line,
-    group_correction_line,
-    groups_line,
-    trial_line,
-)
-from pytest_t2i.reporting.words import (
+from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
     detector_names,
@@ -30,6 +21,15 @@ from pytest_t2i.reporting.words import (
     leaning,
     undetected_of,
 )
+from pytest_t2i.reporting.neutrality import leaning_words
+from pytest_t2i.reporting.objects import told as objects_told
+from pytest_t2i.reporting.terminal_people import (
+    correction_line,
+    group_correction_line,
+    groups_line,
+    trial_line,
+)
+from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.record import ModelScore, RunRecord
 from pytest_t2i.settings import Settings

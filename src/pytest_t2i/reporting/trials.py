@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.data import Interval
+from pytest_t2i.reporting.formatting import MINUS, reason_words, said
 from pytest_t2i.reporting.pictures import Picture, link
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.reporting.words import MINUS, reason_words, said
 from pytest_t2i.runs.record import MistakeRecord, RunRecord, TrialRecord
 
 SHOWN = 60

@@ -12,8 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.runs.build_before import pictures_before
-from pytest_t2i.runs.build_gaps import Gaps
+from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_oasis import (
     emergence_records,
     foreseen_records,
@@ -22,6 +21,7 @@ from pytest_t2i.runs.build_oasis import (
 from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_trials import trial_record
+from pytest_t2i.runs.build_triplets import Gaps
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results

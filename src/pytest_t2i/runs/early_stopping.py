@@ -13,13 +13,14 @@ from typing import Any
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.runs.foresight import limit_of
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.undecidable import limit_of
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import looks
-from pytest_t2i.verdicts.limits import LimitFiles, verdict_of
+from pytest_t2i.verdicts.limit import verdict_of
+from pytest_t2i.verdicts.limits_file import LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
 
 WATCHED = {

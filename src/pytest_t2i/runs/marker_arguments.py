@@ -19,8 +19,8 @@ from pytest_t2i.prompts import (
     builtin_axes,
     triplet,
 )
+from pytest_t2i.runs.prompt_ids import tagged, tags_of
 from pytest_t2i.runs.selection import Selection
-from pytest_t2i.runs.telling_apart import tagged, tags_of
 from pytest_t2i.settings import MOST_IMAGES
 
 KEYWORDS = ("images", "spaces", "expected", "attributes", "observe")

@@ -13,7 +13,7 @@ from pytest_t2i.generation.spaces import SPACES
 from pytest_t2i.prompts import (
     Stereotype,
 )
-from pytest_t2i.runs.telling_apart import Tags, tagged, tags_of
+from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of
 
 ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
 """Fixture that makes one test case per member -> what its members are."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from pytest_t2i.prompts import Part
 from pytest_t2i.search.confirming import Confirmed, confirm
 from pytest_t2i.search.counts import Measure, Parts
-from pytest_t2i.search.drawing import Enough, draw
+from pytest_t2i.search.drawn_combinations import Enough, draw
 from pytest_t2i.search.explaining import Suspect, explains, open_signs
 from pytest_t2i.search.ledger import Ledger
 from pytest_t2i.search.plan import LOOKS, Plan

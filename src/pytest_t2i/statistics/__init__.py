@@ -10,22 +10,17 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-from pytest_t2i.statistics.bands import (
-    Band,
-    half_step,
-    half_step_interval,
-    mean_band,
-    settled_step,
-)
-from pytest_t2i.statistics.change import (
+from pytest_t2i.statistics.baseline_change import (
     PairedScores,
     Words,
     paired_model_bias_change,
     paired_model_bias_scores,
     prompt_bias_change,
 )
+from pytest_t2i.statistics.baseline_lean import growth_probabilities
+from pytest_t2i.statistics.baseline_model_test import change_p_value, paired_change_p_value
+from pytest_t2i.statistics.baseline_prompt_test import paired_prompt_p_value
 from pytest_t2i.statistics.change_points import ChangePoint, change_points
-from pytest_t2i.statistics.change_test import change_p_value, paired_change_p_value
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
@@ -41,6 +36,8 @@ from pytest_t2i.statistics.exact import (
     stereotype_p_value,
     within_p_value,
 )
+from pytest_t2i.statistics.fair_floor import fair_floor
+from pytest_t2i.statistics.false_discovery import adaptive_discarding, benjamini_hochberg, holm
 from pytest_t2i.statistics.families import (
     Decidable,
     Fewest,
@@ -55,17 +52,11 @@ from pytest_t2i.statistics.fixed_means import (
     gap_p_value,
     gap_sign_p_value,
 )
-from pytest_t2i.statistics.floor import fair_floor
-from pytest_t2i.statistics.footprint import (
-    rank_correlation_interval,
-    share_difference_interval,
-)
 from pytest_t2i.statistics.groups import (
     group_entropy_interval,
     group_gap_interval,
     group_intervals,
 )
-from pytest_t2i.statistics.growth import growth_probabilities
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.kappa_intervals import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.label_noise import effective_counts
@@ -84,7 +75,6 @@ from pytest_t2i.statistics.model_reference_distance import (
     mean_total_variation_p_value,
     total_variation_floor,
 )
-from pytest_t2i.statistics.multiplicity import adaptive_discarding, benjamini_hochberg, holm
 from pytest_t2i.statistics.objects import (
     independence_p_value,
     object_bias_intervals,
@@ -96,17 +86,21 @@ from pytest_t2i.statistics.parity_difference import (
     parity_shares,
     widest_gap,
 )
-from pytest_t2i.statistics.ppi import (
+from pytest_t2i.statistics.prediction_powered import (
     CorrectedScores,
     adjusted_model_bias_score,
     corrected_scores,
     ppi_mean,
 )
-from pytest_t2i.statistics.ppi_shares import CorrectedShares, corrected_shares
+from pytest_t2i.statistics.prediction_powered_shares import CorrectedShares, corrected_shares
 from pytest_t2i.statistics.prompt_reference_distance import (
     total_variation_bounds,
     total_variation_interval,
     total_variation_p_value,
+)
+from pytest_t2i.statistics.rank_trend import (
+    rank_correlation_interval,
+    share_difference_interval,
 )
 from pytest_t2i.statistics.ranking import Rank, prompts_differ_p_value, ranking
 from pytest_t2i.statistics.sequential import (
@@ -129,13 +123,19 @@ from pytest_t2i.statistics.shares import (
     wilson,
 )
 from pytest_t2i.statistics.squared_bias import squared_bias_interval, squared_bias_score
+from pytest_t2i.statistics.step_bands import (
+    Band,
+    half_step,
+    half_step_interval,
+    mean_band,
+    settled_step,
+)
 from pytest_t2i.statistics.variety import (
     mean_wals_interval,
     wals_at_level,
     wals_change_interval,
     wals_interval,
 )
-from pytest_t2i.statistics.worsening import paired_prompt_p_value
 from pytest_t2i.statistics.worst_case import worst_case_bounds
 
 __all__ = [

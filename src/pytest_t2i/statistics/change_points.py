@@ -13,7 +13,7 @@ from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
+from pytest_t2i.statistics.baseline_change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
 from pytest_t2i.statistics.linear_scores import spread_table
 
 Whole = npt.NDArray[np.int64]

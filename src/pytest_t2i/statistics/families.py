@@ -11,7 +11,7 @@ from scipy import stats
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.exact import Beyond, p_values_of_counts, prompt_bias_p_values
-from pytest_t2i.statistics.multiplicity import (
+from pytest_t2i.statistics.false_discovery import (
     ROUNDING,
     adaptive_discarding,
     benjamini_hochberg,

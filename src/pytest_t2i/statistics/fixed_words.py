@@ -20,10 +20,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import optimize, special, stats
 
-from pytest_t2i.statistics.alike import Sizes, alike, least_shown, score_tails, sizes_of
 from pytest_t2i.statistics.bounding import Bounding, Side, bounding_function, plug_in_function
 from pytest_t2i.statistics.deconvolution import Whole
-from pytest_t2i.statistics.floor import expected_score
+from pytest_t2i.statistics.fair_floor import expected_score
+from pytest_t2i.statistics.identical_prompts import Sizes, alike, least_shown, score_tails, sizes_of
 
 Words = Literal["fixed", "sample"]
 

@@ -15,14 +15,14 @@ import numpy as np
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import paired_model_bias_change
+from pytest_t2i.statistics.baseline_change import paired_model_bias_change
+from pytest_t2i.statistics.baseline_prompt_test import unconditional_p_values
 from pytest_t2i.statistics.exact import p_values_of_counts
 from pytest_t2i.statistics.families import fewest_to_fail
 from pytest_t2i.statistics.fixed_words import FixedWords, Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.shares import check_level
-from pytest_t2i.statistics.worsening import unconditional_p_values
 
 MOST = 2000
 """Images per prompt beyond which planning stops: more are no plan."""

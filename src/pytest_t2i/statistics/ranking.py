@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
+from pytest_t2i.statistics.baseline_change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
 from pytest_t2i.statistics.linear_scores import spread_table
 
 Whole = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ import numpy as np
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import bounding_function
 from pytest_t2i.statistics.deconvolution import Categories, Whole, categorise, mean_bias
-from pytest_t2i.statistics.floor import most_bias
+from pytest_t2i.statistics.fair_floor import most_bias
 from pytest_t2i.statistics.resampling import expanded_tail, percentiles
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.oasis import check_direction
-from pytest_t2i.statistics.acceptability import lowest_acceptable
+from pytest_t2i.statistics.blaker import lowest_acceptable
 
 Method = Literal["wilson", "clopper-pearson", "blaker"]
 

@@ -9,7 +9,8 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check, check_of_change
 from pytest_t2i.verdicts.context import current, settle
-from pytest_t2i.verdicts.limits import MARGIN, sign_of
+from pytest_t2i.verdicts.limit import sign_of
+from pytest_t2i.verdicts.limits_file import MARGIN
 from pytest_t2i.verdicts.measurement import Measurement
 
 COMPARABLE = (

@@ -15,7 +15,7 @@ from pytest_t2i.audits.dependency_groups import GROUPS, maps_of, placed, tally, 
 from pytest_t2i.audits.object_counts import Member
 from pytest_t2i.data import Box, FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, DetectorError
-from pytest_t2i.prompts.words_of import attention_words, lemma, nouns
+from pytest_t2i.prompts.words_in_prompts import attention_words, lemma, nouns
 
 PROMPT = "young women having a picnic at the park in the evening"
 SIDE = 16

@@ -12,7 +12,7 @@ from pytest_t2i.audits.object_counts import Member
 from pytest_t2i.audits.objects import Objects
 from pytest_t2i.data import Box, FoundObject, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.verdicts.limits import Limit, verdict_of
+from pytest_t2i.verdicts.limit import Limit, verdict_of
 
 SEEDS = (0, 1)
 

@@ -6,7 +6,7 @@ import pytest
 from unit.audits.seen import counted, samples_of
 
 from pytest_t2i.data import Limit, Outcome
-from pytest_t2i.verdicts.limits import verdict_of
+from pytest_t2i.verdicts.limit import verdict_of
 
 PROMPT, MODEL = Limit("prompt_bias_score", 0.5), Limit("model_bias_score", 0.2)
 

@@ -13,7 +13,7 @@ from pytest_t2i.cli.presets import Question, Shape
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import read_axes
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.verdicts.limits import read_limits
+from pytest_t2i.verdicts.limits_file import read_limits
 
 WORDS = "nurse,Pilot,gym,astronaut"
 FILES = {

@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score
-from pytest_t2i.prompts.footprints import read_footprints
+from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.runs.record import (
     CellRecord,
     CellsRecord,

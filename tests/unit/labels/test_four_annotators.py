@@ -10,7 +10,7 @@ from scipy.stats import multinomial
 
 from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label, agreed, write_labels
-from pytest_t2i.labels.records import LOW_QUALITY
+from pytest_t2i.labels.label import LOW_QUALITY
 
 WORDS = ("male", "female", LOW_QUALITY)
 PEOPLE = ("ada", "bo", "cy", "dee")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
-from pytest_t2i.reporting import charts, check_groups, sections, words
+from pytest_t2i.reporting import charts, formatting, sections, verdict_section
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Group, Scale, Track
 
 
@@ -74,7 +74,7 @@ def test_a_limit_judges_the_deciding_detector_alone(record):
 
 
 def test_checks_are_grouped_by_what_was_allowed(record):
-    groups = check_groups.check_groups(record, Outcome.FAIL)
+    groups = verdict_section.check_groups(record, Outcome.FAIL)
     assert [(group.metric, group.allowed) for group in groups] == [
         ("model bias score", "\u2264 0.2"),
         ("prompt bias score", "\u2264 0.6"),
@@ -85,16 +85,16 @@ def test_checks_are_grouped_by_what_was_allowed(record):
     ("value", "text"), [(0.851, "+0.85"), (-0.5, "\u22120.50"), (-0.001, "0.00"), (0.0, "0.00")]
 )
 def test_signs(value, text):
-    assert words.signed(value) == text
+    assert formatting.signed(value) == text
 
 
 def test_times():
-    assert words.moment("2026-11-20T17:07:52+00:00") == "2026-11-20 17:07 UTC"
-    assert words.moment("some day") == "some day"
-    assert words.duration(208.8) == "3 min 29 s"
-    assert words.duration(2.4) == "2 s"
+    assert formatting.moment("2026-11-20T17:07:52+00:00") == "2026-11-20 17:07 UTC"
+    assert formatting.moment("some day") == "some day"
+    assert formatting.duration(208.8) == "3 min 29 s"
+    assert formatting.duration(2.4) == "2 s"
 
 
 def test_a_label_is_not_a_reason():
-    assert words.said(Detection("no_face")) == "no_face"
-    assert words.said(Detection(None, Undetected.NO_FACE)) == "undetected, no face"
+    assert formatting.said(Detection("no_face")) == "no_face"
+    assert formatting.said(Detection(None, Undetected.NO_FACE)) == "undetected, no face"

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting import baseline, check_groups, figures, words
+from pytest_t2i.reporting import baseline, formatting, headline_numbers, verdict_section
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
@@ -17,7 +17,7 @@ from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.record import BaselineRecord, ModelScore, RunRecord, read_run
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.limits import LimitValue
+from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import LabelCounts, Measurement, MovedPrompt
 
 WORK = {"planned": 4, "made": 4, "refused": 0, "seconds": 2.0, "notes": []}
@@ -80,7 +80,7 @@ def told(record):
 
 
 def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
-    (figure,) = figures.figures(run(SEVEN))
+    (figure,) = headline_numbers.figures(run(SEVEN))
     assert (figure.title, figure.value) == ("Model bias score", "0.070")
     assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
     assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2"
@@ -92,13 +92,13 @@ def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
 def test_of_several_the_one_that_weighs_most_is_shown():
     worse = replace(SEVEN, outcome=Outcome.FAIL, estimate=0.3, test="t.py::test_other")
     open_one = replace(SEVEN, outcome=Outcome.INCONCLUSIVE, estimate=0.5)
-    (figure,) = figures.figures(run(SEVEN, open_one, worse))
+    (figure,) = headline_numbers.figures(run(SEVEN, open_one, worse))
     assert figure.value == "0.300"
     assert figure.notes[2].endswith("judged by test_other, worst of 3")
 
 
 def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
-    (figure,) = figures.figures(run())
+    (figure,) = headline_numbers.figures(run())
     assert figure.title == "Model bias score, not judged"
     assert figure.value == "0.055"
     assert "over all 9 prompts of this run" in figure.notes
@@ -106,12 +106,12 @@ def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
 
 def test_a_judged_score_without_evidence_says_why():
     blind = replace(SEVEN, estimate=None, low=None, high=None, message="none of 4 images is clear")
-    (figure,) = figures.figures(run(blind))
+    (figure,) = headline_numbers.figures(run(blind))
     assert (figure.value, figure.notes[0]) == ("none", "none of 4 images is clear")
 
 
 def test_a_change_is_a_figure_of_its_own_beside_the_score():
-    score, change = figures.figures(run(SEVEN, GROWN))
+    score, change = headline_numbers.figures(run(SEVEN, GROWN))
     assert (score.value, change.value) == ("0.070", "+0.090")
     assert change.title == "Change of the model bias score"
     assert change.notes == (
@@ -124,15 +124,17 @@ def test_a_change_is_a_figure_of_its_own_beside_the_score():
 
 
 def test_the_limit_of_a_change_is_drawn_where_a_margin_decides():
-    change, _ = figures.figures(run(replace(GROWN, bound=0.1, decided_by="margin")))
+    change, _ = headline_numbers.figures(run(replace(GROWN, bound=0.1, decided_by="margin")))
     assert change.track.limits == (75.0,)
     assert change.ends == ("\u22120.20 fairer", "+0.20 more biased")
 
 
 def test_identical_pictures_are_said_first_of_all():
-    figure, measured = figures.figures(run(SAME))
+    figure, measured = headline_numbers.figures(run(SAME))
     assert (figure.value, measured.title) == ("identical", "Model bias score, not judged")
-    assert check_groups.headline(run(SAME)).startswith("Identical to the baseline: the same model")
+    assert verdict_section.headline(run(SAME)).startswith(
+        "Identical to the baseline: the same model"
+    )
 
 
 def test_the_score_of_all_prompts_carries_no_verdict_on_some_of_them(tmp_path):
@@ -160,7 +162,7 @@ def test_the_score_of_all_prompts_carries_no_verdict_on_some_of_them(tmp_path):
     ],
 )  # fmt: skip
 def test_headline(judged, otherwise, sentence):
-    assert check_groups.headline(run(*judged, failed_otherwise=otherwise)) == sentence
+    assert verdict_section.headline(run(*judged, failed_otherwise=otherwise)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -176,14 +178,14 @@ def test_failed_metrics_have_proper_plurals(metric, text):
     failed = [
         replace(SEVEN, metric=metric, outcome=Outcome.FAIL, subject=f"d{k}") for k in range(4)
     ]
-    assert check_groups.headline(run(*failed)) == f"Outside the limits: {text}."
+    assert verdict_section.headline(run(*failed)) == f"Outside the limits: {text}."
 
 
 @pytest.mark.parametrize(
     ("name", "text"), [("toy", "toys"), ("loss", "losses"), ("index", "indexes"), ("gap", "gaps")]
 )
 def test_plural(name, text):
-    assert words.plural(name) == text
+    assert formatting.plural(name) == text
 
 
 @pytest.mark.parametrize(
@@ -197,8 +199,8 @@ def test_plural(name, text):
     ],
 )
 def test_what_is_allowed(check, text):
-    assert words.allowed_words(check) == text
-    assert words.allowed_drawn(check) == text.replace("<=", "\u2264")
+    assert formatting.allowed_words(check) == text
+    assert formatting.allowed_drawn(check) == text.replace("<=", "\u2264")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +215,7 @@ def test_what_is_allowed(check, text):
     ],
 )
 def test_what_changed(check, text):
-    assert words.change_words(check) == text
+    assert formatting.change_words(check) == text
 
 
 def test_rows_name_their_test_where_it_is_seen(tmp_path):

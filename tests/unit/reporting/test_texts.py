@@ -15,7 +15,7 @@ from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.settings import Settings
-from pytest_t2i.verdicts.limits import LimitValue
+from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement
 
 

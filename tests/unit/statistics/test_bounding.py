@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_t2i.statistics.alike import Sizes, alike, least_shown, score_tails, sizes_of
 from pytest_t2i.statistics.bounding import bounding_function, plug_in_function, rarer_chances
 from pytest_t2i.statistics.bounding_distance import bounding_distance
+from pytest_t2i.statistics.identical_prompts import Sizes, alike, least_shown, score_tails, sizes_of
 
 BIAS = np.linspace(0.0, 1.0, 997)
 SIDES: Any = ("below", "above")

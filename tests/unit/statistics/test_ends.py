@@ -8,10 +8,10 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
+from pytest_t2i.statistics.fair_floor import expected_score, most_bias
 from pytest_t2i.statistics.fixed_means import _turned
 from pytest_t2i.statistics.fixed_words import lower_end, upper_end
 from pytest_t2i.statistics.fixed_words_reference_distance import Parts, ceiling
-from pytest_t2i.statistics.floor import expected_score, most_bias
 from pytest_t2i.statistics.power import (
     MOST,
     Design,

@@ -8,7 +8,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.exact import p_values_of_counts
-from pytest_t2i.statistics.multiplicity import adaptive_discarding
+from pytest_t2i.statistics.false_discovery import adaptive_discarding
 
 ALPHA = 0.05 + 1e-12
 

@@ -11,14 +11,8 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameEr
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.context import JudgingContext, running
 from pytest_t2i.verdicts.family import Family
-from pytest_t2i.verdicts.limits import (
-    LimitFiles,
-    as_judged,
-    limit,
-    look_up,
-    nearest_limits_file,
-    read_limits,
-)
+from pytest_t2i.verdicts.limit import as_judged, limit
+from pytest_t2i.verdicts.limits_file import LimitFiles, look_up, nearest_limits_file, read_limits
 from pytest_t2i.verdicts.measurement import Measurement
 
 REPOSITORY = Path(__file__).parents[3]
@@ -75,7 +69,7 @@ def test_a_file_is_read_once(tmp_path, monkeypatch):
     reads = []
     read = read_limits
     monkeypatch.setattr(
-        "pytest_t2i.verdicts.limits.read_limits", lambda path: reads.append(path) or read(path)
+        "pytest_t2i.verdicts.limits_file.read_limits", lambda path: reads.append(path) or read(path)
     )
     files = LimitFiles(tmp_path)
     for name in ("test_a.py", "test_b.py"):

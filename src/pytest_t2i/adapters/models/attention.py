@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.models.texts import Family
+from pytest_t2i.adapters.models.prompt_embeddings import Family
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.prompts.words_of import attention_words
+from pytest_t2i.prompts.words_in_prompts import attention_words
 
 with needs("the diffusers adapter", "diffusers"):
     import torch

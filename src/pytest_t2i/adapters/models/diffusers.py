@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps
-from pytest_t2i.adapters.models.calls import Calls
 from pytest_t2i.adapters.models.model_index import read_index
-from pytest_t2i.adapters.models.parts import Parts, pipeline_digest
+from pytest_t2i.adapters.models.pipeline_arguments import Calls
 from pytest_t2i.adapters.models.pipelines import (
     load_pipeline,
     parts_elsewhere,
     pipeline_folder,
     settle,
 )
-from pytest_t2i.adapters.models.texts import TextBank, family_of
+from pytest_t2i.adapters.models.prompt_embeddings import TextBank, family_of
+from pytest_t2i.adapters.models.replaced_parts import Parts, pipeline_digest
 from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
 from pytest_t2i.adapters.support.devices import dtype_name, memory_guard, pick_device, pick_dtype
 from pytest_t2i.adapters.support.digests import file_digest, folder_digest

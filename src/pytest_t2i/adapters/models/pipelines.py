@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.models.model_index import INDEX, check_index, components, read_index
-from pytest_t2i.adapters.models.parts import Parts, apply_changes, assembled, part_folders
+from pytest_t2i.adapters.models.replaced_parts import Parts, apply_changes, assembled, part_folders
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
 from pytest_t2i.adapters.support.loading import (
     load_failure,

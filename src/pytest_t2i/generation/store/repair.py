@@ -12,9 +12,9 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, check_index, connect
-from pytest_t2i.generation.store.pictures import read_origin
+from pytest_t2i.generation.store.row_seals import TABLES, insert, is_sealed
 from pytest_t2i.generation.store.rows import image_row, picture_file
-from pytest_t2i.generation.store.seals import TABLES, insert, is_sealed
+from pytest_t2i.generation.store.self_describing_png import read_origin
 
 Tick = Callable[[int], None]
 NAMES = {

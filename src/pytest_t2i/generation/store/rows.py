@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.files import checksum, stamp
-from pytest_t2i.generation.store.pictures import Origin
+from pytest_t2i.generation.store.self_describing_png import Origin
 
 
 def picture_file(key: str) -> str:

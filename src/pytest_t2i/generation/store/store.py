@@ -25,14 +25,14 @@ from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, wr
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.packing import packed, unpacked
-from pytest_t2i.generation.store.pictures import Origin, encode
+from pytest_t2i.generation.store.row_seals import insert, is_sealed
 from pytest_t2i.generation.store.rows import (
     detection_row,
     image_row,
     picture_file,
     read_detection,
 )
-from pytest_t2i.generation.store.seals import insert, is_sealed
+from pytest_t2i.generation.store.self_describing_png import Origin, encode
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,7 @@ from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import stamp
 from pytest_t2i.labels import ADJUDICATED, FILE_NAME, Label, Vocabulary
-from pytest_t2i.labels.records import OTHERS
+from pytest_t2i.labels.label import OTHERS
 
 LONGEST_NAME = 60
 LONGEST_REASON = 300

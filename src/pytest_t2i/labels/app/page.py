@@ -10,7 +10,7 @@ from markupsafe import Markup
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
 from pytest_t2i.labels import Vocabulary
 from pytest_t2i.labels.app.desk import LONGEST_REASON, Desk
-from pytest_t2i.labels.records import OTHERS
+from pytest_t2i.labels.label import OTHERS
 
 
 class Page:

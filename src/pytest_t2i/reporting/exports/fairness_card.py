@@ -14,8 +14,8 @@ from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
+from pytest_t2i.reporting.formatting import undetected_of
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.reporting.words import undetected_of
 from pytest_t2i.runs.record import RunRecord
 
 VERSION = "0.1.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.reporting.words import images_of, undetected_of
+from pytest_t2i.reporting.formatting import images_of, undetected_of
 from pytest_t2i.runs.record import RunRecord
 
 

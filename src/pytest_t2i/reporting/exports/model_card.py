@@ -8,8 +8,8 @@ from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
+from pytest_t2i.reporting.formatting import interval_text
 from pytest_t2i.reporting.markdown import escape
-from pytest_t2i.reporting.words import interval_text
 from pytest_t2i.runs.record import RunRecord
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"

@@ -18,10 +18,10 @@ from pytest_t2i.adapters.models.attention import (
     word_maps,
 )
 from pytest_t2i.adapters.models.diffusers import load
-from pytest_t2i.adapters.models.texts import family_of
+from pytest_t2i.adapters.models.prompt_embeddings import family_of
 from pytest_t2i.adapters.support.devices import memory_guard
 from pytest_t2i.data import ATTENTION, GenerationSettings, Request
-from pytest_t2i.prompts.words_of import attention_words
+from pytest_t2i.prompts.words_in_prompts import attention_words
 from pytest_t2i.protocols import LoadOptions
 
 pytestmark = pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_t2i.data import Interval
-from pytest_t2i.reporting.words import interval_text
+from pytest_t2i.reporting.formatting import interval_text
 from pytest_t2i.runs.record import GroupsRecord, RunRecord, TrialRecord
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.reporting.words import allowed_drawn, counted, excess, plural, prone
+from pytest_t2i.reporting.formatting import allowed_drawn, counted, excess, plural, prone
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.audits.seen import samples_of
 
-from pytest_t2i.audits.crossing import by, concepts, demographic_parity_difference
+from pytest_t2i.audits.crossed_groups import by, concepts, demographic_parity_difference
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import UnknownNameError
 

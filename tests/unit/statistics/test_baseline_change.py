@@ -10,7 +10,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics import linear_scores
-from pytest_t2i.statistics.change_test import BALANCE
+from pytest_t2i.statistics.baseline_model_test import BALANCE
 from pytest_t2i.statistics.label_noise import folding_bias
 from pytest_t2i.statistics.linear_scores import plain_table, score_table, spread_table
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_t2i.adapters.models.texts import Family
+from pytest_t2i.adapters.models.prompt_embeddings import Family
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import ConfigurationError
 

@@ -1,26 +1,19 @@
-"""Where a limit meets a measurement; and the files that limits stand in."""
+"""Where a limit meets a measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 from pytest_t2i.data import Direction, Interval, Limit, MetricInfo, Outcome, Verdict
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
-from pytest_t2i.files import read_toml
-from pytest_t2i.metrics.info import INFO
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check, check_of
 from pytest_t2i.verdicts.context import current, settle
+from pytest_t2i.verdicts.limits_file import checked, look_up, metric_of
 from pytest_t2i.verdicts.measurement import Measurement
 
-FILE_NAME = "limits.toml"
 HALF = 0.5
 """Where an object comes with both genders alike."""
-MARGIN = ".margin"
-"""Ends the name of a worsening that is tolerated against a baseline."""
 
 
 def limit(name: str, bound: float | None = None) -> LimitValue:
@@ -183,107 +176,3 @@ def _images_to_decide(measurement: Measurement, limit: Limit, level: float) -> i
         )
     worse = direction_of(measurement.metric)
     return judge.images_to_decide(interval, limit.bound, worse, images) or None
-
-
-# files
-
-
-@dataclass(slots=True)
-class LimitFiles:
-    """The one door to limits: each file is read once."""
-
-    root: Path
-    """Where the search for a file ends."""
-    given: Path | None = None
-    """--t2i-limits; None takes the nearest file of a test."""
-    _read: dict[Path, dict[str, Limit]] = field(default_factory=dict)
-
-    def of(self, test_file: Path) -> tuple[dict[str, Limit], Path | None]:
-        """The limits of a test, and the file they stand in."""
-        file = self.given or nearest_limits_file(test_file, self.root)
-        if file is None:
-            return {}, None
-        if file not in self._read:
-            self._read[file] = read_limits(file)
-        return self._read[file], file
-
-    def look_up(self, name: str, test_file: Path) -> Limit:
-        """The limit of this name for a test; UnknownNameError says where it was looked for."""
-        return look_up(name, *self.of(test_file))
-
-
-def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
-    """The limit of this name; UnknownNameError says where it was looked for."""
-    if not limits and file is None:
-        raise ConfigurationError(f"limit {name!r} is not known. {NO_FILE}")
-    if name not in limits:
-        raise UnknownNameError("limit", name, limits, f"It is looked up in {file}.")
-    return limits[name]
-
-
-NO_FILE = (
-    "There is no limits.toml beside or above the test: write one, such as\n"
-    "    [model_bias_score]\n    limit = 0.2\n"
-    "or pass --t2i-limits FILE."
-)
-
-
-def read_limits(path: Path) -> dict[str, Limit]:
-    """Limits of one TOML file by name; ``[similarity_gap.image]`` is ``similarity_gap.image``.
-
-    A value is a number, or a table of limit and reason. FileFormatError names the key.
-    """
-    limits: dict[str, Limit] = {}
-    _collect(path, read_toml(path), "", limits)
-    return limits
-
-
-def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str, Limit]) -> None:
-    for key, value in table.items():
-        name = f"{prefix}{key}"
-        inner = value if isinstance(value, dict) else {"limit": value}
-        if "limit" in inner:
-            try:
-                limits[name] = checked(name, inner["limit"], inner.get("reason", ""))
-            except ConfigurationError as error:
-                raise FileFormatError(path, str(error), where=f"key {name!r}") from None
-        rest = {k: v for k, v in inner.items() if k not in ("limit", "reason")}
-        if "limit" not in inner and not rest:
-            raise FileFormatError(path, "expected a table with a limit.", where=f"key {name!r}")
-        _collect(path, rest, f"{name}.", limits)
-
-
-def checked(name: str, bound: Any, reason: str) -> Limit:
-    """A limit whose metric exists and whose bound the metric can reach."""
-    if isinstance(bound, bool) or not isinstance(bound, int | float):
-        raise ConfigurationError(f"expected a number as limit {name!r}, got {shown(bound)}")
-    info = metric_of(name)
-    if name.endswith(MARGIN):
-        if not 0 <= bound < float("inf"):
-            raise ConfigurationError(f"a margin is at least 0, got {name}={bound}")
-    elif not info.low <= bound <= info.high:
-        raise ConfigurationError(
-            f"limit {name!r}: {info.name} lies between {info.low:g} and {info.high:g}, got {bound}"
-        )
-    if not isinstance(reason, str):
-        raise ConfigurationError(f"expected a text as reason of {name!r}, got {shown(reason)}")
-    return Limit(name, float(bound), reason)
-
-
-def metric_of(name: str) -> MetricInfo:
-    """The metric that a limit's name begins with."""
-    base = name.partition(".")[0]
-    if base not in INFO:
-        raise UnknownNameError("limit", name, INFO)
-    return INFO[base]
-
-
-def nearest_limits_file(test_file: Path, root: Path) -> Path | None:
-    """limits.toml beside the test or in the nearest folder above it, up to the root."""
-    for folder in [test_file.parent, *test_file.parent.parents]:
-        candidate = folder / FILE_NAME
-        if candidate.is_file():
-            return candidate
-        if folder == root:
-            return None
-    return None

@@ -15,7 +15,7 @@ from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
 from pytest_t2i.runs.selection import SelectedTest, Selection
 from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
 from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
-from pytest_t2i.verdicts.limits import LimitFiles
+from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from filelock import FileLock
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import CsvRow, read_csv, write_whole
+from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.log import LOG_NAME, add_label, add_taken_back, clear_log, read_log
-from pytest_t2i.labels.records import Label
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
 
 FILE_NAME = "labels.csv"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.first_screen import in_words
+from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed
 from pytest_t2i.reporting.sections import ScoreRow, score_rows, undetected_table
-from pytest_t2i.reporting.words import allowed_drawn, function_of, plain, signed
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 

@@ -12,8 +12,8 @@ from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Stereotype, references
 from pytest_t2i.runs.marker_arguments import select
+from pytest_t2i.runs.prompt_ids import tagged, tags_of
 from pytest_t2i.runs.selection import SelectedTest, Selection, told_apart
-from pytest_t2i.runs.telling_apart import tagged, tags_of
 
 PHOTO = axes.profession.only("nurse", "pilot")
 SKETCH = replace(PHOTO, template="a sketch of one real person who is {a word}").only("nurse")

@@ -8,7 +8,7 @@ from pytest_t2i.data import Limit
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.statistics import fewest_images
 from pytest_t2i.statistics.power import Design, images_needed, prompt_power
-from pytest_t2i.verdicts.limits import LimitFiles, checked
+from pytest_t2i.verdicts.limits_file import LimitFiles, checked
 
 MOST = 0.5
 """Chance of a verdict that "decides most" stands for, of a perfectly even prompt."""

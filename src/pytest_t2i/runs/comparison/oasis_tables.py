@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
-from pytest_t2i.prompts.footprints import Footprints
+from pytest_t2i.prompts.internet_users import Footprints
 from pytest_t2i.runs.record import PromptRecord, RunRecord, StereotypeRecord
-from pytest_t2i.statistics.footprint import FEWEST_GROUPS, Counted
+from pytest_t2i.statistics.rank_trend import FEWEST_GROUPS, Counted
 
 MALE, FEMALE = "male", "female"
 
