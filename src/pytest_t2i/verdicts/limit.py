@@ -153,6 +153,7 @@ NEVER_BEYOND = "the limit lies at the end of what the metric can be: nothing lie
 def never_beyond(metric: MetricInfo, bound: float) -> bool:
     """Whether no value of the metric is worse than the bound: a test that cannot fail.
 
+    >>> from pytest_t2i.metrics.info import INFO
     >>> never_beyond(INFO["model_bias_score"], 1.0), never_beyond(INFO["accuracy"], 0.5)
     (True, False)
     """
