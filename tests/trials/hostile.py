@@ -14,6 +14,7 @@ from documents import DOCUMENTS, Document
 from mistakes import Mistake
 from processes import ended
 from small_project import has_traceback, last_lines, run_pytest, run_t2i, write
+from strays import enter_all
 from tally import Tally
 
 from pytest_t2i.errors import T2IError
@@ -64,6 +65,7 @@ def given(folder: Path, row: Row, tally: Tally) -> None:
     tally.tried(f"given to {row.program}")
     tally.check(not child.hung, f"{row.words}: hung")
     tally.check(not has_traceback(told), f"{row.words}: {last_lines(told)}")
+    tally.check("\x1b" not in told, f"{row.words}: controls reach the terminal")
     refused = child.status == USAGE[row.program]
     tally.check(
         refused or not row.is_wrong, f"{row.words}: status {child.status}: {last_lines(told)}"
@@ -89,6 +91,7 @@ def go(folder: Path, share: float, seed: int = 0) -> Tally:
     tally = Tally("hostile documents and options", WANTED)
     random = Random(seed)
     read_all(folder / "read", tally)
+    enter_all(folder / "names", tally)
     project = write(folder / "project")
     rows = [*option_rows(project), *command_rows(project)]
     for row in random.sample(rows, round(share * len(rows))):

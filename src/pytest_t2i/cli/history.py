@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting.history import summary, write_history
 from pytest_t2i.runs.history import read_history, series_of
 
@@ -41,7 +41,7 @@ def run(folder: Path, model: str | None, report: Path, level: float) -> int:
         raise ConfigurationError(f"{folder}: no run of a model whose name holds {model!r}")
     series = series_of(runs, level=level)
     for line in summary(series):
-        print(line)  # noqa: T201 - a command line tool
+        print(printable(line))  # noqa: T201 - a command line tool
     write_history(series, report)
     print(f"report: {report / 'index.html'}")  # noqa: T201
     return 0

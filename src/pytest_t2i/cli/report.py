@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.runs.picture_folders import (
     check_labelled_pictures,
@@ -50,7 +50,7 @@ def run(source: Path, folder: Path, store: list[Path] | None) -> int:
     if gone:
         print(  # noqa: T201 - a command line tool
             f"{len(gone)} of {len(named)} pictures are not there any more, such as "
-            f"{gone[0]}. Where their store was moved, give --store DIR",
+            f"{printable(gone[0])}. Where their store was moved, give --store DIR",
             file=sys.stderr,
         )
     print(folder / "index.html")  # noqa: T201

@@ -7,9 +7,10 @@ import csv
 import io
 import random
 from pathlib import Path
+from shlex import quote
 
 from pytest_t2i.cli.arguments import path, value
-from pytest_t2i.errors import ConfigurationError, StoreError
+from pytest_t2i.errors import ConfigurationError, StoreError, printable
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.runs.picture_folders import check_pictures, exists, store_of
@@ -57,21 +58,22 @@ def run(
         raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
     record = read_run(source)
     check_pictures(record, source, [store] if store else [])
-    model = f" --model {record.model}" if record.model else ""
+    model = f" --model {quote(record.model)}" if record.model else ""
+    next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
     if objects is not None:
         from pytest_t2i.cli.sample_objects import choose_objects, copy_objects
 
         seen = choose_objects(record, store or store_of(source), objects, seed)
         copy_objects(seen, folder)
         print(f"{len(seen)} objects in {folder}")  # noqa: T201 - a command line tool
-        print(f"next: t2i label {folder} --annotator NAME --labels yes-no{model}")  # noqa: T201
+        print(printable(f"{next_step} --labels yes-no{model}"))  # noqa: T201
         return 0
     chosen = choose(record, per_prompt, seed)
     if not chosen:
         raise ConfigurationError(f"{source} names no image that is still there")
     copy(chosen, folder)
     print(f"{len(chosen)} images in {folder}")  # noqa: T201
-    print(f"next: t2i label {folder} --annotator NAME{model}")  # noqa: T201
+    print(printable(f"{next_step}{model}"))  # noqa: T201
     return 0
 
 

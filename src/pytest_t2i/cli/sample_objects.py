@@ -8,8 +8,7 @@ import random
 from pathlib import Path
 from typing import NamedTuple
 
-from PIL import Image
-
+from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, StoreError
 from pytest_t2i.files import explain, write_whole
@@ -69,11 +68,11 @@ def copy_objects(seen: list[Seen], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for number, (file, prompt, found) in enumerate(seen, 1):
             name = f"{number:0{digits}}.png"
-            with Image.open(file) as image:
-                picture = image.convert("RGB")
+            picture = picture_in(file)
+            if picture is None:
+                raise StoreError(f"{file}: is no picture. Run t2i store verify.")
             outlined(picture, Mask.of(found.region(picture.size))).save(folder / name)
             writer.writerow((name, prompt, f"Is what is outlined {with_article(found.name)}?"))
-    except (OSError, SyntaxError) as error:
-        problem = error if isinstance(error, OSError) else OSError(str(error))
-        raise StoreError(explain(folder, problem)) from error
+    except OSError as error:
+        raise StoreError(explain(folder, error)) from error
     write_whole(folder / MANIFEST, text.getvalue().encode())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.data import Interval
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.internet_users import Footprints, read_footprints
 from pytest_t2i.reporting.markdown import escape
@@ -40,7 +40,7 @@ def run(
             "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
         )
     text = "\n".join(lines(runs, read_footprints(users), level, seed)) + "\n"
-    print(text, end="")  # noqa: T201 - a command line tool
+    print(printable(text), end="")  # noqa: T201 - a command line tool
     if out is not None:
         write_whole(out, text.encode())
     return 0

@@ -14,7 +14,7 @@ from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.candidates import add_llm
 from pytest_t2i.cli.hunt import check_model
 from pytest_t2i.data import Prompt, Variant
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
@@ -108,7 +108,7 @@ def run(
     write_whole(out / "origins.json", as_json(found, facts).encode())
     write_whole(out / "index.html", page(found, facts).encode())
     for line in lines(found):
-        print(line)  # noqa: T201 - a command line tool
+        print(printable(line))  # noqa: T201 - a command line tool
     print(f"report: {out / 'index.html'}")  # noqa: T201
     return 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.black_or_unreadable import decoded
+from pytest_t2i.adapters.support.black_or_unreadable import gate
+from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.detect import Observer, Pictures
@@ -39,4 +40,4 @@ def _open(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
     except OSError as error:
         # Of the moment, not of the picture: nothing is kept of it.
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}.") from None
-    return decoded(content)
+    return gate(picture_in(content))

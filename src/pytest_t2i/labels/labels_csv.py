@@ -12,9 +12,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import CsvRow, read_csv, write_whole
+from pytest_t2i.files import CsvRow, outside, read_csv, write_whole
 from pytest_t2i.labels.label import Label
-from pytest_t2i.labels.log import LOG_NAME, add_label, add_taken_back, clear_log, read_log
+from pytest_t2i.labels.log import LOG_NAME, Word, add_label, add_taken_back, clear_log, read_log
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
 
 FILE_NAME = "labels.csv"
@@ -41,11 +41,10 @@ def read_labels(folder: Path) -> list[Label]:
     words = list(read_log(folder))
     labels = _table(folder / FILE_NAME, vocabulary)
     for word in words:
-        label = word.as_label()
+        label = _of_log(folder, word, vocabulary)
         if label is None:
             labels.pop((word.file, word.annotator), None)
         else:
-            vocabulary.check(label.label)
             labels[_key(label)] = label
     return list(labels.values())
 
@@ -136,17 +135,21 @@ def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
 
 
 def image_files(folder: Path) -> list[str]:
-    """Every picture below a folder, as sorted relative paths; hidden ones are left out.
+    """Every picture below a folder, as sorted relative paths.
+
+    Hidden ones are left out, and links to what lies elsewhere.
 
     Raises ConfigurationError when the folder does not exist.
     """
     _check_folder(folder)
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return sorted(
+    pictures = [
         path.as_posix()
         for path in files
         if path.suffix.lower() in PICTURES and not any(p.startswith(".") for p in path.parts)
-    )
+    ]
+    links = [file for file in pictures if (folder / file).is_symlink()]
+    return sorted(set(pictures) - set(outside(folder, links)))
 
 
 def prompts_of(folder: Path) -> dict[str, str]:
@@ -179,6 +182,16 @@ def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
         return Label(**{name: row.values.get(name, "") for name in COLUMNS})
     except ValueError as error:
         raise FileFormatError(path, f"{error}.", where=row.where) from None
+
+
+def _of_log(folder: Path, word: Word, vocabulary: Vocabulary) -> Label | None:
+    try:
+        label = word.as_label()
+        if label is not None:
+            vocabulary.check(label.label)
+    except ValueError as error:
+        raise FileFormatError(folder / LOG_NAME, f"{error}.") from None
+    return label
 
 
 def _key(label: Label) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFilter
 
+from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Mask
 from pytest_t2i.reporting.thumbnails import data_uri
 from pytest_t2i.runs.record import ExampleRecord
@@ -22,13 +23,10 @@ OUTLINE, INNER = (255, 255, 255), (20, 20, 20)
 
 def overlay(example: ExampleRecord) -> str | None:
     """A data URI: dark without attention, the object outlined; None where the picture is gone."""
-    if example.file is None:
-        return None
-    try:
-        with Image.open(Path(example.file)) as image:
-            picture = image.convert("RGB")
-    # Pillow tells of a broken PNG with SyntaxError.
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+    file = Path(example.file) if example.file else None
+    # A pipe or a device would be waited for.
+    picture = picture_in(file) if file and file.is_file() else None
+    if picture is None:
         return None
     picture = _laid_over(picture, example.attention, example.region)
     content = io.BytesIO()

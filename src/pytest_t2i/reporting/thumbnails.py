@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
 
@@ -64,17 +65,13 @@ def _make(file: Path) -> bytes | None:
 def _shrunk(file: Path) -> bytes | None:
     from PIL import Image
 
-    try:
-        if not file.is_file():  # a pipe or a device would be waited for
-            return None
-        with Image.open(file) as image:
-            small = image.convert("RGB")
-            small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
-        content = io.BytesIO()
-        small.save(content, "WEBP", quality=QUALITY, method=6)
-    # Pillow tells of a broken PNG with SyntaxError.
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+    # A pipe or a device would be waited for.
+    small = picture_in(file) if file.is_file() else None
+    if small is None:
         return None
+    small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    content = io.BytesIO()
+    small.save(content, "WEBP", quality=QUALITY, method=6)
     return content.getvalue()
 
 

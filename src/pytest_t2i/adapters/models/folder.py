@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from PIL import Image
-
 from pytest_t2i.adapters.models.manifest import Entry, read_manifest
-from pytest_t2i.adapters.support.black_or_unreadable import readable
 from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.support.picture_files import READING, picture_in
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import inside, user_path
@@ -52,13 +49,12 @@ class ImageFolder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the manifest and the contents of the files that it names."""
-        return digest(
-            [
-                [prompt, seed, file, file_digest(self.folder / file)]
-                for (prompt, seed), file in sorted(self._files.items())
-            ]
-        )
+        """Hash of the manifest, the contents of the files that it names, and how they are read."""
+        files = [
+            [prompt, seed, file, file_digest(self.folder / file)]
+            for (prompt, seed), file in sorted(self._files.items())
+        ]
+        return digest([READING, *files])
 
     @property
     def provenance(self) -> Mapping[str, str]:
@@ -107,12 +103,8 @@ class ImageFolder:
         return [self._read(self._files[request.prompt, request.seed]) for request in requests]
 
     def _read(self, file: str) -> Generated:
-        picture = None
         path = inside(self.folder, file)
-        unreadable = suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError)
-        if path is not None:
-            with unreadable, Image.open(path) as opened:
-                picture = readable(opened)
+        picture = picture_in(path) if path else None
         return Generated(picture, refusal=None if picture else f"{UNREADABLE}: {file}")
 
     def _shortage(self, missing: Sequence[Request], asked: int) -> str:

@@ -16,10 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from PIL import Image
-
-from pytest_t2i.adapters.support.black_or_unreadable import readable
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.files import inside
 from pytest_t2i.labels.app.desk import Desk
@@ -157,11 +155,7 @@ class _Handlers:
 
 def _converted(path: Path) -> Response:
     """A picture that browsers do not show (TIFF), as PNG."""
-    try:
-        with Image.open(path) as opened:
-            picture = readable(opened)
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        picture = None
+    picture = picture_in(path)
     if picture is None:
         return Response("The picture cannot be read.", 404, HEADERS)
     buffer = io.BytesIO()

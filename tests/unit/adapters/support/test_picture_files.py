@@ -1,0 +1,106 @@
+"""What files of pictures hold, decoded as a viewer shows them; the values are known by drawing."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pytest_t2i.adapters.support.picture_files import picture_in
+
+RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
+
+
+def saved(picture, kind="PNG", **how):
+    content = io.BytesIO()
+    picture.save(content, kind, **how)
+    return content.getvalue()
+
+
+def png_of(width, height):
+    """The beginning of a PNG file of that size, and hardly any pixel."""
+
+    def chunk(kind, content):
+        checked = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + checked
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def drawn(mode="RGB"):
+    """Left red, right blue."""
+    picture = Image.new("RGB", (8, 4), RED)
+    picture.paste(BLUE, (4, 0, 8, 4))
+    return picture.convert(mode)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "WEBP"])
+def test_a_picture_is_turned_as_its_camera_was(kind):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = picture_in(
+        saved(drawn(), kind, exif=exif, **({"lossless": True} if kind == "WEBP" else {}))
+    )
+    assert turned.size == (4, 8)
+    assert (turned.getpixel((0, 0)), turned.getpixel((0, 7))) == (RED, BLUE)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_sixteen_bits_of_grey_are_scaled(kind):
+    grey = np.array([[0, 30_000, 65_535]], dtype=np.uint16)
+    picture = picture_in(saved(Image.fromarray(grey), kind))
+    assert [picture.getpixel((k, 0))[0] for k in range(3)] == [0, 116, 255]
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_what_is_transparent_lies_on_white(mode):
+    if mode == "P":
+        content = saved(drawn("P"), transparency=bytes(256))
+    else:
+        hidden = drawn(mode)
+        hidden.putalpha(0)
+        content = saved(hidden)
+    assert picture_in(content).getpixel((0, 0)) == WHITE
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
+def test_the_first_of_several_is_taken(kind):
+    how = {"lossless": True} if kind == "WEBP" else {}
+    second = Image.new("RGB", (4, 4), BLUE)
+    content = saved(
+        Image.new("RGB", (4, 4), RED), kind, save_all=True, append_images=[second], **how
+    )
+    assert picture_in(content).getpixel((0, 0)) == RED
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(png_of(2**31 - 1, 2**31 - 1), id="more pixels than there is memory"),
+        pytest.param(png_of(10_000, 10_000), id="more pixels than Pillow takes"),
+        pytest.param(png_of(0, 0), id="no pixel"),
+        pytest.param(saved(Image.effect_noise((64, 64), 50))[:600], id="PNG cut"),
+        pytest.param(saved(Image.effect_noise((64, 64), 50), "JPEG")[:600], id="JPEG cut"),
+        pytest.param(saved(drawn(), "TIFF")[:60], id="TIFF cut"),
+        pytest.param(b"<svg xmlns='http://www.w3.org/2000/svg'/>", id="SVG"),
+        pytest.param(saved(drawn(), "EPS"), id="EPS"),
+        pytest.param(saved(Image.fromarray(np.full((4, 4), 0.5, np.float32)), "TIFF"), id="floats"),
+        pytest.param(saved(Image.fromarray(np.full((4, 4), 9, np.int32)), "TIFF"), id="32 bits"),
+    ],
+)
+def test_what_is_no_picture(content):
+    assert picture_in(content) is None
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK"])
+def test_other_modes_are_read(tmp_path, mode):
+    kind = "JPEG" if mode == "CMYK" else "PNG"
+    (tmp_path / "a").write_bytes(saved(Image.new(mode, (4, 4)), kind))
+    assert picture_in(tmp_path / "a").mode == "RGB"
