@@ -220,10 +220,10 @@ def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[s
 def parse_json(path: Path, content: str) -> Any:
     """The JSON value of a file's content; FileFormatError with line and column.
 
-    What JSON does not have (NaN, half a surrogate pair) is refused.
+    What JSON does not have (NaN, half a surrogate pair) is refused, and a key that stands twice.
     """
     try:
-        plain = json.loads(content, parse_constant=_no_constant)
+        plain = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_table)
         if "\\ud" in content.lower():
             json.dumps(plain, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -306,6 +306,15 @@ def _check_plain(path: Path, plain: Any) -> None:
         if not level:
             return
     raise FileFormatError(path, f"is nested deeper than {MOST_DEPTH} levels.")
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {shown(twice)} stands twice in one table")
+    return table
 
 
 def _no_constant(name: str) -> float:

@@ -70,3 +70,19 @@ def test_a_space_that_cannot_be_seen_is_inconclusive(project):
     check = project.record()["checks"][0]
     assert check["outcome"] == "INCONCLUSIVE"
     assert "does not show its denoising space" in check["message"]
+
+
+def test_odd_files_end_in_no_traceback_where_warnings_are_errors(project):
+    """Pillow warns of the first three."""
+    made = folder(project, 6)
+    Image.new("P", (16, 16)).save(made / "0.png", transparency=bytes(256))
+    Image.new("RGB", (10_000, 9_000)).save(made / "1.png")
+    Image.new("RGB", (16, 16)).save(made / "cut.tif")
+    (made / "2.png").write_bytes((made / "cut.tif").read_bytes()[:60])
+    (made / "3.png").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse", "-W", "error")
+    told = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in told
+    assert "Warning" not in told
+    counts = project.record()["prompts"][0]["counts"]["colour"]
+    assert counts["undetected"]["unreadable"] == 3

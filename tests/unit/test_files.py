@@ -202,3 +202,8 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path):
     (tmp_path / "link").symlink_to(folder)
     assert files.inside(tmp_path / "link", "a") == (folder / "a").resolve()
     assert files.outside(tmp_path / "link", ["a", "near"]) == []
+
+
+def test_a_key_that_stands_twice_is_no_json_of_ours(tmp_path):
+    with pytest.raises(FileFormatError, match="the key 'file' stands twice in one table"):
+        parse_json(tmp_path / "a.json", '[{"file": "a.png", "file": "b.png"}]')

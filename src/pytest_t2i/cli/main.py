@@ -34,7 +34,7 @@ COMMANDS = {
     "store": ("store", "verify a store of images, or read a damaged one back in"),
     "candidates": ("candidates", "ask a language model for stereotypes to look for"),
     "stereotypes": ("stereotypes", "the tables of OASIS for one or several runs; tests nothing"),
-    "stop": ("origins", "find prompts that lead to what a model makes of a concept"),
+    "stop": ("stop", "find prompts that lead to what a model makes of a concept"),
     "hunt": ("hunt", "find the most biased combinations of words"),
 }
 """Command -> its module and what it does."""

@@ -243,5 +243,6 @@ def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
     twice = sorted(member for member, count in counts.items() if count > 1)
     if twice:
         raise ConfigurationError(
-            f"axis {name!r}: every concept is listed once, got {', '.join(twice)} more than once"
+            f"axis {name!r}: every concept is listed once, capitals make no other, "
+            f"got {', '.join(twice)} more than once"
         )

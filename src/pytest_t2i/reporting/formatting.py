@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from pytest_t2i.data import Bounds, Detection, Interval, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -214,7 +214,20 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def unmade_images(record: RunRecord) -> str:
+    """Of the images that were not made: that the store had them, or that nobody came to them."""
+    work = record.work
+    count = max(int(work["planned"]) - int(work["made"]), 0)
+    if record.outcome is Outcome.INTERRUPTED:
+        return f"{count} others in the store or not made yet"
+    return f"{count} from the store"
+
+
 def early_stopping(record: RunRecord) -> str:
-    """How many of the images that the tests might have asked for were enough; "" if not asked."""
+    """How many of the images that the tests might have asked for were enough.
+
+    "" if not asked, or not known because the run was cut short.
+    """
     most, planned = int(record.work.get("most", 0)), int(record.work.get("planned", 0))
-    return f"early stopping: {planned} of {most} images were enough" if most else ""
+    is_told = most and record.outcome is not Outcome.INTERRUPTED
+    return f"early stopping: {planned} of {most} images were enough" if is_told else ""

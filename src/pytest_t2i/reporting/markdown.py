@@ -18,6 +18,7 @@ from pytest_t2i.reporting.formatting import (
     interval_text,
     lean_counts,
     undetected_of,
+    unmade_images,
 )
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.objects import told as objects_told
@@ -77,9 +78,8 @@ def _title(record: RunRecord) -> str:
 def made(record: RunRecord) -> str:
     """How many images were made and how many were there already."""
     work = record.work
-    stored = int(work["planned"]) - int(work["made"])
     told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
-    return f"{work['made']} images made, {max(stored, 0)} from the store.{told}"
+    return f"{work['made']} images made, {unmade_images(record)}.{told}"
 
 
 def escape(text: str) -> str:

@@ -20,6 +20,7 @@ from pytest_t2i.reporting.formatting import (
     lean_counts,
     leaning,
     undetected_of,
+    unmade_images,
 )
 from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.objects import told as objects_told
@@ -260,9 +261,8 @@ def _failure(check: Check) -> str:
 
 def _work(record: RunRecord) -> str:
     work = record.work
-    stored = max(int(work["planned"]) - int(work["made"]), 0)
     rate = f" ({clock_time(float(work['seconds']))})" if work["made"] else ""
     refused = f", {work['refused']} refused" if work["refused"] else ""
     told = [early_stopping(record)] if early_stopping(record) else []
     notes = "".join(f"; {note}" for note in [*told, *work["notes"]])
-    return f"images: {work['made']} made{rate}, {stored} from the store{refused}{notes}"
+    return f"images: {work['made']} made{rate}, {unmade_images(record)}{refused}{notes}"

@@ -66,3 +66,12 @@ def test_long_lists_are_cut(tmp_path, capsys):
     assert "and 9 more (--all lists them)" in capsys.readouterr().out
     main(["agreement", str(tmp_path), "--all"])
     assert "more" not in capsys.readouterr().out
+
+
+def test_controls_in_names_do_not_reach_the_terminal(tmp_path, capsys):
+    rows = ("file,label,annotator", "\x1b[2Ja.png,male,ada", "\x1b[2Ja.png,female,b\x1b[31mo")
+    (tmp_path / "labels.csv").write_text("\n".join(rows))
+    assert main(["agreement", str(tmp_path), "--all"]) == 0
+    told = capsys.readouterr().out
+    assert "\x1b" not in told
+    assert r"\x1b[2Ja.png: ada male, b\x1b[31mo female" in told

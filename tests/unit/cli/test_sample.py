@@ -5,8 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
+from pytest_t2i.cli.main import main
 from pytest_t2i.cli.sample import choose
+from pytest_t2i.data import Interval
+from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 
 
 def record(*files, variant="neutral"):
@@ -33,3 +37,28 @@ def test_only_neutral_prompts_are_sampled(run):
     assert choose(record(image, image), 1, 0)[0][1:] in {("a nurse", 0), ("a nurse", 1)}
     assert len(choose(record(image, image), 5, 0)) == 2
     assert choose(record(image, variant="feminine"), 5, 0) == []
+
+
+def test_the_next_command_is_safe_to_copy(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".t2i").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / ".t2i/a.png")
+    monkeypatch.chdir(tmp_path)
+    picture = ImageRecord(7, ".t2i/a.png", {})
+    score = Interval(0.5, 0.1, 0.9, 0.95, "wilson", 4)
+    prompt = PromptRecord(
+        "a", "a nurse", "profession", "nurse", "neutral", {}, score, images=(picture,)
+    )
+    hostile = RunRecord(
+        created="2026-11-21T10:00:00+00:00",
+        seconds=1,
+        model="x; touch owned \x1b[2J",
+        settings={"images": 1, "seed": 0, "store": ".t2i", "report": "r"},
+        provenance={},
+        work={"planned": 1, "made": 1},
+        prompts=(prompt,),
+    )
+    (tmp_path / "run.json").write_text(hostile.to_json())
+    assert main(["sample", "run.json", "to label"]) == 0
+    told = capsys.readouterr().out
+    assert "t2i label 'to label' --annotator NAME --model 'x; touch owned" in told
+    assert "\x1b" not in told

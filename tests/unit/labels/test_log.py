@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -82,3 +83,13 @@ def test_nothing_confirmed_is_lost_when_the_process_is_killed(tmp_path, after):
         confirmed = max([confirmed, *map(int, process.stdout.read().split())])
     kept = {label.file for label in labels.read_labels(tmp_path)}
     assert kept >= {f"{k}.png" for k in range(confirmed + 1)}
+
+
+@pytest.mark.parametrize(
+    ("file", "label"), [("../a.png", "male"), ("/a.png", "male"), ("a.png", "boy")]
+)
+def test_what_no_label_can_be_names_the_log(tmp_path, file, label):
+    line = {"file": file, "annotator": "ada", "label": label}
+    (tmp_path / LOG_NAME).write_text(json.dumps(line) + "\n")
+    with pytest.raises(FileFormatError, match=rf"{LOG_NAME}: (file|label) must"):
+        labels.read_labels(tmp_path)

@@ -87,3 +87,11 @@ def test_all_files_are_written_and_read_back(record, tmp_path):
         "run.json", "index.html", "summary.md",
     }  # fmt: skip
     assert read_run(tmp_path / "out" / "run.json") == record
+
+
+def test_a_run_cut_short_does_not_say_that_the_store_had_the_rest(record):
+    cut_short = replace(record, is_interrupted=True)
+    assert cut_short.outcome is Outcome.INTERRUPTED
+    for text in (told(cut_short), render_markdown(cut_short)):
+        assert "6 others in the store or not made yet" in text
+        assert "from the store" not in text

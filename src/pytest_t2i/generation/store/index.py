@@ -84,6 +84,11 @@ def explained(file: Path, error: sqlite3.DatabaseError) -> StoreError:
         return StoreError(
             f"{words} Choose another folder with --t2i-store, or mend the permissions."
         )
+    if name.startswith("SQLITE_IOERR"):
+        return StoreError(
+            f"{words} Its disk refuses to be read or written: see to its space, its quota and the "
+            "largest file allowed, and run again, or choose another folder with --t2i-store."
+        )
     return StoreError(
         f"{words} It is damaged; the pictures are not: `t2i store repair {file.parent}` reads them "
         "back into a new index."

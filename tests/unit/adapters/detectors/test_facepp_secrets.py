@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import binascii
+import codecs
 import html
 import json
 import logging
@@ -10,6 +12,7 @@ import os
 import subprocess
 import sys
 import traceback
+import zlib
 from urllib.parse import quote
 
 import httpx
@@ -205,6 +208,20 @@ UNSEARCHED = {
     "numbers": lambda word: str(list(word.encode())),
     "dots between": ".".join,
     "percent, five times": lambda word: quote(quote(quote(quote(ENCODINGS["percent"](word))))),
+    "base85": lambda word: base64.b85encode(word.encode()).decode(),
+    "uuencode": lambda word: binascii.b2a_uu(word.encode()[:45]).decode().strip(),
+    "every letter 13 further": lambda word: codecs.encode(word, "rot13"),
+    "packed": lambda word: base64.b64encode(zlib.compress(word.encode())).decode(),
+    "wide letters": lambda word: "".join(chr(ord(c) + 0xFEE0) for c in word),
+    "unseen joiners": "\u200b".join,
+    "combining marks": "\u0301".join,
+    "from right to left": lambda word: f"\u202e{word[::-1]}\u202c",
+    "percent u": lambda word: "".join(f"%u{ord(c):04x}" for c in word),
+    "entities without end": lambda word: "".join(f"&#{ord(c)} " for c in word),
+    "octal with spaces": lambda word: " ".join(f"{ord(c):o}" for c in word),
+    "bits": lambda word: "".join(f"{ord(c):08b}" for c in word),
+    "two lines": lambda word: f"{word[: len(word) // 2]}\r\n{word[len(word) // 2 :]}",
+    "a URL's user": lambda word: f"https://{word[:-1]}%{ord(word[-1]):02X}@host/",
     "its half": lambda word: word[: len(word) // 2 + 2],
 }
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 from pytest_t2i.adapters.support.picture_files import picture_in
 
+EXACT = {"WEBP": {"lossless": True}}
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
 
 
@@ -44,9 +45,7 @@ def drawn(mode="RGB"):
 def test_a_picture_is_turned_as_its_camera_was(kind):
     exif = Image.Exif()
     exif[0x0112] = 6
-    turned = picture_in(
-        saved(drawn(), kind, exif=exif, **({"lossless": True} if kind == "WEBP" else {}))
-    )
+    turned = picture_in(saved(drawn(), kind, exif=exif, **EXACT.get(kind, {})))
     assert turned.size == (4, 8)
     assert (turned.getpixel((0, 0)), turned.getpixel((0, 7))) == (RED, BLUE)
 
@@ -71,12 +70,9 @@ def test_what_is_transparent_lies_on_white(mode):
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
 def test_the_first_of_several_is_taken(kind):
-    how = {"lossless": True} if kind == "WEBP" else {}
-    second = Image.new("RGB", (4, 4), BLUE)
-    content = saved(
-        Image.new("RGB", (4, 4), RED), kind, save_all=True, append_images=[second], **how
-    )
-    assert picture_in(content).getpixel((0, 0)) == RED
+    first, second = (Image.new("RGB", (4, 4), colour) for colour in (RED, BLUE))
+    how = {"save_all": True, "append_images": [second], **EXACT.get(kind, {})}
+    assert picture_in(saved(first, kind, **how)).getpixel((0, 0)) == RED
 
 
 @pytest.mark.parametrize(

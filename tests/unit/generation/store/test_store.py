@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sqlite3
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.index import explained
 
 
 @pytest.fixture
@@ -193,3 +195,11 @@ def test_a_picture_that_cannot_be_read_is_told_and_not_forgotten(store):
     file.rmdir()
     (store.folder / "aside").rename(file)
     assert "aa" in store.images(["aa"])
+
+
+def test_a_disk_that_refuses_is_not_called_damage():
+    refused = sqlite3.OperationalError("disk I/O error")
+    refused.sqlite_errorname = "SQLITE_IOERR_WRITE"
+    told = str(explained(Path("index.sqlite"), refused))
+    assert "see to its space" in told
+    assert "damaged" not in told

@@ -81,8 +81,11 @@ def test_nothing_but_pictures_is_served(client, path):
 
 def test_a_link_out_of_the_folder_is_not_followed(folder, tmp_path):
     (tmp_path / "secret.png").write_bytes(b"secret")
-    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "link.png").write_bytes(b"")
     desk = Annotation(folder, "ada")
+    (folder / "link.png").unlink()
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    assert "link.png" not in Annotation(folder, "ada").files
     client = TestClient(application(desk), base_url=HOME)
     assert client.get(f"/image/{desk.files.index('link.png')}").status_code == 404
     assert inside(folder, "../secret.png") is None
