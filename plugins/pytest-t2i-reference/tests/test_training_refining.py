@@ -52,8 +52,8 @@ def eye() -> Eye:
 
 @pytest.fixture
 def few_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refining, "IMAGES", 16)
-    monkeypatch.setattr(refining, "OF_THEM", 16)
+    monkeypatch.setattr(refining, "IMAGES", 4)
+    monkeypatch.setattr(refining, "OF_THEM", 4)
 
 
 def test_gradients_foretell_where_a_share_goes(sketcher: Sketcher, eye: Eye) -> None:
