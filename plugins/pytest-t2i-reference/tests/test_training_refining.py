@@ -57,7 +57,7 @@ def few_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_gradients_foretell_where_a_share_goes(sketcher: Sketcher, eye: Eye) -> None:
-    noise = starts(32, 3)
+    noise = starts(16, 3)
     row = own_rows(sketcher.tokenizer)[NURSE]
     weights = sketcher.encoder.get_input_embeddings().weight
     slopes = jacobian(sketcher, eye, NURSE, PROMPT, noise)
