@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.cli.main import main
+
 SUITE = """
 import pytest
 from pytest_t2i import axes, limit
@@ -91,3 +93,16 @@ def test_a_plain_failure_prints_no_earlier_verdict(project):
     record = project.record()
     assert [check["outcome"] for check in record["checks"]] == ["PASS"]
     assert len(record["failed_otherwise"]) == 1
+
+
+@pytest.mark.slow
+def test_models_of_a_store_are_called_as_they_were_when_they_made_their_images(
+    project, monkeypatch, capsys
+):
+    for model in ("fair", "biased"):
+        project.run("-k", "test_model", model=model)
+    monkeypatch.chdir(project.path)
+    assert main(["compare", ".t2i"]) == 0
+    told = capsys.readouterr().out
+    assert "fair is the least biased of 2 models." in told
+    assert "biased - fair" in told or "fair - biased" in told

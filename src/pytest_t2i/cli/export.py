@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="of Label Studio: where the images lie (a .t2i beside or above the run)",
     )
-    parser.add_argument("--tracking", metavar="URI", help="MLflow's tracking server or folder")
+    parser.add_argument("--tracking", metavar="URI", help="MLflow's server or database")
 
 
 def run(

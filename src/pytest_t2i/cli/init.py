@@ -151,7 +151,7 @@ def _shows(preset: str, shape: Shape, seconds: float, *, is_measured: bool) -> I
     assumed = "as measured" if is_measured else "assumed, SDXL on one data-centre GPU"
     yield (
         f"{preset}: {shape.words} words x {shape.images} images = {shape.total:,} images, "
-        f"{shape.total * seconds / 60:.1f} minutes at {seconds:g} s an image ({assumed})"
+        f"{shape.total * seconds / 60:.1f} minutes at {seconds:.2g} s an image ({assumed})"
     )
     yield from _decides(preset, shape)
     yield from (f"cannot see: {what}" for what in _blind(preset))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import random
 from pathlib import Path
 from shlex import quote
 
 from pytest_t2i.cli.arguments import path, value
-from pytest_t2i.errors import ConfigurationError, StoreError, printable
-from pytest_t2i.files import explain, write_whole
+from pytest_t2i.cli.sample_manifest import Manifest
+from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.runs.picture_folders import check_pictures, exists, store_of
 from pytest_t2i.runs.record import RunRecord, read_run
 from pytest_t2i.settings import whole
-
-MANIFEST = "manifest.csv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,23 +54,28 @@ def run(
         raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
     record = read_run(source)
     check_pictures(record, source, [store] if store else [])
-    model = f" --model {quote(record.model)}" if record.model else ""
-    next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
-    if objects is not None:
-        from pytest_t2i.cli.sample_objects import choose_objects, copy_objects
+    if objects is None:
+        told = f"{sample_images(record, source, folder, per_prompt, seed)} images"
+        labels = ""
+    else:
+        from pytest_t2i.cli.sample_objects import sample_objects
 
-        seen = choose_objects(record, store or store_of(source), objects, seed)
-        copy_objects(seen, folder)
-        print(f"{len(seen)} objects in {folder}")  # noqa: T201 - a command line tool
-        print(printable(f"{next_step} --labels yes-no{model}"))  # noqa: T201
-        return 0
+        count = sample_objects(record, store or store_of(source), folder, objects, seed)
+        told, labels = f"{count} objects", " --labels yes-no"
+    model = f" --model {quote(record.model)}" if record.model else ""
+    print(f"{told} in {folder}")  # noqa: T201 - a command line tool
+    next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
+    print(printable(f"{next_step}{labels}{model}"))  # noqa: T201
+    return 0
+
+
+def sample_images(record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int) -> int:
+    """Copy images of every prompt at random; returns how many."""
     chosen = choose(record, per_prompt, seed)
     if not chosen:
         raise ConfigurationError(f"{source} names no image that is still there")
     copy(chosen, folder)
-    print(f"{len(chosen)} images in {folder}")  # noqa: T201
-    print(printable(f"{next_step}{model}"))  # noqa: T201
-    return 0
+    return len(chosen)
 
 
 def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, str, int]]:
@@ -97,16 +98,7 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, st
 
 def copy(chosen: list[tuple[Path, str, int]], folder: Path) -> None:
     """The images under numbers, and a manifest that says what they are."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("file", "prompt", "seed"))
-    digits = len(str(len(chosen)))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, (file, prompt, seed) in enumerate(chosen, 1):
-            name = f"{number:0{digits}}{file.suffix}"
-            (folder / name).write_bytes(nameless(file))
-            writer.writerow((name, prompt, seed))
-    except OSError as error:
-        raise StoreError(explain(folder, error)) from error
-    write_whole(folder / MANIFEST, text.getvalue().encode())
+    manifest = Manifest(folder, ("prompt", "seed"), len(chosen))
+    with manifest.written():
+        for file, prompt, seed in chosen:
+            manifest.add(file.suffix, (prompt, seed)).write_bytes(nameless(file))

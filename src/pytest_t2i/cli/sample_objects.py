@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.cli.sample_manifest import Manifest
 from pytest_t2i.data import FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, StoreError
-from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts.grammar import with_article
 from pytest_t2i.reporting.overlays import outlined
 from pytest_t2i.runs.record import RunRecord
-
-MANIFEST = "manifest.csv"
 
 
 class Seen(NamedTuple):
@@ -26,6 +22,16 @@ class Seen(NamedTuple):
     file: Path
     prompt: str
     found: FoundObject
+
+
+def sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
+    """Copy objects that the run's finder saw, drawn at random; returns how many.
+
+    Raises as ``choose_objects`` does.
+    """
+    seen = choose_objects(record, store, count, seed)
+    copy_objects(seen, folder)
+    return len(seen)
 
 
 def choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
@@ -60,19 +66,12 @@ def _seen(store: Store, finder: str, model: str) -> list[Seen]:
 
 def copy_objects(seen: list[Seen], folder: Path) -> None:
     """The pictures under numbers, each with one object outlined and a question about it."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("file", "prompt", "question"))
-    digits = len(str(len(seen)))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, (file, prompt, found) in enumerate(seen, 1):
-            name = f"{number:0{digits}}.png"
+    manifest = Manifest(folder, ("prompt", "question"), len(seen))
+    with manifest.written():
+        for file, prompt, found in seen:
             picture = picture_in(file)
             if picture is None:
                 raise StoreError(f"{file}: is no picture. Run t2i store verify.")
-            outlined(picture, Mask.of(found.region(picture.size))).save(folder / name)
-            writer.writerow((name, prompt, f"Is what is outlined {with_article(found.name)}?"))
-    except OSError as error:
-        raise StoreError(explain(folder, error)) from error
-    write_whole(folder / MANIFEST, text.getvalue().encode())
+            question = f"Is what is outlined {with_article(found.name)}?"
+            target = manifest.add(".png", (prompt, question))
+            outlined(picture, Mask.of(found.region(picture.size))).save(target)

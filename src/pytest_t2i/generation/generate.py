@@ -209,6 +209,8 @@ class Runner:
     ) -> None:
         requests = [traces.asked(r, plan.needs[r]) for r in todo]
         name = self.components.settings.executor
+        model = self.components.model()
+        self.store.name_model(model.fingerprint, model.name)
         try:
             for part in in_batches(each_once(self.executor, requests, name), self.size):
                 self._keep(plan, keys, part)

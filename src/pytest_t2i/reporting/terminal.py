@@ -10,7 +10,6 @@ from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
-    allowed_words,
     change_words,
     detector_names,
     early_stopping,
@@ -44,8 +43,8 @@ COLOURS = {
     Outcome.INTERRUPTED: "yellow",
 }
 FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
-SHOWN = 5
-"""Failures that are named."""
+SHOWN = 3
+"""Failures that are named; the page has them all."""
 
 
 class Writer(Protocol):
@@ -75,14 +74,15 @@ def summarise(
 
 def _lines(record: RunRecord) -> Iterator[tuple[str, dict[str, bool]]]:
     """Each line with its colours."""
+    # Fair or not, what is worst, what to do next: the first ten lines of 80 columns.
     yield f"{record.outcome}: {headline(record)}", {COLOURS[record.outcome]: True, "bold": True}
+    yield from ((line, {"red": True}) for line in _worst(record))
+    yield from ((f"next: {step}", {}) for step in record.next_steps)
     yield _tally(record), {}
     yield from ((line, {}) for line in _measured(record))
     if any(sensitivity.fragile for sensitivity in record.sensitivity):
         yield FRAGILE, {"yellow": True}
-    yield from ((line, {"red": True}) for line in _worst(record))
     yield _work(record), {}
-    yield from ((f"next: {step}", {}) for step in record.next_steps)
 
 
 def _tally(record: RunRecord) -> str:
@@ -161,10 +161,9 @@ def _worst(record: RunRecord) -> Iterator[str]:
     leaning_fail = [check for check in record.checks if check.leaning == "fail"]
     worst = sorted(failed or leaning_fail, key=excess, reverse=True)
     if worst:
-        yield "worst:" if failed else "worst, not decided:"
+        of = f" of {len(worst)}" if len(worst) > SHOWN else ""
+        yield f"worst{of}:" if failed else f"worst{of}, not decided:"
     yield from (_failure(check) for check in worst[:SHOWN])
-    if len(worst) > SHOWN:
-        yield f"  and {len(worst) - SHOWN} more"
     for test in record.failed_otherwise[:SHOWN]:
         why = record.failed_because.get(test, "")
         yield f"  failed without a verdict: {test}{f' ({why})' if why else ''}"
@@ -248,15 +247,20 @@ def _undetected(record: RunRecord) -> str:
 
 def _failure(check: Check) -> str:
     if check.against == "baseline":
-        return (
-            f"  {check.metric} of {check.subject}: {change_words(check)}, allowed "
-            f"{allowed_words(check)}"
-        )
+        allowed = f" (allowed +{check.bound:g})" if check.decided_by == "margin" else ""
+        return f"  {check.metric} of {check.subject}: {_then_now(check)}{allowed}"
     lean = f", {leaning(check)}" if leaning(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "
         f"[{check.low:+.3f}, {check.high:+.3f}], allowed {check.operator} {check.bound:g}{lean}"
     )
+
+
+def _then_now(check: Check) -> str:
+    """Before and after alone: the interval of the change stands in the page."""
+    if check.before is None or check.after is None:
+        return change_words(check)
+    return f"{check.before:.3f} -> {check.after:.3f}"
 
 
 def _work(record: RunRecord) -> str:

@@ -43,9 +43,16 @@ def _why_undecided(record: RunRecord) -> str:
     weighing = [check for check in record.checks if check.weighs_on_run]
     undecided = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
     if undecided:
-        names = dict.fromkeys(check.metric.replace("_", " ") for check in undecided)
-        return f"Too few images to decide: {', '.join(names)} of the model."
+        return f"Too few images to decide: {', '.join(dict.fromkeys(map(_undecided, undecided)))}."
     return "Too few images to decide most prompts."
+
+
+def _undecided(check: Check) -> str:
+    """What is open, in the words of who asked."""
+    name = check.metric.replace("_", " ")
+    if check.against == "baseline":
+        return "whether it is worse than the baseline"
+    return f"{name} of the model"
 
 
 def _why_passed(record: RunRecord) -> str:

@@ -70,7 +70,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
             if test in session.failed_because
         },
         baseline=None if recorded is None else baseline_record(session, recorded),
-        next_steps=next_steps(results, session.checks),
+        next_steps=next_steps(results, session.checks, recorded),
         selected=session.selected,
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,

@@ -275,7 +275,7 @@ def test_the_terminal_tells_of_the_baseline():
         "probably more biased than recorded: profession-pilot 0.97 (10 male, 9 female, 1 "
         "undetected -> 20 male, 0 female); profession-nurse 0.61" in text
     )
-    assert "allowed no growth that a permutation test finds" in text
+    assert "worst: model_bias_score of model: 0.210 -> 0.300 " in text
     assert "identical pictures" in told(run(SAME))
 
 

@@ -236,21 +236,34 @@ class Store:
         with claims.transaction(self._connection):
             insert(self._connection, "detections", rows)
 
-    def labelled_rows(self) -> list[dict[str, Any]]:
-        """Every image that a detector has looked at: model, prompt, seed, file, detector, said."""
+    def busiest_detector(self) -> str | None:
+        """Fingerprint of the detector that has looked at most images; None where none has."""
+        query = "SELECT detector FROM detections GROUP BY detector ORDER BY COUNT(*) DESC, detector"
+        row = self._connection.execute(query).fetchone()
+        return None if row is None else str(row["detector"])
+
+    def labelled_rows(self, detector: str) -> list[dict[str, Any]]:
+        """Every image that this detector has looked at: model, prompt, seed, file, said."""
+        query = "SELECT * FROM detections WHERE detector = ?"
+        rows = filter(is_sealed, self._connection.execute(query, (detector,)))
+        said = {row["key"]: read_detection(row) for row in rows}
         ordered = self._connection.execute("SELECT * FROM images ORDER BY model, prompt, seed")
-        images = {row["key"]: row for row in ordered if is_sealed(row) and _is_ours(row)}
-        said: dict[str, list[dict[str, Any]]] = {key: [] for key in images}
-        for row in self._connection.execute("SELECT * FROM detections"):
-            detection = read_detection(row) if is_sealed(row) else None
-            if row["key"] in images and detection is not None:
-                said[row["key"]].append({"detector": row["detector"], "said": detection.said})
-        names = ("model", "prompt", "seed", "file")
         return [
-            {name: images[key][name] for name in names} | words
-            for key, all_words in said.items()
-            for words in all_words
+            {name: row[name] for name in ("model", "prompt", "seed", "file")}
+            | {"said": detection.said}
+            for row in ordered
+            if (detection := said.get(row["key"])) is not None and is_sealed(row) and _is_ours(row)
         ]
+
+    def name_model(self, fingerprint: str, name: str) -> None:
+        """Keep what a model is called by whoever had it make images."""
+        if self.model_name(fingerprint) != name:
+            self.remember(f"model:{fingerprint}", name)
+
+    def model_name(self, fingerprint: str) -> str | None:
+        """What a model was called last; None in a store that was not told."""
+        name = self.fact(f"model:{fingerprint}")
+        return name if isinstance(name, str) else None
 
     # facts
 

@@ -36,7 +36,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         raise MissingExtraError("a model card", "diffusers", "huggingface_hub") from None
     body = with_section(card or f"# {record.model}\n", section(record))
     try:
-        made = ModelCard(body)
+        made = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")
     except ValueError as error:
         raise FileFormatError(file, f"its metadata cannot be read: {error}") from None
     results = [
@@ -44,6 +44,8 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
             task_type=TASK,
             dataset_type="pytest-t2i",
             dataset_name=f"pytest-t2i prompts ({name})",
+            # Results of one type, configuration and split become one entry under the first name.
+            dataset_config=name,
             metric_type=metric,
             metric_name=metric.replace("_", " "),
             metric_value=round(value.estimate, 4),

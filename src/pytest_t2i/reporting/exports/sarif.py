@@ -14,6 +14,12 @@ from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+OTHERWISE = "test-failed"
+HELP = (
+    "An error is shown by the evidence, a note is undecided. Estimate and interval stand in the "
+    "message, pictures and next steps in the report (reports/t2i/index.html)."
+)
+OTHERWISE_HELP = "It failed by a plain number or an error; pytest's output says which."
 LEVELS = {Outcome.FAIL: "error", Outcome.INCONCLUSIVE: "note"}
 
 
@@ -31,12 +37,14 @@ def sarif(record: RunRecord) -> dict[str, Any]:
         or (check.outcome is Outcome.INCONCLUSIVE and check.weighs_on_run)
     ]
     metrics = sorted({check.metric for check in shown})
-    driver = {
+    driver: dict[str, Any] = {
         "name": "pytest-t2i",
         "version": version("pytest-t2i"),
         "informationUri": "https://github.com/pytest-t2i/pytest-t2i",
         "rules": [_rule(metric) for metric in metrics],
     }
+    if record.failed_otherwise:
+        driver["rules"].append(_described(OTHERWISE, "test without a verdict", OTHERWISE_HELP))
     results = [_result(check, record.model, metrics) for check in shown]
     results += [_otherwise(record, test) for test in record.failed_otherwise]
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
@@ -47,7 +55,17 @@ def _rule(metric: str) -> dict[str, Any]:
     info = INFO.get(metric)
     source = f" ({info.source})" if info else ""
     words = metric.replace("_", " ")
-    return {"id": metric, "shortDescription": {"text": f"{words} within its limit{source}"}}
+    return _described(metric, f"{words} within its limit{source}", HELP)
+
+
+def _described(id_: str, title: str, text: str) -> dict[str, Any]:
+    """With the fields that GitHub's code scanning asks for."""
+    return {
+        "id": id_,
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": f"{title}. {text}"},
+        "help": {"text": text},
+    }
 
 
 def _result(check: Check, model: str, metrics: list[str]) -> dict[str, Any]:
@@ -64,7 +82,7 @@ def _result(check: Check, model: str, metrics: list[str]) -> dict[str, Any]:
 
 def _otherwise(record: RunRecord, test: str) -> dict[str, Any]:
     return {
-        "ruleId": "test-failed",
+        "ruleId": OTHERWISE,
         "level": "error",
         "message": {"text": record.failed_because.get(test) or f"{test} failed"},
         "locations": [_location(test)],

@@ -13,6 +13,8 @@ from pytest_t2i.prompts import builtin_axes
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 
 NAME_LENGTH = 60
+MARK_LENGTH = 12
+"""Characters of a fingerprint that tell one model from another."""
 
 
 def of_store(folder: Path) -> list[Entrant]:
@@ -24,27 +26,37 @@ def of_store(folder: Path) -> list[Entrant]:
         raise ConfigurationError(f"{folder}: expected a run.json, a baseline or a store of images")
     store = Store(folder)
     try:
-        rows = store.labelled_rows()
+        detector = store.busiest_detector()
+        rows = [] if detector is None else store.labelled_rows(detector)
+        names = _names(store, sorted({row["model"] for row in rows}))
     finally:
         store.close()
-    if not rows:
+    if detector is None or not rows:
         raise ConfigurationError(f"{folder}: no detector has looked at an image of this store")
-    detector = Counter(row["detector"] for row in rows).most_common(1)[0][0]
     known = {prompt.text: prompt for axis in builtin_axes() for prompt in axis.prompts()}
     models: dict[str, dict[str, dict[int, Any]]] = {}
     for row in rows:
-        if row["detector"] == detector:
-            models.setdefault(row["model"], {}).setdefault(row["prompt"], {})[row["seed"]] = row
+        models.setdefault(row["model"], {}).setdefault(row["prompt"], {})[row["seed"]] = row
     return [
         Entrant(
-            name[:NAME_LENGTH],
+            names[fingerprint],
             str(folder),
             "",
-            detector[:NAME_LENGTH],
+            detector[:MARK_LENGTH],
             {text: _prompt(folder, known.get(text), text, rows) for text, rows in prompts.items()},
         )
-        for name, prompts in sorted(models.items())
+        for fingerprint, prompts in sorted(models.items())
     ]
+
+
+def _names(store: Store, fingerprints: list[str]) -> dict[str, str]:
+    """What the models were called; two of one name, and those without, by their fingerprints."""
+    told = {one: (store.model_name(one) or "")[:NAME_LENGTH] for one in fingerprints}
+    used = Counter(told.values())
+    return {
+        one: name if name and used[name] == 1 else f"{name} {one[:MARK_LENGTH]}".strip()
+        for one, name in told.items()
+    }
 
 
 def _prompt(folder: Path, known: Prompt | None, text: str, rows: dict[int, Any]) -> EnteredPrompt:

@@ -205,7 +205,7 @@ def test_a_row_changed_by_hand_is_as_if_absent(full, where):
     assert known_of_the_first(full) == whole
     change(full, where)
     store = Store(full)
-    assert all(row["seed"] == 1 and row["said"] == "male" for row in store.labelled_rows())
+    assert all(row["seed"] == 1 and row["said"] == "male" for row in store.labelled_rows("d"))
     store.close()
     table = CHANGES[where][0]
     lost = whole - {"facts"} if table == "images" else {table}
@@ -232,7 +232,7 @@ def test_a_row_names_no_file_outside_of_the_store(full, tmp_path):
     connection.close()
     store = Store(full)
     assert "aa1" in {row["key"] for row in store._connection.execute("SELECT key FROM images")}
-    assert len(store.labelled_rows()) == 2
+    assert len(store.labelled_rows("d")) == 2
     assert store.images(["aa1"]) == {}
     store.close()
 

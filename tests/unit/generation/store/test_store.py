@@ -203,3 +203,16 @@ def test_a_disk_that_refuses_is_not_called_damage():
     told = str(explained(Path("index.sqlite"), refused))
     assert "see to its space" in told
     assert "damaged" not in told
+
+
+def test_rows_are_of_one_detector_and_models_have_names(store):
+    assert store.busiest_detector() is None
+    store.add_images([new("aa1"), new("aa2")])
+    store.add_detections("few", {"aa1": Detection("female")})
+    store.add_detections("many", {key: Detection("male") for key in ("aa1", "aa2")})
+    assert store.busiest_detector() == "many"
+    assert [row["said"] for row in store.labelled_rows("many")] == ["male", "male"]
+    assert [row["said"] for row in store.labelled_rows("few")] == ["female"]
+    assert store.model_name("m") is None
+    store.name_model("m", "mine")
+    assert store.model_name("m") == "mine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -116,10 +117,17 @@ def test_a_card_carries_results_in_the_hubs_form(run, tmp_path):
         ("pytest-t2i", "stereotype_score"): 0.4,
         ("pytest-t2i", "similarity_gap"): 0.4,
     }
+    names = [result.dataset_name for result in card.data.eval_results]
+    assert len(set(names)) > 2  # each set of prompts keeps its own name
     assert card.data.license == "mit"
     assert "my own words" in card.text
     assert card.text.count("## Fairness: FAIL") == 1
     assert "What this does not show" in card.text
+
+
+def test_a_new_card_is_written_without_a_warning(run, tmp_path, caplog):
+    write_model_card(run, tmp_path / "README.md")
+    assert not caplog.records
 
 
 def test_a_new_card_and_a_broken_one(run, tmp_path):
@@ -166,6 +174,16 @@ MINIMAL = {
     },
 }
 """The parts of the SARIF 2.1.0 schema that a reader of results needs."""
+
+
+def test_sarif_describes_every_rule_as_github_asks(run):
+    failed = replace(run, failed_otherwise=("t.py::a",), failed_because={})
+    (part,) = sarif(failed)["runs"]
+    rules = {rule["id"]: rule for rule in part["tool"]["driver"]["rules"]}
+    assert set(rules) >= {result["ruleId"] for result in part["results"]} >= {"test-failed"}
+    for rule in rules.values():
+        for field in ("shortDescription", "fullDescription", "help"):
+            assert rule[field]["text"]
 
 
 def test_sarif_has_what_failed_and_where(run):

@@ -1,0 +1,40 @@
+"""A new folder of pictures under numbers, with a manifest that says what each is."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_t2i.errors import StoreError
+from pytest_t2i.files import explain, write_whole
+
+MANIFEST = "manifest.csv"
+
+
+class Manifest:
+    """Names pictures one after the other, and is written when all of them are there."""
+
+    def __init__(self, folder: Path, columns: Sequence[str], count: int) -> None:
+        self.folder, self.digits = folder, len(str(count))
+        self.rows: list[Sequence[object]] = [("file", *columns)]
+
+    def add(self, suffix: str, row: Sequence[object]) -> Path:
+        """The file that the next picture goes to."""
+        name = f"{len(self.rows):0{self.digits}}{suffix}"
+        self.rows.append((name, *row))
+        return self.folder / name
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """Write it after what is done inside; StoreError where a picture cannot be copied."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            yield
+        except OSError as error:
+            raise StoreError(explain(self.folder, error)) from error
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(self.rows)
+        write_whole(self.folder / MANIFEST, text.getvalue().encode())

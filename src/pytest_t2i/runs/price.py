@@ -1,0 +1,31 @@
+"""What more images cost, at the rate of the run that asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_t2i.generation.progress import clock_time
+from pytest_t2i.protocols import ReadyMade
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import Session
+from pytest_t2i.verdicts.check import Check
+
+
+def price(results: Results, images: int) -> str:
+    """What this number of images per prompt takes beyond those that there are."""
+    have, work = results.session.images_wanted().values(), results.session.work
+    more = sum(max(0, images - count) for count in have)
+    if not work.made or not work.seconds:
+        return f"{more} more images"
+    return f"{more} more images, {clock_time(more * work.seconds / work.made)} here"
+
+
+def is_ready_made(session: Session) -> bool:
+    """Whether its model has pictures and makes none."""
+    model = session.components.model()
+    return model.lists_images and isinstance(model.get(), ReadyMade)
+
+
+def counted_checks(checks: Sequence[Check]) -> str:
+    """``1 check``, ``2 checks``."""
+    return "1 check" if len(checks) == 1 else f"{len(checks)} checks"
