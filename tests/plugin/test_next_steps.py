@@ -88,7 +88,7 @@ def test_undecided_prompts_alone_are_told_too(project):
     assert headline in project.page()
 
 
-def test_a_failure_by_a_limit_says_what_would_have_to_be_even(project):
+def test_a_failure_by_a_limit_says_what_would_have_to_be_even(project, monkeypatch):
     project.write({"test_suite.py": SUITE.format(words=12)})
     project.run("--t2i-images", "20", "-k", "test_model", model="biased")
     even, people = project.record()["next_steps"]
@@ -97,8 +97,11 @@ def test_a_failure_by_a_limit_says_what_would_have_to_be_even(project):
     assert total == 12
     # Scores lie near 1: that many of them make up for what is too much.
     assert count - 1 < (check["estimate"] - check["bound"]) * total < count + 1
-    assert "have people look at 120 images" in people
-    assert "t2i sample reports/t2i/run.json labels" in people
+    assert "have people look at 192 images" in people
+    command = shlex.split(re.search("`(.+)`", people)[1])
+    monkeypatch.chdir(project.path)
+    assert main(command[1:]) == 0
+    assert len(list((project.path / "labels").glob("*.png"))) == 192
 
 
 def test_the_summary_of_a_regression_answers_within_ten_lines_of_80_columns(shipped):

@@ -159,7 +159,8 @@ def _worst(record: RunRecord) -> Iterator[str]:
     """What failed, the worst first; without a failure, what leans towards one."""
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     leaning_fail = [check for check in record.checks if check.leaning == "fail"]
-    worst = sorted(failed or leaning_fail, key=excess, reverse=True)
+    # The model first: it turns the run.
+    worst = sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess(c)))
     if worst:
         of = f" of {len(worst)}" if len(worst) > SHOWN else ""
         yield f"worst{of}:" if failed else f"worst{of}, not decided:"
