@@ -6,10 +6,11 @@ import base64
 import io
 import os
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from pytest_t2i.reporting.thumbnails import SIDE, cache_path, thumbnails
+from pytest_t2i.reporting.thumbnails import LARGEST, SIDE, cache_path, thumbnails
 
 
 @pytest.fixture
@@ -60,3 +61,10 @@ def test_a_store_that_cannot_be_written_is_no_obstacle(picture):
 def test_an_unreadable_picture_has_none(picture, content):
     picture.write_bytes(content)
     assert thumbnails([str(picture), str(picture.with_name("gone.png"))]) == {}
+
+
+def test_a_picture_of_noise_is_small_too(tmp_path):
+    noise = np.random.default_rng(0).integers(0, 256, (128, 128, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    (uri,) = thumbnails([str(tmp_path / "noise.png")]).values()
+    assert len(uri) <= LARGEST * 4 / 3 + 30
