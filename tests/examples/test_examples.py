@@ -96,11 +96,12 @@ def test_one_image_decides_nothing_and_is_not_green(example):
 
 def test_the_action_hands_on_what_it_is_given(job):
     given = {"model": "./my model", "tests": "a b", "arguments": "-k x", "images": "20"}
-    done = job(**given, detector="clip", baseline="base.json")
+    done = job(**given, detector="clip", baseline="base.json", record="now.json")
     assert done.arguments == [
         *("-m", "pytest", "--t2i-model", "./my model", "--t2i-report", "reports/t2i"),
         *("--junitxml", "reports/t2i/junit.xml", "--t2i-baseline", "base.json"),
-        *("--t2i-detector", "clip", "--t2i-images", "20", "-k", "x", "a", "b"),
+        *("--t2i-detector", "clip", "--t2i-images", "20"),
+        *("--t2i-save-baseline", "reports/t2i/now.json", "-k", "x", "a", "b"),
     ]
     assert (done.status, done.output, done.summary) == (0, "status=0\n", "## a summary\n")
 
