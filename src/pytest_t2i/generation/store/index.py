@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,28 @@ CREATE TABLE IF NOT EXISTS claims (
 """
 
 
+class Rows(sqlite3.Cursor):
+    """What a query gives; a page that is damaged is met while rows are fetched, too."""
+
+    def fetchone(self) -> Any:
+        """As sqlite3 does."""
+        return self._explaining(super().fetchone)
+
+    def fetchall(self) -> list[Any]:
+        """As sqlite3 does."""
+        rows: list[Any] = self._explaining(super().fetchall)
+        return rows
+
+    def __next__(self) -> Any:
+        return self._explaining(super().__next__)
+
+    def _explaining(self, fetch: Callable[[], Any]) -> Any:
+        try:
+            return fetch()
+        except sqlite3.DatabaseError as error:
+            raise explained(self.connection.file, error) from error  # type: ignore[attr-defined]
+
+
 class Index(sqlite3.Connection):
     """A connection whose errors say what to do."""
 
@@ -54,14 +78,14 @@ class Index(sqlite3.Connection):
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         """As sqlite3 does."""
         try:
-            return super().execute(*arguments)
+            return self.cursor(Rows).execute(*arguments)
         except sqlite3.DatabaseError as error:
             raise explained(self.file, error) from error
 
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
         """As sqlite3 does."""
         try:
-            return super().executemany(*arguments)
+            return self.cursor(Rows).executemany(*arguments)
         except sqlite3.DatabaseError as error:
             raise explained(self.file, error) from error
 
@@ -132,6 +156,8 @@ def check_index(folder: Path) -> None:
 def _open(file: Path) -> Index:
     index = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None, factory=Index)
     index.file = file
+    # A text with a damaged byte is read all the same: its row's seal is broken, and that is told.
+    index.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     try:
         index.execute("PRAGMA journal_mode=WAL")
         # NORMAL keeps a WAL database whole through a kill; a power cut may lose the last batch.

@@ -17,6 +17,8 @@ from pytest_t2i.generation.store.rows import image_row, picture_file
 from pytest_t2i.generation.store.self_describing_png import read_origin
 
 Tick = Callable[[int], None]
+Name = tuple[bytes, ...]
+"""What names a row of the index, as it stands there: damaged text is none."""
 NAMES = {
     "images": ("key",),
     "detections": ("key", "detector"),
@@ -148,25 +150,31 @@ def _is_whole(file: Path, sha256: str, findings: Findings) -> bool:
     return True
 
 
-def _changed(index: Any, table: str, findings: Findings) -> list[tuple[str, ...]]:
+def _changed(index: Any, table: str, findings: Findings) -> list[Name]:
     """Names of the rows of a table whose seals are broken."""
     rows = index.execute(f"SELECT * FROM {table}")  # noqa: S608 - a fixed name
     names = [_name(table, row) for row in rows if not is_sealed(row)]
-    findings.changed += [f"{table} {' '.join(map(str, name))}" for name in names]
+    findings.changed += [
+        f"{table} {b' '.join(name).decode(errors='backslashreplace')}" for name in names
+    ]
     return names
 
 
-def _name(table: str, row: Any) -> tuple[str, ...]:
-    return tuple(row[column] for column in NAMES[table])
+def _name(table: str, row: Any) -> Name:
+    return tuple(str(row[column]).encode(errors="surrogateescape") for column in NAMES[table])
 
 
-def _strike(index: Any, lost: dict[str, list[tuple[str, ...]]]) -> None:
+def _strike(index: Any, lost: dict[str, list[Name]]) -> None:
     with claims.transaction(index):
         for table in ("images", "detections", "objects", "arrays"):
-            index.executemany(f"DELETE FROM {table} WHERE key = ?", lost["images"])  # noqa: S608
+            index.executemany(f"DELETE FROM {table} WHERE {_is('key')}", lost["images"])  # noqa: S608
         for table, columns in NAMES.items():
-            where = " AND ".join(f"{column} = ?" for column in columns)
+            where = " AND ".join(map(_is, columns))
             index.executemany(f"DELETE FROM {table} WHERE {where}", lost[table])  # noqa: S608
+
+
+def _is(column: str) -> str:
+    return f"{column} = CAST(? AS TEXT)"
 
 
 def _set_aside(folder: Path) -> None:

@@ -164,6 +164,11 @@ CHANGES = {
     "objects": ("objects", "objects = x'00' WHERE key = 'aa1'"),
     "fact": ("facts", "value = '2' WHERE name = 'f'"),
     "seal": ("detections", "seal = NULL WHERE key = 'aa1'"),
+    # What is no UTF-8 any more, in what names a row and beside it.
+    "name of a row": ("arrays", "name = CAST(x'66ff' AS TEXT) WHERE key = 'aa1'"),
+    "name of a file": ("arrays", "file = CAST(x'61ff2e' AS TEXT) WHERE key = 'aa1'"),
+    "key": ("detections", "key = CAST(x'6161ff' AS TEXT) WHERE key = 'aa1'"),
+    "words": ("detections", "scores = CAST(x'7bff' AS TEXT) WHERE key = 'aa1'"),
 }
 
 
@@ -220,6 +225,24 @@ def test_a_row_changed_by_hand_is_found_and_struck(full, where):
     assert changed.startswith(CHANGES[where][0])
     assert findings.damaged == findings.absent == []
     assert verify(full).is_whole
+
+
+def test_a_page_that_is_damaged_is_told_while_rows_are_read(tmp_path):
+    store = Store(tmp_path)
+    for number in range(300):
+        store.remember(f"fact {number:04}", "a long one " * 20)
+    store.close()
+    connection = sqlite3.connect(tmp_path / NAME)
+    size = connection.execute("PRAGMA page_size").fetchone()[0]
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    index = tmp_path / NAME
+    content = bytearray(index.read_bytes())
+    middle = content.index(b"fact 0200") // size * size
+    content[middle : middle + 64] = b"\xff" * 64
+    index.write_bytes(content)
+    with pytest.raises(StoreError, match="t2i store repair"):
+        verify(tmp_path)
 
 
 def test_a_row_names_no_file_outside_of_the_store(full, tmp_path):
