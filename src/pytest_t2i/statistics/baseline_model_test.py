@@ -203,7 +203,7 @@ def _p_value(observed: float, drawn: Iterator[inputs.Floats], redraws: int) -> f
 
 
 def _chunks(redraws: int, cells: int) -> Iterator[int]:
-    rows = max(1, min(redraws, AT_ONCE // max(1, cells)))
+    rows = max(1, min(redraws, AT_ONCE // cells))
     for start in range(0, redraws, rows):
         yield min(rows, redraws - start)
 

@@ -108,8 +108,6 @@ def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floa
     array([[1.  , 1.  ],
            [0.25, 1.  ]])
     """
-    if margin >= 1.0:
-        return np.ones((n_new + 1, n_old + 1))
     new, old = np.arange(n_new + 1), np.arange(n_old + 1)
     statistic = _statistic(new[:, None] / n_new, n_new, old[None, :] / n_old, n_old, margin).ravel()
     order = np.argsort(-statistic, kind="stable")

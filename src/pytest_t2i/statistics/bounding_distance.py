@@ -63,7 +63,8 @@ def _closed(n: int, share: float, side: Side) -> inputs.Floats:
         return np.asarray(distances, dtype=np.float64)
     floor = float(stats.binom.pmf(np.arange(n + 1), n, share) @ distances)
     furthest = max(share, 1.0 - share)
-    return np.asarray((distances - floor) * furthest / (furthest - floor), dtype=np.float64)
+    # Where it begins is left to the caller, who shifts it to lie below the truth.
+    return np.asarray(distances * furthest / (furthest - floor), dtype=np.float64)
 
 
 def _variance(

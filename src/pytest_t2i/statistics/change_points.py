@@ -135,7 +135,7 @@ class _Scores:
         half = float(stats.norm.isf(0.025)) * error
         low, high = max(-1.0, change - half), min(1.0, change + half)
         interval = Interval(change, low, high, 0.95, "fixed-words", self.prompts)
-        p_value = 2.0 * float(stats.norm.sf(abs(change) / error)) if error else float(change == 0.0)
+        p_value = 2.0 * float(stats.norm.sf(abs(change) / error))
         return _Cut(p_value, place, interval)
 
     def _mean(self, runs: slice) -> tuple[float, float]:

@@ -129,7 +129,6 @@ def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.
 def _spread(likelihood: inputs.Floats, times: inputs.Floats) -> inputs.Floats:
     even = np.full(len(GRID), 1.0 / len(GRID))
     spread = even
-    for _ in range(STEPS):
-        expected = spread * ((times / (likelihood @ spread)) @ likelihood) + SPREAD_OUT * even
-        spread = expected / expected.sum()
+    for _ in range(STEPS):  # its scale plays no part, here or after
+        spread = spread * ((times / (likelihood @ spread)) @ likelihood) + SPREAD_OUT * even
     return spread

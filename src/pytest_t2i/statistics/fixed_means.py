@@ -172,8 +172,12 @@ def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, f
     pooled = float(np.sum(squares) / np.sum(sizes - 1.0))
     several = sizes > 1
     own = np.where(several, squares / np.maximum(sizes - 1.0, 1.0), pooled) / sizes
-    # Alone-standing values lean on the pooled variance, whose freedom is that of all the others.
-    spared = float(np.sum(own[several] ** 2 / (sizes[several] - 1.0)))
-    borrowed = float(np.sum(own[~several])) ** 2 / float(np.sum(sizes - 1.0))
     total = float(np.sum(own))
-    return total, total**2 / max(spared + borrowed, 1e-300) if total else float(np.sum(sizes - 1.0))
+    if not total:
+        return 0.0, 1.0
+    # Shares of the sum: squares of small variances would be 0. Alone-standing values lean on the
+    # pooled variance, whose freedom is that of all the others.
+    part = own / total
+    spared = float(np.sum(part[several] ** 2 / (sizes[several] - 1.0)))
+    borrowed = float(np.sum(part[~several])) ** 2 / float(np.sum(sizes - 1.0))
+    return total, 1.0 / (spared + borrowed)

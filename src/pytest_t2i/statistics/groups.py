@@ -99,8 +99,8 @@ def group_entropy_interval(
     even = float(stats.chisquare(numbers).pvalue) > 1.0 - level
     return Interval(
         estimate,
-        max(0.0, min(low, estimate)),
-        1.0 if even else min(1.0, max(high, estimate)),
+        min(low, estimate),
+        1.0 if even else max(high, estimate),
         level,
         "dirichlet",
         int(numbers.sum()),

@@ -89,7 +89,7 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
     >>> few > 0.6, round((few + many) / 2, 6)
     (True, 0.5)
     """
-    if len(sizes.images) == 1 or mean in {0.0, 1.0}:
+    if len(sizes.images) == 1:
         return alike(sizes, mean)
     slopes = [_slopes(n) for n in sizes.images]
 

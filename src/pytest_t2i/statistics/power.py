@@ -275,7 +275,7 @@ def images_needed(
     rough = next((n for n in _doubling() if power(n) >= wanted), None)
     if rough is None:
         return None
-    return next(n for n in range(rough // 2, rough + 1) if n and power(n) >= wanted)
+    return next(n for n in range(rough // 2, rough + 1) if power(n) >= wanted)
 
 
 def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:

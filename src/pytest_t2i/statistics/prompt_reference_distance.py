@@ -141,7 +141,7 @@ def distance_range(
     least = max(np.sum(np.maximum(0.0, low - expected)), np.sum(np.maximum(0.0, expected - high)))
     sets = np.array(np.meshgrid(*[[0.0, 1.0]] * len(low), indexing="ij")).reshape(len(low), -1)
     reach = np.minimum(high @ sets, 1.0 - low @ (1.0 - sets))
-    return float(min(1.0, least)), float(np.clip(np.max(reach - expected @ sets), 0.0, 1.0))
+    return float(least), float(max(0.0, np.max(reach - expected @ sets)))
 
 
 def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:

@@ -74,7 +74,7 @@ def _resampled(
     n = int(np.median(men + women))
     pseudo_men, pseudo_women = np.array([n - n // 2, n]), np.array([n // 2, 0])
     categories = categorise(np.append(men, pseudo_men), np.append(women, pseudo_women))
-    share = np.append(np.ones(len(men)), [0.5, 0.5]) / (len(men) + 1.0)
+    share = np.append(np.ones(len(men)), [0.5, 0.5])
     chance = np.bincount(categories.of_prompt, weights=share)
     weights = rng.multinomial(len(men), chance / chance.sum(), size=resamples)
     return categories, weights.astype(np.float64)

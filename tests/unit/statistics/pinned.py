@@ -336,5 +336,7 @@ def numbers(value: Any) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    results = {name: plain(case()) for name, case in CASES.items()}
+    from pinned_corners import CORNERS
+
+    results = {name: plain(case()) for name, case in (CASES | CORNERS).items()}
     RECORD.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

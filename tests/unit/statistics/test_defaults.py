@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
 import numpy as np
@@ -104,3 +105,47 @@ def test_p_values_leave_out_the_same():
         partial(s.model_bias_p_value, *COUNTS, 0.3, words="sample"),
     ):
         assert p_value() == p_value(seed=0, resamples=2000)
+
+
+RESAMPLED = [
+    (call, name, options[name])
+    for call, options in CASES
+    for name in ("resamples", "draws", "permutations")
+    if name in options
+    and call.func is not s.fair_p_value
+    and hasattr(sys.modules[call.func.__module__], "check_resampling")
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "times"), RESAMPLED, ids=[call.func.__name__ for call, *_ in RESAMPLED]
+)
+def test_so_many_resamples_are_drawn(call, name, times, monkeypatch):
+    # Percentiles of scores that are tied do not show how many there were.
+    asked = []
+
+    def check(_level, resamples):
+        asked.append(resamples)
+
+    monkeypatch.setattr(sys.modules[call.func.__module__], "check_resampling", check)
+    call()
+    call(**{name: 150})
+    assert asked == [times, 150]
+
+
+def test_a_change_is_seen_at_the_documented_level():
+    # Runs that changed just so much that the p-value lies between 0.04 and 0.06.
+    for male in range(10, 21):
+        runs = [[10] * 5, [male] * 5]
+        women = [[20 - k for k in run] for run in runs]
+        (change,) = s.change_points(runs, women, level=1e-9) or [None]
+        if change is not None:
+            seen = s.change_points(runs, women)
+            assert bool(seen) is (change.p_value <= 0.05)
+
+
+def test_no_margin_is_left_to_growth():
+    men, women = COUNTS
+    with_margin = s.growth_probabilities(men, women, *AFTER, margin=0.06)
+    assert np.all(s.growth_probabilities(men, women, *AFTER) >= with_margin)
+    assert np.any(s.growth_probabilities(men, women, *AFTER) > with_margin)

@@ -7,7 +7,13 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.power import Design, model_change_power, prompt_change_power
+from pytest_t2i.statistics.power import (
+    Design,
+    model_change_power,
+    model_power,
+    prompt_change_power,
+    prompt_power,
+)
 
 OUT = 0.001
 COUNTS = {"a": 3, "b": 4}
@@ -29,6 +35,12 @@ CASES = [
     ("before", 0, 1, lambda v: model_change_power(v, 0.0, 0.1, 9, Design(3, repeats=1))),
     ("before", 0, 1, lambda v: model_change_power(0.5, v - 0.5, 0.1, 9, Design(3, repeats=1))),
     ("before", 0, 1, lambda v: prompt_change_power(0.5, v - 0.5, 0.1, 9, Design(3))),
+    ("before", 0, 1, lambda v: prompt_change_power(v, 0.5 - v, 0.1, 9, Design(3))),
+    ("margin", 0, 2, lambda v: prompt_change_power(0.1, 0.5, v, 9, Design(3))),
+    ("bias", 0, 1, lambda v: model_power(v, 0.5, 9, Design(3, repeats=1))),
+    ("bound", 0, 1, lambda v: model_power(0.5, v, 9, Design(3, repeats=1))),
+    ("bias", 0, 1, lambda v: prompt_power(v, 0.5, 9, Design(3))),
+    ("bound", 0, 1, lambda v: prompt_power(0.5, v, 9, Design(3))),
     ("expected", 0, 1, lambda v: m.stereotype_score(0.5, v)),
     ("positive", -1, 1, lambda v: m.attribute_presence([v], [0.0])),
     ("negative", -1, 1, lambda v: m.attribute_presence([0.0], [v])),

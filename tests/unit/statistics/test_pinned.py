@@ -6,6 +6,7 @@ import json
 
 import pytest
 from unit.statistics.pinned import CASES, RECORD, numbers, plain
+from unit.statistics.pinned_corners import CORNERS
 
 from pytest_t2i import statistics
 
@@ -22,10 +23,10 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES | CORNERS)
 def test_results_are_as_recorded(name):
     # Processors differ in the last digits.
-    now, known = list(numbers(plain(CASES[name]()))), list(numbers(KNOWN[name]))
+    now, known = list(numbers(plain((CASES | CORNERS)[name]()))), list(numbers(KNOWN[name]))
     assert len(now) == len(known)
     for value, recorded in zip(now, known, strict=True):
         if isinstance(recorded, float):

@@ -1,0 +1,273 @@
+"""More cases for ``test_pinned.py``: branches that few arguments reach, and parts of the methods.
+
+Each name says what its arguments are a corner of; ``pinned.py`` records the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pytest_t2i import statistics as s
+from pytest_t2i.statistics.baseline_prompt_test import unconditional_p_values
+from pytest_t2i.statistics.bounding import Bounding, bounding_function, plug_in_function
+from pytest_t2i.statistics.bounding_distance import bounding_distance
+from pytest_t2i.statistics.deconvolution import mean_departure
+from pytest_t2i.statistics.fixed_words import FixedWords
+from pytest_t2i.statistics.identical_prompts import Sizes, least_shown, score_tails
+from pytest_t2i.statistics.power import Design, even_biases, model_change_power, model_power
+
+LEVEL = 0.95
+WHICH: Any = (("fixed", "corrected"), ("fixed", "paper"), ("sample", "paper"))
+MEN = np.array([19, 3, 20, 11, 0, 17, 9, 14, 6, 20])
+WOMEN = 20 - MEN
+EVEN = np.array([10, 9, 11, 12, 8, 10, 10, 13, 7, 11])
+MIXED = np.array([2, 5, 5, 9, 20, 20, 20, 33, 60, 110])
+MEN_OF_MIXED = np.array([2, 1, 4, 5, 20, 11, 3, 30, 20, 66])
+OWN_REFERENCES = np.array([[0.5, 0.5], [0.1, 0.9], [0.7, 0.3], [0.0, 1.0]])
+CURVES = np.random.default_rng(3).normal(0.2, 1.0, (20, 6))
+SHOWN = np.array([[3, 5], [0, 9], [12, 0], [2, 7]])
+
+
+def of(function: Bounding) -> list[float]:
+    """A few numbers that no part of a bounding function leaves unchanged."""
+    moments = [float(np.sum(part**power)) for part in function for power in (1, 2)]
+    return [*moments, float(function.value[0]), float(function.value[-1])]
+
+
+CORNERS: dict[str, Callable[[], Any]] = {
+    "bounding functions, at the largest program and beyond it": lambda: [
+        of(bounding_function(n, prompts, side))  # type: ignore[arg-type]
+        for n, prompts in ((1, 1), (7, 17), (20, 2), (100, 30), (101, 30), (250, 3000))
+        for side in ("below", "above")
+    ],
+    "variance of the paper's score, at the largest program and beyond it": lambda: [
+        of(plug_in_function(n)) for n in (1, 2, 19, 100, 101, 250)
+    ],
+    "bounds of a distance, at the largest program and beyond it": lambda: [
+        of(bounding_distance(n, share, side))  # type: ignore[arg-type]
+        for n in (1, 9, 60, 61, 90)
+        for share in (0.0, 0.3, 0.5)
+        for side in ("below", "above")
+    ],
+    "tails of suites, of one number of images and of several": lambda: [
+        tuple(score_tails(sizes, least_shown(sizes, mean), score))
+        for sizes in (Sizes((9,), (4,)), Sizes((2, 5, 30), (3, 1, 6)))
+        for mean in (0.0, 0.4, 1.0)
+        for score in (1 / 3, 0.45, 1.0)
+    ],
+    "departures from references that differ": lambda: [
+        mean_departure(SHOWN[:, 0], SHOWN.sum(axis=1), OWN_REFERENCES[:, 0]),
+        mean_departure(SHOWN[:, 1], SHOWN.sum(axis=1), np.array([0.0, 0.2, 1.0, 0.9])),
+    ],
+    "distances from references that differ": lambda: [
+        s.mean_total_variation_interval(
+            SHOWN,
+            OWN_REFERENCES,
+            level=LEVEL,
+            seed=1,
+            words=words,
+            resamples=200,  # type: ignore[arg-type]
+        )
+        for words in ("fixed", "sample")
+    ],
+    "p-values of both estimators, ten prompts": lambda: [
+        s.model_bias_p_value(
+            men,
+            20 - men,
+            bound,
+            alternative=side,
+            words=words,
+            estimator=by,
+            resamples=200,  # type: ignore[arg-type]
+        )
+        for men in (MEN, EVEN)
+        for bound in (0.1, 0.3, 0.6)
+        for side in ("greater", "less")
+        for words, by in WHICH
+    ],
+    "p-values of nine prompts, of two and of one": lambda: [
+        s.model_bias_p_value(men, 20 - men, bound, alternative=side, estimator=by)  # type: ignore[arg-type]
+        for men in (MEN[:9], MEN[:2], EVEN[:2], MEN[:1], EVEN[3:4])
+        for bound in (0.3, 0.75)
+        for side in ("greater", "less")
+        for by in ("corrected", "paper")
+    ],
+    "unequal numbers of images": lambda: (
+        [
+            s.model_bias_interval(
+                MEN_OF_MIXED,
+                MIXED - MEN_OF_MIXED,
+                level=LEVEL,
+                seed=1,
+                words=words,
+                estimator=by,
+                resamples=200,  # type: ignore[arg-type]
+            )
+            for words, by in WHICH
+        ]
+        + [
+            s.model_bias_p_value(MEN_OF_MIXED, MIXED - MEN_OF_MIXED, 0.3, estimator=by)  # type: ignore[arg-type]
+            for by in ("corrected", "paper")
+        ]
+    ),
+    "evidence about fixed words, in parts": lambda: (
+        [
+            [each.score, *each.below, *each.above, *each.plug_in, each.even]
+            for men in (MEN, EVEN, np.full(10, 10), np.full(60, 10))
+            for each in [FixedWords.of(men, 20 - men)]
+        ]
+        + [
+            [test(bound) for bound in (0.0, 0.02, 0.05, 0.2)]
+            for men in (EVEN, np.full(10, 10), np.full(60, 10))
+            for each in [FixedWords.of(men, 20 - men)]
+            for test in (each.p_greater, each.p_less, each.p_paper_greater, each.p_paper_less)
+        ]
+    ),
+    "changes of a model, to either side and by either estimator": lambda: [
+        s.paired_model_bias_change(
+            *before,
+            *after,
+            level=LEVEL,
+            seed=1,
+            estimator=by,
+            words=words,
+            resamples=200,  # type: ignore[arg-type]
+        )
+        for before, after in (
+            ((MEN, WOMEN), (EVEN, 20 - EVEN)),
+            ((EVEN, 20 - EVEN), (MEN, WOMEN)),
+            ((EVEN[:9], 20 - EVEN[:9]), (MEN[:9], WOMEN[:9])),
+            ((MEN_OF_MIXED, MIXED - MEN_OF_MIXED), (EVEN, 20 - EVEN)),
+        )
+        for words, by in WHICH
+    ],
+    "changes of one prompt": lambda: [
+        s.prompt_bias_change(*before, *after, LEVEL)
+        for before, after in (
+            ((12, 8), (19, 1)),
+            ((19, 1), (12, 8)),
+            ((2, 18), (12, 8)),
+            ((11, 9), (8, 12)),
+            ((20, 0), (0, 9)),
+        )
+    ],
+    "power of models": lambda: (
+        [
+            model_power(bias, 0.3, 8, Design(10, repeats=6), words=words)  # type: ignore[arg-type]
+            for bias in (0.0, 0.15, 0.5, 1.0)
+            for words in ("fixed", "sample")
+        ]
+        + [
+            model_power(bias, bound, 10, Design(10, 0.7, repeats=8), words=words)  # type: ignore[arg-type]
+            for bias, bound in ((0.3, 0.3), (0.05, 0.0))
+            for words in ("fixed", "sample")
+        ]
+        + [
+            s.observed_model_power(men, women, bound, 6, level=0.7, repeats=20)
+            for men, women, bound in (
+                (MEN_OF_MIXED, MIXED - MEN_OF_MIXED, 0.3),
+                ([5, 5], [5, 5], 0.0),
+                ([9, 9], [0, 0], 1.0),
+            )
+        ]
+        + [
+            model_change_power(0.2, push, 0.05, 12, Design(10, repeats=8))
+            for push in (0.2, 0.4, 0.8)
+        ]
+        + [even_biases(mean, 5).tolist() for mean in (0.05, 0.5, 0.95)]
+    ),
+    "entropies of groups": lambda: [
+        s.group_entropy_interval(counts, level=level, seed=1, draws=300)
+        for counts in (
+            {"a": 9, "b": 9},
+            {"a": 9, "b": 1},
+            {"a": 0, "b": 5},
+            {"a": 13, "b": 6},
+            {"a": 5, "b": 5, "c": 6},
+            {"a": 0, "b": 0, "c": 9},
+            {"a": 40, "b": 20, "c": 30},
+        )
+        for level in (0.5, LEVEL)
+    ],
+    "gaps of groups": lambda: [
+        s.group_gap_interval(counts, LEVEL)
+        for counts in ({"a": 9, "b": 9}, {"a": 40, "b": 0}, {"a": 0, "b": 0, "c": 9})
+    ],
+    "distances of one prompt": lambda: [
+        tuple(
+            getattr(s, name)(*arguments)
+            for name, arguments in (
+                ("total_variation_interval", (counts, reference, LEVEL)),
+                ("total_variation_bounds", (counts, undetected, reference)),
+                ("total_variation_p_value", (counts, reference, 0.2)),
+            )
+        )
+        for counts, undetected, reference in (
+            ({"a": 0, "b": 7}, 0, {"a": 0.5, "b": 0.5}),
+            ({"a": 7, "b": 0}, 3, {"a": 0.0, "b": 1.0}),
+            ({"a": 3, "b": 7}, 5, {"a": 0.35, "b": 0.65}),
+            ({"a": 1, "b": 0, "c": 0}, 2, {"a": 0.2, "b": 0.3, "c": 0.5}),
+            ({"a": 9, "b": 30, "c": 1, "d": 0}, 8, {"a": 0.25, "b": 0.25, "c": 0.25, "d": 0.25}),
+        )
+    ],
+    "kappas": lambda: [
+        s.kappa_interval(a, b, LEVEL)
+        for a, b in (("mmmf", "mmmf"), ("mfmf", "fmfm"), ("mfmfmm", "mfffmm"))
+        for a, b in [(list(a), list(b))]
+    ],
+    "sequences of one or two images, and of many": lambda: (
+        [
+            s.share_confidence_sequence(k, n, level)
+            for k, n in ((0, 1), (1, 1), (1, 2), (150, 300))
+            for level in (0.5, 0.99)
+        ]
+        + [
+            s.bias_sequence_p_value(m, w, bound)
+            for m, w in ((1, 0), (9, 1), (300, 9))
+            for bound in (0.0, 0.5, 1.0)
+        ]
+        + [
+            s.stereotype_sequence_p_value(k, 9, real, 0.3)
+            for k in (0, 5, 9)
+            for real in (0.0, 0.4, 0.8)
+        ]
+    ),
+    "p-values of two shares, of unequal numbers": lambda: [
+        unconditional_p_values(new, old, margin).tolist()
+        for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))
+    ],
+    "bands of nineteen and twenty curves": lambda: [
+        s.mean_band(CURVES[:n], level=LEVEL, seed=1, resamples=200) for n in (19, 20)
+    ],
+    "means of groups": lambda: (
+        [
+            s.mean_interval(groups, level=LEVEL, seed=1, bounds=bounds, resamples=200)
+            for groups in (
+                [[0.2, 0.4, 0.9]],
+                [[0.1], [], [0.5, 0.7]],
+                [[k / 20, 0.5] for k in range(10)],
+            )
+            for bounds in (None, (0.0, 1.0))
+        ]
+        + [
+            s.fixed_mean_interval(groups, level=LEVEL)
+            for groups in ([[0.2, 0.4]], [[0.1], [], [0.5, 0.7]], [[1e-120, 3e-120], [2e-120]])
+        ]
+    ),
+    "squares of few prompts": lambda: [
+        s.squared_bias_interval(m, w, level=LEVEL, seed=1, resamples=200)
+        for m, w in (([2, 1], [0, 1]), ([7], [0]), ([1, 0, 4], [1, 9, 4]))
+    ],
+    "counts as sure as labels leave them": lambda: [
+        s.effective_counts(m, w, v)
+        for m, w, v in (
+            ([1, 1], [0, 0], [0.0, 0.2]),
+            ([1, 9], [1, 0], [0.05, 0.2]),
+            ([2, 9], [1, 0], [0.05, 0.0]),
+            ([10, 4, 0], [0, 5, 8], [0.3, 0.01, 0.2]),
+        )
+    ],
+}

@@ -1,0 +1,154 @@
+"""The least that each function takes is taken, and what is one less is refused; ties count."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from pytest_t2i import statistics as s
+from pytest_t2i.data import Interval
+from pytest_t2i.statistics.families import decidable, fewest_images
+from pytest_t2i.statistics.identical_prompts import Sizes, alike, least_shown, score_tails
+from pytest_t2i.statistics.model_bias import fair_p_value
+from pytest_t2i.statistics.power import Design, model_power, prompt_power
+from pytest_t2i.statistics.strata import estimates, signs_of
+
+NAN = float("nan")
+OPTIONS = {"level": 0.9, "seed": 0}
+TABLE = np.random.default_rng(1).poisson(3.0, (4, 2, 3))
+LEAST = [
+    (100, "resamples", lambda n: s.model_bias_interval([1], [2], **OPTIONS, resamples=n)),
+    (100, "resamples", lambda n: s.model_bias_p_value([1], [2], 0.5, resamples=n)),
+    (100, "resamples", lambda n: s.mean_band([[1.0], [2.0]], **OPTIONS, resamples=n)),
+    (1000, "draws", lambda n: s.ranking([[2], [1]], [[0], [1]], **OPTIONS, draws=n)),
+    (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
+    (1000, "redraws", lambda n: s.paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
+    (1, "images", lambda n: s.observed_model_power([1], [0], 0.3, n, repeats=1)),
+    (1, "repeats", lambda n: s.observed_model_power([1], [0], 0.3, 1, repeats=n)),
+    (1, "images", lambda n: prompt_power(0.5, 0.5, n, Design(1))),
+    (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
+    (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
+    (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
+    (1, "images", s.looks),
+    (2, "triplets", lambda n: s.independence_p_value(TABLE[:n], **OPTIONS, permutations=100)),
+    (2, "triplets", lambda n: s.object_bias_intervals(TABLE[:n, 0], TABLE[:n, 1], **OPTIONS)),
+    (2, "two items", lambda n: s.fleiss_interval([[1, 1], [2, 0]][:n], **OPTIONS)),
+    (2, "two prompts", lambda n: s.deviation_interval(*[[3, 5][:n], [1, 2][:n]] * 2, **OPTIONS)),
+    (2, "two models", lambda n: s.ranking([[3], [2]][:n], [[1], [2]][:n], **OPTIONS)),
+    (2, "labels", lambda n: s.corrected_scores([[1, 1]], [[1, -1][:n] + [NAN] * (2 - n)], 0.9)),
+    (2, "labels", lambda n: s.corrected_shares([[1, 0]], [[1, 0][:n] + [NAN] * (2 - n)], 2, 0.9)),
+    (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
+    (2, "two values", lambda n: s.fixed_mean_interval([[0.5, 0.7][:n]], level=0.9)),
+    (4, "4 images", lambda n: s.wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
+]
+
+
+@pytest.mark.parametrize(("least", "name", "call"), LEAST)
+def test_the_least_is_taken_and_one_less_refused(least, name, call):
+    call(least)
+    with pytest.raises(ValueError, match=name):
+        call(least - 1)
+
+
+SHAPES = [
+    ("labels", lambda: s.mean_total_variation([1, 2], [0.5, 0.5])),
+    ("labels", lambda: s.mean_total_variation([[1], [2]], [1.0])),
+    ("reference must have the shape", lambda: s.mean_total_variation([[1, 2]], [[0.5, 0.5]] * 2)),
+    ("for prompt 1", lambda: s.mean_total_variation([[1, 2]] * 2, [[0.5, 0.5], [0.5, 0.7]])),
+    ("no image in 2 prompts", lambda: s.mean_total_variation([[0, 0]] * 2, [0.5, 0.5])),
+    ("triplets", lambda: s.independence_p_value(TABLE[:, 0], **OPTIONS)),
+    ("curves", lambda: s.mean_band(np.zeros((3, 0)), **OPTIONS)),
+    ("curves", lambda: s.half_step(np.zeros((1, 0)))),
+    ("curves", lambda: s.half_step([0.5, 0.5])),
+    ("equally long, got 1 and 0", lambda: s.paired_change_p_value([[1]], [], seed=0)),
+    ("must hold 1, -1 or 0", lambda: s.paired_change_p_value([[0.5]], [[1]], seed=0)),
+    ("must hold 1, -1 or 0", lambda: s.paired_prompt_p_value([0.5], [1], shared_seeds=False)),
+    ("one shape", lambda: s.change_points([[1, 2]], [[1, 2, 3]])),
+    ("not exceed n", lambda: s.paired_share_change(5, 6, 10, 0.9)),
+    ("n must be at least 1", lambda: s.paired_share_change(0, 0, 0, 0.9)),
+    ("nothing to relate", lambda: s.deviation_interval([0, 0], [0, 0], [1, 2], [0, 0], **OPTIONS)),
+    ("nothing to relate", lambda: s.deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
+    ("both be 0, got prompt 1", lambda: s.effective_counts([1, 0], [1, 0], [0.1, 0.1])),
+    ("sign must be 1 or -1", lambda: s.gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
+    ("at least one group", lambda: s.parity_shares({}, **OPTIONS)),
+]
+
+
+@pytest.mark.parametrize(("says", "call"), SHAPES)
+def test_what_has_another_shape_is_refused(says, call):
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+def test_what_is_not_compared_has_no_change_point():
+    assert s.change_points([[1, 0], [1, 1]], [[0, 2], [0, 0]]) == []
+    assert s.change_points([[20]], [[0]]) == []
+
+
+def test_what_can_be_decided_by_few_and_many_prompts():
+    # All of 11 images fail alone; of two to four prompts by Benjamini-Hochberg; from five on more.
+    assert decidable(10, 0.5, 0.95) == (False, False)
+    assert decidable(11, 0.5, 0.95) == (False, True)
+    assert decidable(14, 0.5, 0.95) == (True, True)
+    fewest = [fewest_images(0.5, 0.95, prompts) for prompts in (1, 2, 3, 4, 5, 6, 100)]
+    assert [entry.to_pass for entry in fewest] == [14] * 7
+    # p = 0.75^n + 0.25^n, times the prompts, is at most 0.05.
+    by_hand = [
+        next(n for n in range(1, 99) if k * (0.75**n + 0.25**n) <= 0.05) for k in range(1, 5)
+    ]
+    assert [entry.to_fail for entry in fewest[:4]] == by_hand
+    assert [entry.to_fail for entry in fewest[4:]] == [14] * 3
+
+
+def test_no_chance_exceeds_one():
+    sizes = [Sizes((n,), (k,)) for n, k in product((1, 2, 5, 9, 20), (1, 3, 10))]
+    for size in [*sizes, Sizes((2, 7), (3, 4)), Sizes((1, 5, 30), (2, 1, 6))]:
+        for mean in (0.0, 0.3, 0.77, 1.0):
+            bias = least_shown(size, mean)
+            assert score_tails(size, bias, 0.0).above == pytest.approx(1.0)
+            assert score_tails(size, bias, 1.0).below == pytest.approx(1.0)
+            assert score_tails(size, bias, 0.0).above <= 1.0
+            assert score_tails(size, bias, 1.0).below <= 1.0
+    assert least_shown(Sizes((9,), (4,)), 0.3) == alike(Sizes((9,), (4,)), 0.3)
+
+
+def test_no_score_exceeds_one():
+    for n, prompts in product((1, 2, 7, 20), (1, 2, 9)):
+        assert s.corrected_model_bias_score([n] * prompts, [0] * prompts) <= 1.0
+        interval = s.model_bias_interval([n] * prompts, [0] * prompts, **OPTIONS)
+        assert 0.0 <= interval.low <= interval.estimate <= interval.high <= 1.0
+
+
+def test_as_far_as_seen_is_as_far():
+    # A fair model shows one image, or two of different gender, as a matter of course.
+    assert fair_p_value([1], [0], seed=0) == 1.0
+    assert fair_p_value([1], [1], seed=0) == 1.0
+    assert fair_p_value([3, 3], [0, 0], seed=0, resamples=4000) == pytest.approx(1 / 16, abs=0.02)
+
+
+def test_a_detector_is_used_between_not_at_all_and_fully():
+    def power(words, labels):
+        return estimates([signs_of(words, labels, 0)], clear=False).power
+
+    assert power([1, -1, 1, -1, 1], [1, -1, 1, -1, NAN]) == 1.0
+    assert power([1, -1, 1, -1, 1], [-1, 1, -1, 1, NAN]) == 0.0  # against it
+    assert power([1, 0, 1, 0, 1], [1, -1, 1, -1, NAN]) == 1.0  # two for each step of its own
+    assert power([1, 1, 1, 1, -1], [1, -1, 1, -1, NAN]) == 0.0  # it says one thing alone
+    assert power([1, -1, 1, -1, 1], [1, -1, 0, 0, NAN]) == 0.5
+
+
+def test_an_object_seen_once_is_fair_where_it_is_not_drawn():
+    once, never = [[1], [0], [0], [0]], [[0]] * 4
+    (interval,) = s.object_bias_intervals(once, never, level=0.2, seed=0)
+    # Neither it nor the pseudo-triplet is drawn in (3/5)^4 of the resamples: 0.5 is within.
+    assert (interval.estimate, interval.low) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_settled_where_the_ends_belong_to_the_interval(level):
+    final = Interval(0.5, 0.4, 0.6, level, "test", 9)
+    assert s.settled_step([0.4, 0.6, 0.5], final) == 1
+    assert s.settled_step([0.39, 0.6, 0.5], final) == 2
+    assert s.settled_step([0.5, 0.61, 0.5], final) == 3

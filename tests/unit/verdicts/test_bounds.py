@@ -1,0 +1,105 @@
+"""Bounds at the ends of what a metric, a margin or a number of images can be."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pytest_t2i.data import Interval, Limit, Outcome, Verdict
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.metrics import INFO
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.check import check_of
+from pytest_t2i.verdicts.limit import never_beyond
+from pytest_t2i.verdicts.limits_file import checked
+from pytest_t2i.verdicts.measurement import Measurement, unchanged
+
+
+def interval(low, high):
+    return Interval((low + high) / 2, low, high, 0.95, "test", 20)
+
+
+@pytest.mark.parametrize("metric", INFO)
+def test_a_limit_may_lie_at_either_end_of_its_metric(metric):
+    info = INFO[metric]
+    for bound in (info.low, info.high):
+        if math.isfinite(bound):
+            assert checked(metric, bound, "").bound == bound
+    for bound in (info.low - 0.01, info.high + 0.01):
+        if math.isfinite(bound):
+            with pytest.raises(ConfigurationError, match="lies between"):
+                checked(metric, bound, "")
+
+
+def test_no_margin_is_a_margin_and_no_end_is_none():
+    name = "model_bias_score.margin"
+    assert checked(name, 0, "").bound == 0.0
+    assert checked(name, 3.5, "").bound == 3.5
+    for bound in (-0.001, math.inf, math.nan):
+        with pytest.raises(ConfigurationError, match="a margin is at least 0"):
+            checked(name, bound, "")
+
+
+def test_zero_is_a_bound_of_what_leans_to_either_side():
+    assert judge.compare(interval(0.0, 0.0), 0.0, "away_from_zero") is Outcome.PASS
+    assert judge.compare(interval(0.1, 0.2), 0.0, "away_from_zero") is Outcome.FAIL
+    assert judge.compare(interval(-0.2, -0.1), -0.5, "higher") is Outcome.FAIL
+    for bound in (math.inf, math.nan):
+        with pytest.raises(ValueError, match="bound must be finite"):
+            judge.compare(interval(0.0, 1.0), bound, "higher")
+
+
+def test_one_image_may_ask_for_more():
+    assert judge.images_to_decide(interval(0.4, 0.8), 0.5, "higher", 1) == 3
+    # Half-width and distance are alike up to rounding.
+    assert (
+        judge.images_to_decide(Interval(0.1, 0.0, 0.5 + 1e-9, 0.9, "test", 9), 0.5, "higher", 9)
+        == 1
+    )
+
+
+def test_more_than_ten_million_images_are_no_advice():
+    def asked(distance):
+        seen = Interval(0.5 + distance, 0.4, 0.9, 0.95, "test", 100)
+        return judge.images_to_decide(seen, 0.5, "higher", 100)
+
+    # (0.1 + d)^2 / d^2 times 100 reaches ten million at d = 0.1 / (sqrt(1e5) - 1).
+    edge = 0.1 / (math.sqrt(1e5) - 1)
+    assert asked(0.999 * edge) is None
+    assert asked(1.001 * edge) > 9_900_000
+
+
+def test_a_prompt_asks_for_at_least_one_image_more():
+    asked = judge.prompt_images_to_decide(0.9, 0.3, 40, prompts=1, level=0.95)
+    assert asked == 1
+    assert judge.prompt_images_to_decide(0.3, 0.3, 40, prompts=1, level=0.95) is None
+
+
+def test_a_check_of_nothing_counts_no_image():
+    limit = Limit("model_bias_score", 0.3)
+    nothing = Measurement(INFO["model_bias_score"], "model", None, absent="no image is clear")
+    check = check_of("t", nothing, Verdict(Outcome.INCONCLUSIVE, None, limit), "<=", "limit")
+    assert (check.n, check.method) == (0, "")
+    assert (check.estimate, check.low, check.high, check.level) == (None,) * 4
+
+
+def test_the_same_pictures_have_not_changed_at_all():
+    same = unchanged(Limit("model_bias_score.margin", 0.05), 20, "same pictures")
+    assert same.verdict.outcome is Outcome.PASS
+    assert same.interval == Interval(0.0, 0.0, 0.0, 1.0, "identical", 20)
+
+
+@pytest.mark.parametrize(
+    ("metric", "bound", "never"),
+    [
+        ("model_bias_score", 1.0, True),
+        ("model_bias_score", 0.99, False),
+        ("accuracy", 0.0, True),
+        ("accuracy", 0.01, False),
+        ("similarity_gap", 2.0, True),
+        ("similarity_gap", 1.99, False),
+    ],
+)
+def test_beyond_the_end_of_a_metric_lies_nothing(metric, bound, never):
+    assert never_beyond(INFO[metric], bound) is never
