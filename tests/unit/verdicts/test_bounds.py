@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_t2i.data import Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import Bounds, Interval, Limit, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
@@ -103,3 +103,37 @@ def test_the_same_pictures_have_not_changed_at_all():
 )
 def test_beyond_the_end_of_a_metric_lies_nothing(metric, bound, never):
     assert never_beyond(INFO[metric], bound) is never
+
+
+@pytest.mark.parametrize(
+    ("subject", "against", "of_model", "weighs"),
+    [
+        ("model", "limit", True, True),
+        ("model (image)", "limit", True, True),
+        ("models", "limit", False, False),
+        ("profession-nurse", "limit", False, False),
+        ("profession-nurse", "baseline", False, True),
+    ],
+)
+def test_what_is_of_the_model_or_against_a_baseline_weighs(subject, against, of_model, weighs):
+    limit = Limit("model_bias_score", 0.3)
+    measured = Measurement(INFO["model_bias_score"], subject, interval(0.1, 0.5))
+    verdict = Verdict(Outcome.INCONCLUSIVE, measured.interval, limit)
+    check = check_of("t", measured, verdict, "<=", against)
+    assert (check.is_of_model, check.weighs_on_run) == (of_model, weighs)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "bounds", "hangs"),
+    [
+        (Outcome.INCONCLUSIVE, Bounds(0.1, 0.9, 0.5), True),
+        (Outcome.FAIL, Bounds(0.1, 0.9, 0.5), False),
+        (Outcome.INCONCLUSIVE, Bounds(0.5, 0.9, 0.5), False),
+        (Outcome.INCONCLUSIVE, None, False),
+    ],
+)
+def test_an_open_verdict_may_hang_on_the_undetected(outcome, bounds, hangs):
+    limit = Limit("model_bias_score", 0.3)
+    measured = Measurement(INFO["model_bias_score"], "model", interval(0.1, 0.5), worst_case=bounds)
+    check = check_of("t", measured, Verdict(outcome, measured.interval, limit), "<=", "limit")
+    assert check.hangs_on_undetected is hangs
