@@ -53,20 +53,22 @@ def write() -> None:
         for entry in tomllib.loads(REASONS.read_text(encoding="utf-8")).get("equivalent", [])
     }
     seeds = sorted(int(path.stem) for path in ROUNDS.glob("*.json"))
-    parts = [HEAD, *(_section(known, reasons) for known in map(round_of, seeds) if known)]
+    head = HEAD.format(" ".join(map(str, seeds)))
+    parts = [head, *(_section(known, reasons) for known in map(round_of, seeds) if known)]
     RESULTS.write_text("\n".join(parts), encoding="utf-8")
 
 
 HEAD = """# Would the tests notice?
 
-Made by `python tests/mutation/mutants.py 20 21`: 300 mutants of metrics,
+Made by `python tests/mutation/mutants.py {}`: 300 mutants of metrics,
 statistics and verdicts in which an operator, a comparison or a number was changed, drawn at random,
 each met by the fast tests of these rooms and of the audits, by oracles and doctests.
 
 *Died*: a test noticed. *Equivalent by reading*: nothing that can be observed changes, for the
 reason given, which a person wrote (`reasons.toml`). *Gone*: the code was made simpler since the
 round was drawn. *Lives*: no test noticed, and one could. Tests that were written since a round met
-them last are not counted.
+them last are not counted. The round with the highest seed was drawn once, when the tests were
+written, and measures them; seeds between the others were drawn to find what lives, and not kept.
 """
 
 

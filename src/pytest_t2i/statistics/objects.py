@@ -105,8 +105,7 @@ def object_bias_p_values(
     beyond = _exceeding(more, fewer, limit, drawn)
     if alternative == "less":
         return np.where(more.sum(axis=0) > 0, 1.0 - beyond, 1.0)
-    p_values = np.maximum(np.minimum(1.0, 2.0 * beyond), _swapped(more, fewer, seed))
-    return np.where(more.sum(axis=0) > 0, p_values, 1.0)
+    return np.maximum(np.minimum(1.0, 2.0 * beyond), _swapped(more, fewer, seed))
 
 
 def independence_p_value(

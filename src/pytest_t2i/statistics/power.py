@@ -203,7 +203,7 @@ def prompt_change_power(
     one_way = unconditional_p_values(images, images, margin / 2.0)
     # As in paired_prompt_p_value: beyond the score before and its mirror image, either way.
     claim = np.maximum(one_way, one_way[:, ::-1])
-    p = 2.0 * np.minimum(claim, claim[::-1, ::-1])
+    p = 2.0 * np.minimum(claim, claim[::-1])
     right = p * design.prompts <= 1.0 - design.level + SMALL
     k = np.arange(images + 1)
     now = stats.binom.pmf(k, images, min(1.0, (1.0 + new) / 2.0))

@@ -350,7 +350,7 @@ def _p_value(k: int, n: int, low: float, high: float) -> float:
 def _beyond(a: float, b: float, low: float, high: float) -> float:
     """What Beta(a, b) puts outside [low, high]."""
     above = special.betainc(b, a, max(0.0, 1.0 - high))
-    return float(above + (special.betainc(a, b, low) if low > 0.0 else 0.0))
+    return float(above + (special.betainc(a, b, max(0.0, low))))
 
 
 def _log_mixture(k: int, n: int) -> float:

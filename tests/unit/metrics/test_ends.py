@@ -30,6 +30,14 @@ def test_rows_of_one_direction_have_one_singular_value(seed):
     assert not np.any(values[1:])
 
 
+def test_rows_are_as_alike_as_can_be_to_themselves():
+    rows = np.random.default_rng(1).normal(size=(300, 7))
+    alike, opposite = metrics.similarities(rows, rows), metrics.similarities(rows, -rows)
+    assert alike == pytest.approx(np.ones(300))
+    assert np.all(alike <= 1.0)
+    assert np.all(opposite >= -1.0)
+
+
 def test_a_cosine_may_pass_one_by_rounding():
     beyond = 1.0 + 0.9e-5
     assert metrics.attribute_presence([beyond, -beyond], [-beyond, beyond]).tolist() == [

@@ -73,6 +73,27 @@ CORNERS: dict[str, Callable[[], Any]] = {
         )
         for words in ("fixed", "sample")
     ],
+    "distances of prompts that follow their reference": lambda: [
+        s.mean_total_variation_interval(counts, reference, level=LEVEL, seed=1)
+        for counts, reference in (
+            ([[6, 14], [5, 15], [7, 13]] * 4, [0.3, 0.7]),
+            ([[6, 4, 10], [5, 6, 9]] * 5, [0.3, 0.25, 0.45]),
+            ([[0, 20], [1, 19]] * 3, [0.02, 0.98]),
+        )
+    ],
+    "objects that occur once": lambda: (
+        [
+            s.independence_p_value(
+                np.dstack([np.ones((6, 2)), once]), level=LEVEL, seed=1, permutations=200
+            )
+            for once in (np.eye(6, 2), np.eye(1, 12).reshape(6, 2))
+        ]
+        + [
+            s.object_bias_p_values(men, women, 0.6, seed=1, alternative=side)
+            for men, women in (([[2], [0], [1]], [[0], [1], [2]]), ([[1], [0], [0]], [[0]] * 3))
+            for side in ("greater", "less")
+        ]
+    ),
     "p-values of both estimators, ten prompts": lambda: [
         s.model_bias_p_value(
             men,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics import model_plan
+from pytest_t2i.statistics import baseline_model_test, model_plan
 from pytest_t2i.statistics.baseline_model_test import AT_ONCE, _chunks
 from pytest_t2i.statistics.families import family_p_values
 
@@ -104,6 +104,22 @@ def test_a_group_is_no_more_than_all_images():
     words, people = [[0, 0, -1] + [-1] * 9], [[1, 1, -1] + [NAN] * 9]
     shares = s.corrected_shares(words, people, 2, 0.95)
     assert (shares.shares[1].estimate, shares.shares[1].high) == (1.0, 1.0)
+
+
+def test_one_clear_image_is_enough_for_a_share():
+    # The detector loses what people call unclear: of three images one is left, and of the group.
+    shares = s.corrected_shares([[0, -1, -1]], [[0, -1, NAN]], 2, 0.95)
+    assert [group.estimate for group in shares.shares] == pytest.approx([1.0, 0.0])
+
+
+def test_pairs_are_redrawn_in_parts_that_fit(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        baseline_model_test, "_chunks", lambda redraws, cells: asked.append(cells) or [redraws]
+    )
+    s.paired_change_p_value([[1, -1]] * 4, [[1, 1]] * 4, seed=0)
+    s.change_p_value([1, 5, 0], [1, 2, 0], [2, 4, 1], [0, 3, 1], seed=0)
+    assert asked == [4 * 9, 2]
 
 
 def test_error_rates_that_explain_more_than_all_leave_all():

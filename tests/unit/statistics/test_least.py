@@ -32,6 +32,7 @@ LEAST = [
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
     (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
     (1, "images", s.looks),
+    (1, "n must", lambda n: s.paired_share_change(0, 0, n, 0.9)),
     (2, "triplets", lambda n: s.independence_p_value(TABLE[:n], **OPTIONS, permutations=100)),
     (2, "triplets", lambda n: s.object_bias_intervals(TABLE[:n, 0], TABLE[:n, 1], **OPTIONS)),
     (2, "two items", lambda n: s.fleiss_interval([[1, 1], [2, 0]][:n], **OPTIONS)),
@@ -72,6 +73,7 @@ SHAPES = [
     ("nothing to relate", lambda: s.deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
     ("both be 0, got prompt 1", lambda: s.effective_counts([1, 0], [1, 0], [0.1, 0.1])),
     ("sign must be 1 or -1", lambda: s.gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
+    (r"bound=1\.001", lambda: s.f1_p_value(5, 1, 1, 1.001, "above")),
     ("at least one group", lambda: s.parity_shares({}, **OPTIONS)),
 ]
 
