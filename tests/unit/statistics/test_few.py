@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics import baseline_model_test, model_plan
@@ -217,3 +218,14 @@ def test_two_in_agreement_are_the_fewest_that_show_a_spread():
     assert math.isfinite(both.high)
     turned = s.ppi_mean([1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 1], 0.9)  # a detector that errs always
     assert turned.estimate == 0.5
+
+
+@pytest.mark.parametrize(("prompts", "discards"), [(4, False), (5, True)])
+def test_five_shares_are_adjusted_by_discarding(prompts, discards):
+    k, n = [20, 12, 12, 12, 12][:prompts], [20] * prompts
+    table = stats.binom.sf(np.arange(-1, 20), 20, 0.6)
+    adjusted = s.family_share_p_values(k, n, [0.6] * prompts, level=0.95)
+    discarded = s.adaptive_discarding(table[k], [table] * prompts, 0.95)
+    plain = s.benjamini_hochberg(table[k])
+    assert discarded[0] != pytest.approx(plain[0])
+    assert adjusted == pytest.approx(discarded if discards else plain)

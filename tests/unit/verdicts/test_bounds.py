@@ -6,12 +6,13 @@ import math
 
 import pytest
 
-from pytest_t2i.data import Bounds, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import Bounds, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import check_of
-from pytest_t2i.verdicts.limit import never_beyond
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.limit import never_beyond, verdict_of
 from pytest_t2i.verdicts.limits_file import checked
 from pytest_t2i.verdicts.measurement import Measurement, unchanged
 
@@ -137,3 +138,15 @@ def test_an_open_verdict_may_hang_on_the_undetected(outcome, bounds, hangs):
     measured = Measurement(INFO["model_bias_score"], "model", interval(0.1, 0.5), worst_case=bounds)
     check = check_of("t", measured, Verdict(outcome, measured.interval, limit), "<=", "limit")
     assert check.hangs_on_undetected is hangs
+
+
+@pytest.mark.parametrize("metric", ["prompt_bias_score", "model_bias_score"])
+def test_a_prompt_of_a_family_asks_for_images_by_its_own_test(metric):
+    limit, seen = Limit(metric, 0.5), Interval(0.2, 0.0, 0.6, 0.95, "test", 20)
+    family = Family((seen, seen), lambda _bound, _level: [Evidence(0.4, 0.3)] * 2)
+    measured = Measurement(INFO[metric], "profession-nurse", seen, images=20, family=family)
+    asked = verdict_of(measured, limit, 0.95).images_to_decide
+    by_test = judge.prompt_images_to_decide(0.2, 0.5, 20, prompts=2, level=0.95)
+    by_interval = judge.images_to_decide(seen, 0.5, "higher", 20)
+    assert by_test != by_interval
+    assert asked == (by_test if metric == "prompt_bias_score" else by_interval)
