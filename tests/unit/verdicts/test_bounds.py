@@ -150,3 +150,10 @@ def test_a_prompt_of_a_family_asks_for_images_by_its_own_test(metric):
     by_interval = judge.images_to_decide(seen, 0.5, "higher", 20)
     assert by_test != by_interval
     assert asked == (by_test if metric == "prompt_bias_score" else by_interval)
+
+
+def test_a_measurement_says_what_it_is_of():
+    seen = Measurement(INFO["model_bias_score"], "model", Interval(0.2, 0.1, 0.5, 0.9, "test", 9))
+    assert str(seen) == repr(seen) == "model_bias_score of model = 0.200 [0.100, 0.500]"
+    nothing = Measurement(INFO["model_bias_score"], "model", None)
+    assert str(nothing) == "model_bias_score of model = no evidence"
