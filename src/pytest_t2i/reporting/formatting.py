@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+
+from markupsafe import Markup, escape
 
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
+COMMAND = re.compile(r"`([^`]+)`")
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
@@ -38,6 +42,15 @@ def interval_words(interval: Interval | None, digits: int = 2) -> str:
 def percent(share: float) -> str:
     """``25 %``."""
     return f"{100 * share:.0f} %"
+
+
+def with_commands(text: str) -> Markup:
+    """What stands between backticks, as code; all of it escaped.
+
+    >>> with_commands("run `t2i label <folder>`")
+    Markup('run <code>t2i label &lt;folder&gt;</code>')
+    """
+    return Markup(COMMAND.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
 
 
 def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:

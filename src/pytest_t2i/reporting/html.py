@@ -96,6 +96,7 @@ def templates() -> Environment:
         "outcome": str.lower,
         "bounds": formatting.bounds_words,
         "share": formatting.percent,
+        "commands": formatting.with_commands,
         "leaning": formatting.leaning,
         "function": formatting.function_of,
     }

@@ -162,7 +162,7 @@ def _beyond_limit(results: Results, failed: Sequence[Check]) -> Iterator[str]:
         command = f"t2i sample {_run(results)} labels --per-prompt {each}"
         yield (
             "a detector's error looks like a model's: have people look at "
-            f"{each * len(wanted)} images (`{command}`, t2i label)"
+            f"{each * len(wanted)} images (`{command}`, `t2i label`)"
         )
 
 

@@ -51,8 +51,8 @@ def _labels(hanging: list[Check]) -> Iterator[str]:
     if hanging:
         yield (
             f"{counted_checks(hanging)} {_s('hang', hanging)} on undetected images: take a "
-            "detector that labels more (--t2i-detector), or have people label them (t2i sample, "
-            "t2i label)"
+            "detector that labels more (--t2i-detector), or have people label them (`t2i sample`, "
+            "`t2i label`)"
         )
 
 
@@ -68,7 +68,7 @@ def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
         return
     if not session.has_model:
         need = _s("need", undecided)
-        yield f"{counted_checks(undecided)} {need} more labelled images (t2i label)"
+        yield f"{counted_checks(undecided)} {need} more labelled images (`t2i label`)"
         return
     images = _needed_by_model(results, undecided) or _needed_by_prompts(results, undecided)
     if images is None:
