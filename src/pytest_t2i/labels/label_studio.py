@@ -21,7 +21,7 @@ EXPECTED = (
 )
 
 
-def read_label_studio(path: Path) -> list[Label]:
+def read_label_studio(path: str | Path) -> list[Label]:
     """Every annotation of an export as a label.
 
     The annotator is the annotation's ``completed_by`` (an id or an e-mail address). The image is
@@ -30,6 +30,7 @@ def read_label_studio(path: Path) -> list[Label]:
     Raises:
         FileFormatError: it is no such export, or a choice is none of the labels (task and value).
     """
+    path = Path(path)
     tasks = parse_json(path, read_text(path))
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise FileFormatError(path, "it is no list of tasks.", remedy=EXPECTED)

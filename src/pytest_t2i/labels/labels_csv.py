@@ -27,13 +27,14 @@ EXPECTED = (
 )
 
 
-def read_labels(folder: Path) -> list[Label]:
+def read_labels(folder: str | Path) -> list[Label]:
     """Every label in FOLDER/labels.csv and in the log beside it; none when there is no such file.
 
     Raises:
         ConfigurationError: the folder does not exist.
         FileFormatError: a column is absent or a row cannot be used (file, line, value).
     """
+    folder = Path(folder)
     _check_folder(folder)
     vocabulary = vocabulary_of(folder)
     # First the log: what another process moves meanwhile into the table is then read twice, not
@@ -66,11 +67,12 @@ def _table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
     return labels
 
 
-def write_labels(folder: Path, labels: Iterable[Label]) -> None:
+def write_labels(folder: str | Path, labels: Iterable[Label]) -> None:
     """Write FOLDER/labels.csv whole, sorted by file and annotator; the log is gone then.
 
     Raises ValueError for a label that is none of the folder's.
     """
+    folder = Path(folder)
     with _lock(folder):
         _write(folder, labels)
 
@@ -134,13 +136,14 @@ def choose_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
     keep_vocabulary(folder, vocabulary)
 
 
-def image_files(folder: Path) -> list[str]:
+def image_files(folder: str | Path) -> list[str]:
     """Every picture below a folder, as sorted relative paths.
 
     Hidden ones are left out, and links to what lies elsewhere.
 
     Raises ConfigurationError when the folder does not exist.
     """
+    folder = Path(folder)
     _check_folder(folder)
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     pictures = [
@@ -152,11 +155,12 @@ def image_files(folder: Path) -> list[str]:
     return sorted(set(pictures) - set(outside(folder, links)))
 
 
-def prompts_of(folder: Path) -> dict[str, str]:
+def prompts_of(folder: str | Path) -> dict[str, str]:
     """File -> prompt, from the folder's manifest.csv if it has one (as for images:DIR).
 
     Raises FileFormatError when it is malformed.
     """
+    folder = Path(folder)
     path = folder / "manifest.csv"
     if not os.path.lexists(path):  # a link to nothing is no absent file
         return {}

@@ -70,13 +70,14 @@ class LabelledSet:
         )
 
 
-def load_labelled_set(source: Path) -> LabelledSet:
+def load_labelled_set(source: str | Path) -> LabelledSet:
     """A folder with labels.csv (and labels.toml), or a Label Studio export beside its images.
 
     Raises:
         ConfigurationError: there is no such folder, or it holds no label.
         FileFormatError: labels are malformed, or name images that are not there.
     """
+    source = Path(source)
     if source.suffix.lower() == ".json":
         folder, path, labels = source.parent, source, read_label_studio(source)
     else:

@@ -178,7 +178,7 @@ def builtin_axes() -> Axes:
     return Axes(read_axes(words / "axes.toml"), {"wu": read_axes(words / "wu.toml")})
 
 
-def read_axes(path: Path) -> list[Axis]:
+def read_axes(path: str | Path) -> list[Axis]:
     """Axes of one TOML file; FileFormatError says what is wrong and where.
 
     >>> from tempfile import TemporaryDirectory
@@ -188,6 +188,7 @@ def read_axes(path: Path) -> list[Axis]:
     ...     read_axes(file)[0].prompts()[0].text
     'a chess player'
     """
+    path = Path(path)
     tables = read_toml(path)
     return [_axis(path, name, table) for name, table in tables.items()]
 

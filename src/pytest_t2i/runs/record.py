@@ -635,7 +635,7 @@ def _with_file(picture: Pictured, of: Callable[[str], str]) -> Pictured:
     return picture if picture.file is None else replace(picture, file=of(picture.file))
 
 
-def read_run(path: Path) -> RunRecord:
+def read_run(path: str | Path) -> RunRecord:
     """A run.json as the record it was written from.
 
     Raises FileFormatError that says what is wrong and where.
@@ -648,6 +648,7 @@ def read_run(path: Path) -> RunRecord:
     ...     read_run(file).outcome.value
     'INCONCLUSIVE'
     """
+    path = Path(path)
     record = convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
     for name, kind in (("settings", _Settings), ("work", _Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
