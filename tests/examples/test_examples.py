@@ -86,6 +86,7 @@ def test_the_committed_baseline_is_of_these_prompts():
     assert {len(prompt.seeds) for prompt in recorded.prompts.values()} == {20}
 
 
+@pytest.mark.slow
 def test_one_image_decides_nothing_and_is_not_green(example):
     result = example("gate-in-ci", "--t2i-model", "painted", "--t2i-images", "1")
     assert result.ret == 6

@@ -43,6 +43,7 @@ def test_a_sample_is_blind_and_has_a_manifest(sampled):
     assert [row["prompt"] for row in rows] != sorted(row["prompt"] for row in rows)
 
 
+@pytest.mark.slow
 def test_right_labels_change_little_and_are_told(sampled):
     project, folder = sampled
     label_by_eye(folder)

@@ -118,6 +118,7 @@ def test_a_faulty_one_is_told_as_its_fault_and_never_asked_for_ever(small, fault
         ("fakes:nothing", "nothing"),
     ],
 )
+@pytest.mark.slow
 def test_a_mistyped_one_is_a_usage_error(small, name, says):
     result = small.run("--t2i-executor", name, model="fair")
     assert result.ret == 4

@@ -9,6 +9,7 @@ def kept(project, folder="reports/t2i/history"):
     return sorted((project.path / folder).glob("*.json"))
 
 
+@pytest.mark.slow
 def test_every_finished_run_is_kept(project):
     project.run("-k", "test_model")
     project.run("-k", "test_model", model="biased")

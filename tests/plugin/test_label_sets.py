@@ -78,6 +78,7 @@ def aged(project, capsys):
     return project
 
 
+@pytest.mark.slow
 def test_detectors_are_tried_and_groups_corrected(aged):
     how = ("--t2i-detector", "ages", "--t2i-labels", "sampled", "--t2i-images", "40")
     result = aged.run(*how, "-k", "not score", "-rs")
@@ -115,6 +116,7 @@ def test_bias_scores_of_other_labels_are_refused(aged):
     )
 
 
+@pytest.mark.slow
 def test_the_suite_of_detectors_takes_any_labels(aged):
     shutil.copytree(SUITES / "detectors", aged.path / "detectors")
     shutil.copy(SUITES / "limits.toml", aged.path / "detectors/limits.toml")
@@ -127,6 +129,7 @@ def test_the_suite_of_detectors_takes_any_labels(aged):
     assert {"ages on young", "ages on middle", "ages on old"} <= checked
 
 
+@pytest.mark.slow
 def test_a_detector_of_other_labels_is_refused(aged):
     result = aged.run("--t2i-detector", "colour", "--t2i-labels", "sampled")
     assert result.ret == 4

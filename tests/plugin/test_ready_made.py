@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import pytest
 from PIL import Image
 
 PROMPT = "a photo of one real person who is a nurse"
@@ -72,6 +73,7 @@ def test_a_space_that_cannot_be_seen_is_inconclusive(project):
     assert "does not show its denoising space" in check["message"]
 
 
+@pytest.mark.slow
 def test_odd_files_end_in_no_traceback_where_warnings_are_errors(project):
     """Pillow warns of the first three."""
     made = folder(project, 6)

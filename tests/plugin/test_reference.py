@@ -89,6 +89,7 @@ def test_no_evidence_is_inconclusive_and_the_undetected_are_bounded(referred):
     assert "has a label" in referred.record()["checks"][0]["message"]
 
 
+@pytest.mark.slow
 def test_worst_case_is_shown(referred):
     referred.run("--t2i-detector", "hazy", "--t2i-images", "10", *EVEN)
     checks = referred.record()["checks"]

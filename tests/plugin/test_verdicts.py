@@ -71,6 +71,7 @@ def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(p
     assert "undetected, 0.1" in project.page()
 
 
+@pytest.mark.slow
 def test_inconclusive_may_go_by_the_estimate(project):
     arguments = ("--t2i-images", "3", "--t2i-inconclusive", "estimate", "-k", "test_prompt")
     assert project.run(*arguments).ret in (0, 1)
@@ -189,6 +190,7 @@ def test_a_regression_against_a_baseline_fails(recorded):
     result.stdout.fnmatch_lines(["*got worse: *"])
 
 
+@pytest.mark.slow
 def test_the_same_images_are_no_regression(recorded):
     assert recorded.run("--t2i-baseline", "fair.json").ret == 0
     assert {check["method"] for check in recorded.record()["checks"]} == {"identical"}

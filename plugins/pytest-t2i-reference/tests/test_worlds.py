@@ -68,6 +68,7 @@ def test_balanced_world_is_even() -> None:
 
 @pytest.mark.parametrize("name", ["balanced", "biased"])
 @pytest.mark.parametrize("word", ["nurse", "teacher", "loyal", "crying", "book", "beach", "CEO"])
+@pytest.mark.slow
 def test_drawn_share_of_men_is_the_planted_one(name: str, word: str) -> None:
     world, concept = load_world(name), CONCEPTS[word]
     men = sum(scene.people[0].gender == "man" for scene in population(concept, world))

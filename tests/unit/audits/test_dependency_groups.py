@@ -75,6 +75,7 @@ def test_attention_is_normalised_and_enlarged():
     assert not word_mask(np.full((2, 2), 0.5), (4, 4)).any()
 
 
+@pytest.mark.slow
 def test_masks_and_attention_of_another_size_are_told():
     with pytest.raises(ValueError, match="mask of 'hat' is 16 x 16 pixels, its picture 32 x 32"):
         placed(PROMPT, [seen("hat", 0, 4)], maps_of(PROMPT, attention()), (32, 32))
