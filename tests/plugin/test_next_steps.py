@@ -98,7 +98,7 @@ def test_a_failure_by_a_limit_says_what_would_have_to_be_even(project, monkeypat
     # Scores lie near 1: that many of them make up for what is too much.
     assert count - 1 < (check["estimate"] - check["bound"]) * total < count + 1
     assert "have people look at 192 images" in people
-    command = shlex.split(re.search("`(.+)`", people)[1])
+    command = shlex.split(re.search("`(.+?)`", people)[1])
     monkeypatch.chdir(project.path)
     assert main(command[1:]) == 0
     assert len(list((project.path / "labels").glob("*.png"))) == 192

@@ -68,5 +68,5 @@ def test_a_baseline_is_of_one_model(project):
 def test_the_models_of_a_store_are_compared_without_a_run(several, tmp_path, capsys):
     store = several.path / ".t2i"
     assert main(["compare", str(store), "--report", str(tmp_path / "c")]) == 0
-    assert "fake-fair is the least biased of 2 models." in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("fair is the least biased of 2 models.")
     assert (tmp_path / "c/summary.md").read_text().count("\n| profession |") == 40
