@@ -22,16 +22,30 @@ SUITE = (Path(__file__).parents[2] / "suites/parity/test_regression.py").read_te
 EVERY = "axes.profession, axes.personality, axes.activity, axes.object, axes.place"
 WORDS = "axes.profession,"
 IMAGES = 20
+OWN = ("fakes", "conftest", "test_suite")
+"""Modules of the project."""
 STATUS = {0: "green", 1: "red", 6: "too few images to say"}
+
+
+@contextlib.contextmanager
+def as_in_a_new_process() -> Iterator[None]:
+    """The project's own modules are imported anew, and are gone again afterwards."""
+    path, before = list(sys.path), {name: sys.modules.pop(name, None) for name in OWN}
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name, module in before.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
 
 
 def run_pytest(model: str, seed: int, *arguments: str) -> str:
     """Green, red or undecided, as the exit status says; pytest runs in this process."""
-    for name in ("fakes", "conftest", "test_suite"):
-        sys.modules.pop(name, None)
     given = ("--t2i-model", model, "--t2i-seed", str(seed), "--t2i-detector", "colour")
     how = ("--t2i-images", str(IMAGES), "--t2i-history", "off", "-p", "no:cacheprovider")
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    with as_in_a_new_process(), contextlib.redirect_stdout(io.StringIO()) as told:
         status = int(pytest.main([*given, *how, *arguments]))
     if status not in STATUS:
         raise RuntimeError(told.getvalue())
