@@ -30,11 +30,10 @@ STATUS = {0: "green", 1: "red", 6: "too few images to say"}
 @contextlib.contextmanager
 def as_in_a_new_process() -> Iterator[None]:
     """The project's own modules are imported anew, and are gone again afterwards."""
-    path, before = list(sys.path), {name: sys.modules.pop(name, None) for name in OWN}
+    before = {name: sys.modules.pop(name, None) for name in OWN}
     try:
         yield
     finally:
-        sys.path[:] = path
         for name, module in before.items():
             sys.modules.pop(name, None)
             if module is not None:
