@@ -16,6 +16,7 @@ import stat
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -311,8 +312,7 @@ def _check_plain(path: Path, plain: Any) -> None:
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {shown(twice)} stands twice in one table")
     return table
 

@@ -23,9 +23,7 @@ OUTLINE, INNER = (255, 255, 255), (20, 20, 20)
 
 def overlay(example: ExampleRecord) -> str | None:
     """A data URI: dark without attention, the object outlined; None where the picture is gone."""
-    file = Path(example.file) if example.file else None
-    # A pipe or a device would be waited for.
-    picture = picture_in(file) if file and file.is_file() else None
+    picture = picture_in(Path(example.file)) if example.file else None
     if picture is None:
         return None
     picture = _laid_over(picture, example.attention, example.region)

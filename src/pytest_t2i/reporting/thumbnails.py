@@ -69,7 +69,7 @@ def _make(file: Path) -> bytes | None:
 def _shrunk(file: Path) -> bytes | None:
     from PIL import Image
 
-    small = picture_in(file) if _is_file(file) else None
+    small = picture_in(file)
     if small is None:
         return None
     small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
@@ -79,14 +79,6 @@ def _shrunk(file: Path) -> bytes | None:
         if content.tell() <= LARGEST:
             break
     return content.getvalue()
-
-
-def _is_file(file: Path) -> bool:
-    """A pipe or a device would be waited for; a name too long for a file raises."""
-    try:
-        return file.is_file()
-    except OSError:
-        return False
 
 
 def data_uri(content: bytes) -> str:

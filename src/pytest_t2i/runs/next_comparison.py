@@ -12,6 +12,7 @@ from pytest_t2i.audits.parity_change import COARSE, PROMPT_MARGIN, detectable
 from pytest_t2i.audits.recorded_pairs import RecordedPairs
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.errors import some
 from pytest_t2i.runs.price import counted_checks, price
 from pytest_t2i.runs.results import Results
 from pytest_t2i.statistics.power import Design, images_needed, prompt_change_power
@@ -19,8 +20,6 @@ from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
-NAMED = 3
-"""Prompts that are named."""
 TRIED = (10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300)
 """Images per prompt that are tried; a test of more takes seconds."""
 EVEN_CHANCE = 0.5
@@ -40,7 +39,7 @@ def after_failures(
     elif beyond:
         yield from _beyond_limit(results, beyond)
     elif failed:
-        yield f"look at the pictures of {_listed([c.subject for c in failed])}, then and now"
+        yield f"look at the pictures of {some([c.subject for c in failed])}, then and now"
 
 
 # against a baseline
@@ -52,7 +51,7 @@ def _regression(results: Results, check: Check, recorded: Baseline) -> Iterator[
     pairs = RecordedPairs(samples.members, recorded)
     grown = _grown(pairs)
     if grown:
-        names = _listed([sample.prompt.concept for sample, _, _ in grown])
+        names = some([sample.prompt.concept for sample, _, _ in grown])
         yield (
             f"{names} grew most: `t2i compare {settings.baseline} {_run(results)}` shows each "
             "prompt then and now"
@@ -154,7 +153,7 @@ def _beyond_limit(results: Results, failed: Sequence[Check]) -> Iterator[str]:
     if names:
         yield f"the model would be within its limit were these prompts even: {names}"
     else:
-        yield f"look at the pictures of {_listed(_subjects(failed))} in the report"
+        yield f"look at the pictures of {some(_subjects(failed))} in the report"
     session = results.session
     if session.has_model and session.settings.labels is None:
         wanted = session.images_wanted()
@@ -179,7 +178,7 @@ def _needed_to_pass(results: Results, check: Check) -> str:
             break
         excess -= _score(sample)
         names.append(sample.prompt.concept)
-    return f"{_listed(names)} ({len(names)} of {len(clear)})" if names else ""
+    return f"{some(names)} ({len(names)} of {len(clear)})" if names else ""
 
 
 # words
@@ -201,8 +200,3 @@ def _is_model_bias(check: Check) -> bool:
 
 def _subjects(checks: Sequence[Check]) -> list[str]:
     return list(dict.fromkeys(check.subject for check in checks))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

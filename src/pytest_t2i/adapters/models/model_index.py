@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.errors import FileFormatError, ModelLoadError
+from pytest_t2i.errors import FileFormatError, ModelLoadError, some
 from pytest_t2i.files import parse_json, read_text
 
 INDEX = "model_index.json"
@@ -27,9 +27,10 @@ def check_index(folder: Path) -> None:
             "such as 'owner/name'."
         )
     if not (folder / INDEX).is_file():
+        names = sorted(path.name for path in folder.iterdir())
         raise ModelLoadError(
             f"{folder} has no {INDEX}, so it is not a diffusers pipeline (it holds: "
-            f"{_listing(folder)}). Write one with pipeline.save_pretrained(folder)."
+            f"{some(names, SHOWN) or 'nothing'}). Write one with pipeline.save_pretrained(folder)."
         )
     read_index(folder)
 
@@ -55,9 +56,3 @@ def components(index: dict[str, Any]) -> Iterator[str]:
     for name, value in index.items():
         if not name.startswith("_") and isinstance(value, list) and value and value[0]:
             yield name
-
-
-def _listing(folder: Path) -> str:
-    names = sorted(path.name for path in folder.iterdir())
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return (", ".join(names[:SHOWN]) or "nothing") + more

@@ -25,6 +25,8 @@ SIXTEEN_BITS = 257
 def picture_in(source: bytes | Path) -> Image | None:
     """The picture that a file holds as RGB, the first where it holds several; None for no picture.
 
+    A file that is gone, and what is no ordinary file, holds none.
+
     Turned as its EXIF orientation says, laid on white where it is transparent, sixteen bits of
     grey scaled to eight. What has no such reading is no picture: numbers of 32 bits, floats, more
     pixels than Pillow takes for a picture (``PIL.Image.MAX_IMAGE_PIXELS``).
@@ -38,6 +40,9 @@ def picture_in(source: bytes | Path) -> Image | None:
     Images.init()  # names of formats are known from here on
     known = [name for name in FORMATS if name in Images.OPEN]
     try:
+        # A pipe or a device would be waited for.
+        if isinstance(file, Path) and not file.is_file():
+            return None
         with Images.open(file, formats=known) as image:
             return _as_shown(image)
     # Pillow warns of what it doubts, and where warnings are errors it raises them. Its readers of
