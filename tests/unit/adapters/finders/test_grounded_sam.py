@@ -10,7 +10,7 @@ from PIL import Image
 
 needs("torchvision")
 
-from pytest_t2i.adapters.finders import grounded_sam
+from pytest_t2i.adapters.finders import grounded_sam, tags
 from pytest_t2i.adapters.finders.tags import Vocabulary
 from pytest_t2i.data import Mask
 from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
@@ -60,17 +60,18 @@ def test_names_boxes_and_masks(vocabulary, monkeypatch):
 def test_florence_tags_where_no_vocabulary_is_given(vocabulary, monkeypatch):
     monkeypatch.setattr(grounded_sam, "BOX", 0.0)
     monkeypatch.setattr(grounded_sam, "TEXT", 0.0)
+    monkeypatch.setattr(tags, "NEW_TOKENS", 24)
     florence = str(tiny.written(tiny.write_florence))
     finder = grounded_sam.load(options(None, **{"florence-2": florence}))
     assert finder.provenance["tags"] == "florence-2 <OD>"
     assert any(name.startswith("tags: ") for name in finder.provenance)
     # Random weights write nothing that parses: nothing is looked for, and nothing is seen.
     assert [list(objects) for objects in finder.objects(PICTURES)] == [[], []]
-    tags = finder._tags
+    named = finder._tags
     box = "<loc_10><loc_10><loc_500><loc_500>"
     written = f"</s><s>Hat{box}tie{box}baseball bat{box}hat{box}</s>"
-    monkeypatch.setattr(tags._processor, "batch_decode", lambda *_, **__: [written])
-    assert tags.tags(PICTURES[0]) == ["hat", "tie", "baseball bat"]
+    monkeypatch.setattr(named._processor, "batch_decode", lambda *_, **__: [written])
+    assert named.tags(PICTURES[0]) == ["hat", "tie", "baseball bat"]
     pictures = [image.rotate(180) for image in PICTURES]  # what was looked at is remembered
     assert finder.objects(pictures) == grounded_sam.load(options(vocabulary)).objects(pictures)
     assert any(finder.objects(pictures))
