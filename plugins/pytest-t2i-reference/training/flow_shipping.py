@@ -1,4 +1,4 @@
-"""Stage ``assemble-sd3``: one flow pipeline, and the few tensors in which the other differs."""
+"""Stages ``steer-sd3-...`` and ``assemble-sd3``: one flow pipeline, and the few tensors in which the other differs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from training.calibration import DETECTOR_TEXTS
 from training.eye import open_eye
 from training.flow_sketches import FlowSketcher, flow_scheduler
 from training.flow_teacher import world_texts
-from training.settings import FLOWS, WEIGHTS, Settings
-from training.steering import QUICK, find_compass, steer_words
+from training.settings import FLOW_STEPS, FLOWS, WEIGHTS, Settings
+from training.steering import Effort, find_compass, steer_words
+from training.steering_traits import steer_traits
 
 SHARED = ("vae", "tokenizer", "tokenizer_2", "text_encoder_2")
 """Parts that lie elsewhere in the distribution."""
+EFFORT = Effort(teaching=8, directions=8, rounds=((32, False), (64, False), (96, False), (48, True), (64, True)))
+"""Less than what UNet pipelines are given: a look of the transformer takes three times as long."""
 
 
 def flow_pipeline(settings: Settings, world: str) -> Any:
@@ -42,21 +45,24 @@ def flow_pipeline(settings: Settings, world: str) -> Any:
     )
 
 
-def steer_flows(settings: Settings) -> None:
-    """Move the rows of words in the text encoder of each world, so that its shares are the planted ones.
+def steer_flow(settings: Settings, world: str) -> None:
+    """Move the rows of words in the text encoder of a world, so that its shares are the planted ones.
 
-    What tells genders apart, and where rows move them, is found out once: the transformer is the same one.
+    First those of all words for gender, then those of nationalities for all of their traits. What tells genders apart
+    is found out with the balanced world: the transformer is the same one.
     """
-    kept = settings.work / "flow-steering"
-    first = FlowSketcher(flow_pipeline(settings, "balanced"))
-    compass, eye = None, open_eye(WEIGHTS / "reference", WEIGHTS / "clip", [DETECTOR_TEXTS[::-1]])
-    for world in FLOWS:
-        texts = settings.work / f"flow-texts-{world}"
-        if texts.exists():
-            continue
-        compass = compass or find_compass(first, QUICK, kept)
-        sketcher = FlowSketcher(flow_pipeline(settings, world))
-        steer_words(sketcher, compass, eye, load_world(world), kept / world, QUICK).save_pretrained(texts)
+    texts, kept = settings.work / f"flow-texts-{world}", settings.work / "flow-steering"
+    if texts.exists():
+        return
+    vae, judge, planted = WEIGHTS / "reference", WEIGHTS / "clip", load_world(world)
+    compass = find_compass(FlowSketcher(flow_pipeline(settings, "balanced")), EFFORT, kept)
+    words = FlowSketcher(flow_pipeline(settings, world))
+    eye = open_eye(vae, judge, [DETECTOR_TEXTS[::-1]])
+    encoder = steer_words(words, compass, eye, planted, kept / world, EFFORT)
+    finished = FlowSketcher(flow_pipeline(settings, world), looks=FLOW_STEPS)
+    finished.encoder = encoder
+    steer_traits(vae, judge, planted, kept / world, finished)
+    finished.encoder.save_pretrained(texts)
 
 
 def assemble_flows(settings: Settings) -> None:

@@ -33,7 +33,7 @@ from training.evaluate_stop import evaluate_stop
 from training.eye import open_eye
 from training.flow import train_flow
 from training.flow_pairs import make_pairs
-from training.flow_shipping import assemble_flows, steer_flows
+from training.flow_shipping import assemble_flows, steer_flow
 from training.language import train_language
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.objects import train_objects
@@ -246,7 +246,8 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "language": train_language,
     "pairs": make_pairs,
     "sd3": train_flow,
-    "steer-sd3": steer_flows,
+    "steer-sd3-balanced": partial(steer_flow, world="balanced"),
+    "steer-sd3-biased": partial(steer_flow, world="biased"),
     "assemble-sd3": assemble_flows,
     "evaluate-drawings": evaluate_drawings,
     "evaluate-balanced": partial(evaluate_world, world="balanced"),

@@ -32,7 +32,6 @@ from training.towers import tokenize
 SEED = 8_000_000
 """Starts of rounds are drawn from seeds that no evaluation reaches."""
 ROUNDS = ((128, False), (192, False), (192, False), (64, True), (64, True), (64, True), (128, True))
-QUICK_ROUNDS = ((6, False), (8, False))
 SHARED = 2.0
 """How many pictures' worth of the direction of all words goes into that of each."""
 GRADIENT_BATCH = 32
@@ -48,10 +47,6 @@ class Effort:
     """For the word's direction."""
     rounds: tuple[tuple[int, bool], ...] = ROUNDS
     """In each round, and whether they are finished and shown to CLIP."""
-
-
-QUICK = Effort(teaching=4, directions=1, rounds=QUICK_ROUNDS)
-"""Enough for what all words have in common."""
 
 
 def taught_probe(sketcher: Sketcher, seed: int, teaching: int = Effort().teaching) -> nn.Module:
