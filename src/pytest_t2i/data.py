@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -150,6 +150,10 @@ class GenerationSettings:
     negative_prompt: str | None = None
 
 
+SETTINGS = tuple(each.name for each in fields(GenerationSettings))
+"""Their names: ``asdict`` copies each value, and keys are made by the thousand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One image to be made: prompt x seed x settings.
@@ -174,7 +178,7 @@ class Request:
                 "model": fingerprint,
                 "prompt": self.prompt,
                 "seed": self.seed,
-                "settings": asdict(self.settings),
+                "settings": {name: getattr(self.settings, name) for name in SETTINGS},
             }
         )
 

@@ -42,7 +42,6 @@ OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], 
     "clopper_pearson, group_intervals": (
         lambda k, n: statistics.clopper_pearson(k, n, LEVEL), lambda p: p,
     ),
-    "wilson": (lambda k, n: statistics.wilson(k, n, LEVEL), lambda p: p),
     "prompt_bias_interval": (
         lambda k, n: statistics.prompt_bias_interval(k, n - k, LEVEL), lambda p: 2 * p - 1,
     ),

@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 EXACT = [name for name in coverage.OF_ONE_SHARE if name not in {
-    "wilson", "f1_interval (J = rate)", "group_entropy_interval"}]  # fmt: skip
+    "f1_interval (J = rate)", "group_entropy_interval"}]  # fmt: skip
 
 
 @pytest.mark.parametrize("n", [8, 20])

@@ -187,14 +187,12 @@ class TripletSamples:
         gaps = _gaps(pairs)
         if sum(gap.size for gap in gaps) < 2:  # noqa: PLR2004 - one value shows no spread
             return None
-        return statistics.gap_interval(gaps, level=self.level, seed=self.seed, words=self.words)
+        return statistics.gap_interval(gaps, level=self.level, words=self.words)
 
     def _evidence(self, pairs: Sequence[Pair], bound: float, level: float) -> Evidence:
         del level
         beyond, within = (
-            statistics.gap_p_value(
-                _gaps(pairs), bound, alternative=alternative, words=self.words, seed=self.seed
-            )
+            statistics.gap_p_value(_gaps(pairs), bound, alternative=alternative, words=self.words)
             for alternative in ALTERNATIVES
         )
         return Evidence(beyond, within)
@@ -225,10 +223,7 @@ class TripletSamples:
         if any(sum(gap.size for gap in of_space) < 2 for of_space in gaps):  # noqa: PLR2004 - a spread
             return None
         signs = [
-            [
-                statistics.gap_sign_p_value(g, sign=sign, words=self.words, seed=self.seed)
-                for g in gaps
-            ]
+            [statistics.gap_sign_p_value(g, sign=sign, words=self.words) for g in gaps]
             for sign in (1, -1)
         ]
         return Leaning(*map(max, signs)) if gaps else None

@@ -205,9 +205,7 @@ class Objects(Counted):
         asked = sum(len(member.seeds) for member in self.members)
         interval = None
         if images >= 2:  # noqa: PLR2004 - one value shows no spread
-            interval = statistics.gap_interval(
-                gaps, level=self.level, seed=self.seed, words=self.words
-            )
+            interval = statistics.gap_interval(gaps, level=self.level, words=self.words)
         return Measurement(
             metric=INFO["cooccurrence_gap"],
             subject="model",
@@ -221,9 +219,7 @@ class Objects(Counted):
     def _gap_evidence(self, gaps: Sequence[np.ndarray], bound: float, level: float) -> Evidence:
         del level
         beyond, within = (
-            statistics.gap_p_value(
-                gaps, bound, alternative=alternative, words=self.words, seed=self.seed
-            )
+            statistics.gap_p_value(gaps, bound, alternative=alternative, words=self.words)
             for alternative in ALTERNATIVES
         )
         return Evidence(beyond, within)

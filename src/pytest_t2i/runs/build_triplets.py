@@ -79,7 +79,6 @@ def _gap(name: str, space: str, triplets: TripletSamples) -> GapRecord:
     pairs = triplets.similarities(space)
     gap = triplets.gap_interval(pairs)
     gaps = [pair.to_masculine - pair.to_feminine for pair in pairs]
-    words, seed = triplets.words, triplets.seed
     return GapRecord(
         space,
         name,
@@ -87,7 +86,7 @@ def _gap(name: str, space: str, triplets: TripletSamples) -> GapRecord:
         _mean([float(pair.to_feminine.mean()) for pair in pairs]),
         _mean([float(pair.to_masculine.mean()) for pair in pairs]),
         len(pairs),
-        None if gap is None else statistics.gap_p_value(gaps, 0.0, words=words, seed=seed),
+        None if gap is None else statistics.gap_p_value(gaps, 0.0, words=triplets.words),
     )
 
 

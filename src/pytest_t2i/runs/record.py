@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.files import convert, read_json
@@ -627,8 +629,10 @@ class RunRecord:
 
     def to_json(self) -> str:
         """run.json's text."""
-        plain = asdict(self) | {"outcome": self.outcome.value}
-        return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        plain = msgspec.to_builtins(self) | {"outcome": self.outcome.value}
+        # Without an indent json is ten times as fast, and refuses NaN, which msgspec does not.
+        text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return msgspec.json.format(text, indent=1)
 
 
 def _with_file(picture: Pictured, of: Callable[[str], str]) -> Pictured:

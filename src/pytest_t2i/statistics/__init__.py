@@ -4,8 +4,8 @@ Every resampling takes its seed. No evidence (no clear image) raises a ValueErro
 caller turns into INCONCLUSIVE.
 
 >>> from pytest_t2i import statistics
->>> print(statistics.wilson(15, 20, level=0.95))
-0.750 [0.531, 0.888]
+>>> print(statistics.share_interval(15, 20, level=0.95))
+0.750 [0.526, 0.896]
 """
 
 from __future__ import annotations
@@ -120,7 +120,6 @@ from pytest_t2i.statistics.shares import (
     prompt_bias_interval,
     share_interval,
     stereotype_interval,
-    wilson,
 )
 from pytest_t2i.statistics.squared_bias import squared_bias_interval, squared_bias_score
 from pytest_t2i.statistics.step_bands import (
@@ -242,7 +241,6 @@ __all__ = [
     "wals_change_interval",
     "wals_interval",
     "widest_gap",
-    "wilson",
     "within_p_value",
     "worst_case_bounds",
 ]

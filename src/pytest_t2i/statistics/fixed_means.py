@@ -8,14 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.fixed_words import Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, inverted_p_value
-from pytest_t2i.statistics.means import mean_interval
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.means import MeanError, mean_error
 
 
 def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
@@ -44,7 +42,10 @@ def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Int
     >>> print(interval)
     0.550 [0.398, 0.702]
     """
-    check_level(level)
+    return _fixed(groups).interval(level)
+
+
+def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     sizes = np.array([group.size for group in values], dtype=np.float64)
@@ -54,12 +55,12 @@ def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Int
         )
     errors, freedom = _errors(values, sizes)
     estimate = float(np.mean([np.mean(group) for group in values]))
-    half = float(stats.t.ppf((1.0 + level) / 2.0, freedom)) * math.sqrt(errors) / len(values)
-    return Interval(estimate, estimate - half, estimate + half, level, "welch-t", len(values))
+    error = math.sqrt(errors) / len(values)
+    return MeanError(estimate, error, freedom, len(values), "welch-t")
 
 
 def gap_interval(
-    groups: Sequence[npt.ArrayLike], *, level: float, seed: int, words: Words = "fixed"
+    groups: Sequence[npt.ArrayLike], *, level: float, words: Words = "fixed"
 ) -> Interval:
     """Mean gap over triplets, about these triplets or about triplets like them.
 
@@ -69,7 +70,6 @@ def gap_interval(
     Args:
         groups: gap at each seed of each triplet; empty ones are left out.
         level: confidence level in (0, 1).
-        seed: seed of the resampling; plays no part with fixed words.
         words: "fixed" for these triplets, "sample" for triplets like them.
 
     Returns:
@@ -78,14 +78,18 @@ def gap_interval(
     Raises:
         ValueError: fewer than two values, a value is not finite, or an option is out of range.
 
-    >>> print(gap_interval([[0.1, 0.2], [0.9, 1.0]], level=0.95, seed=0))
+    >>> print(gap_interval([[0.1, 0.2], [0.9, 1.0]], level=0.95))
     0.550 [0.398, 0.702]
     """
+    return _mean_gap(groups, words).interval(level)
+
+
+def _mean_gap(groups: Sequence[npt.ArrayLike], words: Words) -> MeanError:
     check_words(words)
     sizes = [np.size(group) for group in groups if np.size(group)]
     if words == "fixed" and len(sizes) > 1 and max(sizes) > 1:
-        return fixed_mean_interval(groups, level=level)
-    return mean_interval(groups, level=level, seed=seed)
+        return _fixed(groups)
+    return mean_error(groups)
 
 
 def gap_p_value(
@@ -94,7 +98,6 @@ def gap_p_value(
     *,
     alternative: Alternative = "greater",
     words: Words = "fixed",
-    seed: int = 0,
 ) -> float:
     """One-sided p-value of the absolute mean gap against a bound, by inverted intervals.
 
@@ -104,7 +107,6 @@ def gap_p_value(
         alternative: "greater" against "the absolute gap is at most the bound" (two-sided: either
             gender may be nearer, so both tails count), "less" against "it is at least the bound".
         words: "fixed" for these triplets, "sample" for triplets like them.
-        seed: seed of the resampling; plays no part with fixed words.
 
     Returns:
         p-value in (0, 1].
@@ -118,10 +120,7 @@ def gap_p_value(
     1.0
     """
     limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
-
-    def interval(level: float) -> Interval:
-        return gap_interval(groups, level=level, seed=seed, words=words)
-
+    interval = _mean_gap(groups, words).interval
     if alternative != "greater":
         return inverted_p_value(lambda level: abs(interval(level)), limit, alternative=alternative)
     # Beyond the bound on the side that was seen, or as far on the other by chance.
@@ -131,7 +130,7 @@ def gap_p_value(
 
 
 def gap_sign_p_value(
-    groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed", seed: int = 0
+    groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed"
 ) -> float:
     """One-sided p-value of the sign of a mean gap, by inverted intervals.
 
@@ -139,7 +138,6 @@ def gap_sign_p_value(
         groups: as in ``gap_interval``.
         sign: 1 against "the mean gap is at most 0", -1 against "it is at least 0".
         words: "fixed" for these triplets, "sample" for triplets like them.
-        seed: seed of the resampling; plays no part with fixed words.
 
     Returns:
         p-value in (0, 1].
@@ -152,11 +150,8 @@ def gap_sign_p_value(
     """
     if sign not in (1, -1):
         raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
-
-    def interval(level: float) -> Interval:
-        return _turned(gap_interval(groups, level=level, seed=seed, words=words), float(sign))
-
-    return inverted_p_value(interval, 0.0)
+    mean = _mean_gap(groups, words)
+    return inverted_p_value(lambda level: _turned(mean.interval(level), float(sign)), 0.0)
 
 
 def _turned(interval: Interval, side: float) -> Interval:

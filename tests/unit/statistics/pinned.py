@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.shares import wilson
 
 RECORD = Path(__file__).with_name("pinned.json")
 LEVEL = 0.95
@@ -259,7 +260,7 @@ CASES: dict[str, Callable[[], Any]] = {
         for men in (BEFORE, SIX)
         for level in (LEVEL, 0.6)
     ],
-    "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], s.wilson(12, 20, LEVEL)),
+    "settled_step": lambda: s.settled_step([0.1, 0.4, 0.6, 0.62], wilson(12, 20, LEVEL)),
     "share_difference_interval": lambda: [
         s.share_difference_interval((k, 20), (m, 15), LEVEL) for k, m in ((0, 0), (3, 9), (20, 15))
     ],

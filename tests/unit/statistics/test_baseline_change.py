@@ -210,7 +210,7 @@ def test_sampled_words_vary_and_fixed_ones_do_not():
     )
     assert sample.estimate == fixed.estimate
     assert sample.high - sample.low > fixed.high - fixed.low
-    assert sample.method == "cluster-bootstrap"
+    assert sample.method == "cluster-t"
     alone = statistics.paired_model_bias_change(
         [10], [10], [20], [0], level=0.95, seed=0, words="sample"
     )

@@ -14,6 +14,7 @@ from pytest_t2i.statistics.power import (
     prompt_change_power,
     prompt_power,
 )
+from pytest_t2i.statistics.shares import wilson
 
 OUT = 0.001
 COUNTS = {"a": 3, "b": 4}
@@ -45,7 +46,7 @@ CASES = [
     ("positive", -1, 1, lambda v: m.attribute_presence([v], [0.0])),
     ("negative", -1, 1, lambda v: m.attribute_presence([0.0], [v])),
     ("reference", 0, 1, lambda v: m.total_variation_distance(COUNTS, {"a": v, "b": 1 - v})),
-    ("shares", 0, 1, lambda v: s.settled_step([v, 0.5], s.wilson(5, 9, 0.95))),
+    ("shares", 0, 1, lambda v: s.settled_step([v, 0.5], wilson(5, 9, 0.95))),
     ("bound", 0, 1, lambda v: s.f1_p_value(5, 1, 1, v, "above")),
     ("bound", 0, 1, lambda v: s.leans([9] * 12, [3] * 12, v)),
     ("probabilities", 0, 1, lambda v: s.leaning([v])),
@@ -92,7 +93,7 @@ def test_just_outside_is_refused(name, low, high, call):
 @pytest.mark.parametrize("level", [0.0, 1.0])
 def test_no_evidence_is_for_sure(level):
     for call in (
-        lambda: s.wilson(5, 9, level),
+        lambda: wilson(5, 9, level),
         lambda: s.mean_interval(GAPS, level=level, seed=0),
         lambda: s.ranking([[5, 4], [3, 3]], [[5, 6], [7, 7]], level=level, seed=0),
         lambda: s.change_points([[9] * 5] * 2, [[2] * 5] * 2, level=level),

@@ -19,7 +19,6 @@ ELSEWHERE = {
     "one_sided", "parity_shares", "prompt_bias_interval", "prompt_bias_p_value",
     "prompt_bias_p_values", "share_confidence_sequence",
     "share_interval", "share_p_value", "wals_at_level", "wals_change_interval", "widest_gap",
-    "wilson",
 }  # fmt: skip
 
 

@@ -139,6 +139,24 @@ def test_mean_interval() -> None:
     assert statistics.mean_interval([[0.1, 0.2, 0.4]], level=0.95, seed=0).n == 3
 
 
+def test_skewness_is_removed_from_ten_units_on() -> None:
+    """Hall's transformation of both ends is what Student's t says it is."""
+    values = np.random.default_rng(3).exponential(1.0, size=12)
+    entry = statistics.mean_interval(list(values[:, None]), level=0.95, seed=0)
+    skewness, deviation = stats.skew(values, bias=False), np.std(values, ddof=1)
+    end = stats.t.ppf(0.975, 11)
+    for bound, student in ((entry.low, end), (entry.high, -end)):
+        s = (values.mean() - bound) / deviation
+        cubic = s + skewness * s**2 / 3 + skewness**2 * s**3 / 27 + skewness / (6 * 12)
+        assert np.sqrt(12) * cubic == pytest.approx(student)
+    mirrored = statistics.mean_interval(list(-values[:, None]), level=0.95, seed=0)
+    assert (-mirrored.high, -mirrored.low) == pytest.approx((entry.low, entry.high))
+    # More lies far above than far below: so may the truth.
+    assert entry.high - entry.estimate > 1.5 * (entry.estimate - entry.low)
+    flat = statistics.mean_interval([[0.5]] * 12, level=0.95, seed=0)
+    assert (flat.low, flat.high) == (0.5, 0.5)
+
+
 def test_a_bounded_mean_is_never_certain() -> None:
     groups = [[1.0] * 4] * 5
     bounded = statistics.mean_interval(groups, level=0.95, seed=0, bounds=(0, 1))
@@ -187,10 +205,10 @@ def test_a_turn_to_the_other_side_is_measured_by_its_size() -> None:
 
 LEVEL: dict[str, Any] = {"level": 0.95, "seed": 0}
 REFUSALS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: statistics.wilson(0, 0, 0.95), "n=0"),
+    (lambda: statistics.clopper_pearson(0, 0, 0.95), "n=0"),
     (lambda: statistics.clopper_pearson(3, 2, 0.95), "successes=3, n=2"),
-    (lambda: statistics.wilson(1, 2, 1.0), "level=1.0"),
-    (lambda: statistics.wilson(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
+    (lambda: statistics.clopper_pearson(1, 2, 1.0), "level=1.0"),
+    (lambda: statistics.clopper_pearson(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
     (lambda: statistics.share_interval(1, 2, 0.9, method="wald"), "method='wald'"),  # type: ignore[arg-type]
     (lambda: statistics.prompt_bias_interval(0, 0, 0.95), "no clear image"),
     (lambda: statistics.bias_p_value(1, 1, 1.5), "bound=1.5"),

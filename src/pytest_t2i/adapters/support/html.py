@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
+from contextlib import suppress
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
+
+
+class _Compiled(FileSystemBytecodeCache):
+    """Templates that another process compiled, in a folder of the user's among temporary files."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        # A page is worth more than the half second that the next one takes longer.
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def _compiled() -> _Compiled | None:
+    """None where nothing compiled is to be kept, or no folder is the user's alone."""
+    if sys.dont_write_bytecode:
+        return None
+    with suppress(OSError, RuntimeError):
+        return _Compiled()
+    return None
 
 
 def environment(package: str) -> Environment:
@@ -17,6 +38,7 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        bytecode_cache=_compiled(),
     )
 
 
