@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,13 @@ from training.steering_traits import steer_traits
 
 SHARED = ("vae", "tokenizer", "tokenizer_2", "text_encoder_2")
 """Parts that lie elsewhere in the distribution."""
-EFFORT = Effort(teaching=8, directions=8, rounds=((32, False), (64, False), (96, False), (48, True), (64, True)))
-"""Less than what UNet pipelines are given: a look of the transformer takes three times as long."""
+ROUNDS = {
+    "balanced": ((32, False), (64, False), (96, False), (48, True), (64, True)),
+    "biased": ((32, False), (64, False), (48, True)),
+}
+"""Less than what UNet pipelines are given: a look of the transformer takes three times as long. Shares far from one
+half are met sooner."""
+EFFORT = Effort(teaching=8, directions=8)
 
 
 def flow_pipeline(settings: Settings, world: str) -> Any:
@@ -58,7 +64,8 @@ def steer_flow(settings: Settings, world: str) -> None:
     compass = find_compass(FlowSketcher(flow_pipeline(settings, "balanced")), EFFORT, kept)
     words = FlowSketcher(flow_pipeline(settings, world))
     eye = open_eye(vae, judge, [DETECTOR_TEXTS[::-1]])
-    encoder = steer_words(words, compass, eye, planted, kept / world, EFFORT)
+    effort = replace(EFFORT, rounds=ROUNDS[world])
+    encoder = steer_words(words, compass, eye, planted, kept / world, effort)
     finished = FlowSketcher(flow_pipeline(settings, world), looks=FLOW_STEPS)
     finished.encoder = encoder
     steer_traits(vae, judge, planted, kept / world, finished)
