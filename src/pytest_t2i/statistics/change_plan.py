@@ -8,11 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.model_plan import bias_as_seen
 from pytest_t2i.statistics.power import PER_CHANGE, images_needed
 
 REPEATS = 20
 """Simulated pairs of runs per number of images."""
+SURE = 0.8
+"""One-sided level of the least bias that the counts allow for."""
 Pair = tuple[npt.NDArray[np.int64], ...]
 """Male and female images of each prompt before, then after."""
 
@@ -31,9 +34,10 @@ def change_images_needed(
 ) -> int | None:
     """Fewest images per prompt, in each of two runs, that decide a comparison of them.
 
-    The rates are taken as they were seen (``model_plan.bias_as_seen``), and pairs of runs are
-    simulated. An interval of few images must not be scaled by the square root of their number: it
-    is cut off at the ends of a score, and its tables change with the number of images.
+    The rates are taken as they were seen (``model_plan.bias_as_seen``), as little biased on average
+    as the counts allow for at 80 %, and pairs of runs are simulated. An interval of few images must
+    not be scaled by the square root of their number: it is cut off at the ends of a score, and its
+    tables change with the number of images.
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -74,14 +78,20 @@ def _rates(*counts: npt.ArrayLike, changed: bool) -> tuple[inputs.Floats, inputs
     known = known[:, (known[0] + known[1] > 0) & (known[2] + known[3] > 0)]
     before_male, before_female, after_male, after_female = known
     if changed:
-        biases = (
-            bias_as_seen(before_male, before_female),
-            bias_as_seen(after_male, after_female),
-        )
+        biases = _least(before_male, before_female), _least(after_male, after_female)
     else:
-        same = bias_as_seen(before_male + after_male, before_female + after_female)
+        same = _least(before_male + after_male, before_female + after_female)
         biases = same, same
     return (1.0 + biases[0]) / 2.0, (1.0 + biases[1]) / 2.0
+
+
+def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
+    """|2p - 1| as seen, shrunk on to the least that their mean may be."""
+    seen = bias_as_seen(male, female)
+    mean = float(np.mean(seen))
+    # Chance makes few images look one-sided, and one-sided prompts take the fewest.
+    least = model_bias_interval(male, female, level=2.0 * SURE - 1.0, seed=0).low
+    return seen * min(1.0, least / mean) if mean > 0.0 else seen
 
 
 def _pair(old: inputs.Floats, new: inputs.Floats, images: int, rng: np.random.Generator) -> Pair:
