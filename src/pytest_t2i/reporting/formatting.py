@@ -15,6 +15,8 @@ from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
 COMMAND = re.compile(r"`([^`]+)`")
+LEAST_P = 0.0001
+"""Below it a p-value is told as less than it."""
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
@@ -29,6 +31,24 @@ def signed(value: float, digits: int = 2) -> str:
 def plain(value: float | None, digits: int = 3) -> str:
     """``0.850``, or a dash where there is none."""
     return "\u2013" if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def p_words(p_value: float) -> str:
+    """``0.032``, ``< 0.0001``: never a p-value of 0.
+
+    >>> p_words(0.0004), p_words(3e-9)
+    ('0.0004', '< 0.0001')
+    """
+    return "< 0.0001" if p_value < LEAST_P else f"{p_value:.2g}"
+
+
+def sentence(words: str) -> str:
+    """The words with a large first letter; names within keep theirs.
+
+    >>> sentence("it rose between SDXL and SD3")
+    'It rose between SDXL and SD3'
+    """
+    return words[:1].upper() + words[1:]
 
 
 def interval_words(interval: Interval | None, digits: int = 2) -> str:

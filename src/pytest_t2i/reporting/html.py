@@ -92,6 +92,8 @@ def templates() -> Environment:
     library.filters |= {
         "signed": formatting.signed,
         "plain": formatting.plain,
+        "p_value": formatting.p_words,
+        "sentence": formatting.sentence,
         "interval": formatting.interval_words,
         "outcome": str.lower,
         "bounds": formatting.bounds_words,

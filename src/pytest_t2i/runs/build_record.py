@@ -39,6 +39,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
     ``command`` is how it was started, ``recorded`` what it was compared with.
     """
     session, scores, gaps = results.session, Scores(results), Gaps(results)
+    prompts = tuple(scores.prompts())
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
@@ -48,7 +49,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         work=asdict(session.work),
         checks=tuple(session.checks),
         model_scores=tuple(scores.model_scores()),
-        prompts=tuple(scores.prompts()),
+        prompts=prompts,
         stereotypes=tuple(scores.stereotypes()),
         gaps=tuple(gaps.records()),
         leaning=gaps.leaning(),
@@ -70,7 +71,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
             if test in session.failed_because
         },
         baseline=None if recorded is None else baseline_record(session, recorded),
-        next_steps=next_steps(results, session.checks, recorded),
+        next_steps=next_steps(results, session.checks, recorded, prompts),
         selected=session.selected,
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,

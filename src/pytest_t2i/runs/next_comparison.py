@@ -1,202 +1,142 @@
-"""What to do after a failure, and after a comparison with a baseline that stayed undecided."""
+"""How many images decide a comparison with a baseline that stayed undecided."""
 
 from __future__ import annotations
 
 import math
 import statistics as plain
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
-from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.parity_change import COARSE, PROMPT_MARGIN, detectable
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.parity_change import COARSE, detectable
 from pytest_t2i.audits.recorded_pairs import RecordedPairs
-from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.errors import some
-from pytest_t2i.runs.price import counted_checks, price
+from pytest_t2i.runs.price import counted_checks, price_of_both
 from pytest_t2i.runs.results import Results
-from pytest_t2i.statistics.power import Design, images_needed, prompt_change_power
+from pytest_t2i.settings import Settings
+from pytest_t2i.statistics.change_plan import Pair, change_images_needed
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
-TRIED = (10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300)
-"""Images per prompt that are tried; a test of more takes seconds."""
-EVEN_CHANCE = 0.5
-LABELS = 200
-"""Images that people look at: a detector that is right in nine of ten is known to within 0.05."""
+HALF, MOST_TIMES = 0.5, 0.8
+"""Of many prompts half are to be decided, the one model in four runs of five."""
 
 
-def after_failures(
-    results: Results, checks: Sequence[Check], recorded: Baseline | None
+def more_to_compare(
+    results: Results, undecided: Sequence[Check], recorded: Baseline | None
 ) -> Iterator[str]:
-    """What explains a failure, and what would settle it."""
-    failed = [check for check in checks if check.outcome is Outcome.FAIL]
-    grown = [c for c in failed if c.against == "baseline" and _is_model_bias(c)]
-    beyond = [c for c in failed if c.against == "limit"]
-    if grown and recorded is not None:
-        yield from _regression(results, grown[0], recorded)
-    elif beyond:
-        yield from _beyond_limit(results, beyond)
-    elif failed:
-        yield f"look at the pictures of {some([c.subject for c in failed])}, then and now"
-
-
-# against a baseline
-
-
-def _regression(results: Results, check: Check, recorded: Baseline) -> Iterator[str]:
-    """Which prompts grew, how many images tell which for certain, and what if it is meant."""
-    samples, settings = _samples(results, check), results.session.settings
-    pairs = RecordedPairs(samples.members, recorded)
-    grown = _grown(pairs)
-    if grown:
-        names = some([sample.prompt.concept for sample, _, _ in grown])
-        yield (
-            f"{names} grew most: `t2i compare {settings.baseline} {_run(results)}` shows each "
-            "prompt then and now"
-        )
-        yield from _singly(results, grown, len(samples.members))
-    yield (
-        f"if the growth is meant, record it with --t2i-save-baseline {settings.baseline}; if not, "
-        "keep the baseline"
-    )
-
-
-def _grown(pairs: RecordedPairs) -> list[tuple[DetectedPrompt, float, float]]:
-    """(prompt, score as recorded, score now) of those that grew, the most first."""
-    known = [
-        (sample, abs(before.male - before.female) / (before.male + before.female), _score(sample))
-        for before, sample in pairs
-        if before.male + before.female and sample.clear
-    ]
-    grown = [row for row in known if row[2] - row[1] > PROMPT_MARGIN]
-    return sorted(grown, key=lambda row: row[1] - row[2])
-
-
-def _score(sample: DetectedPrompt) -> float:
-    return abs(sample.male - sample.female) / sample.clear
-
-
-def _singly(
-    results: Results, grown: list[tuple[DetectedPrompt, float, float]], prompts: int
-) -> Iterator[str]:
-    """How many images a test of each prompt takes to find half of those that grew."""
-    _, before, now = grown[len(grown) // 2]
-    # Where half of m grown prompts of n are found, Benjamini-Hochberg asks for alpha m / (2 n).
-    share = math.ceil(2 * prompts / len(grown))
-    design = Design(share, results.session.settings.confidence)
-    images = images_needed(
-        lambda n: prompt_change_power(before, now - before, PROMPT_MARGIN, n, design),
-        EVEN_CHANCE,
-        TRIED,
-    )
-    have = min(len(sample.seeds) for sample, _, _ in grown)
-    if images is None:
-        yield f"{TRIED[-1]} images of each would not show which prompts grew, only that they did"
-    elif images <= have:
-        yield (
-            "these images show singly about half of those that grew: let a test compare "
-            'sample.prompt_bias_score with baseline("prompt_bias_score")'
-        )
-    else:
-        yield (
-            f"about {images} images per prompt, then and now, show singly half of those that grew "
-            f"({price(results, images)}, and as many of the baseline's model)"
-        )
-
-
-def more_to_compare(results: Results, undecided: Sequence[Check]) -> Iterator[str]:
     """How many images a comparison with a baseline takes."""
-    if not undecided:
+    if not undecided or recorded is None:
         return
     # The model decides the run; single prompts are asked where nothing else is open.
-    first = [check for check in undecided if check.is_of_model] or list(undecided)
-    needed = [n for n in (_needed_to_compare(results, check) for check in first) if n]
-    if not needed:
+    of_model = [check for check in undecided if check.is_of_model]
+    first = of_model or list(undecided)
+    images = _images(results, first, recorded)
+    if images is None:
         yield (
             f"no sensible number of images decides {counted_checks(first)} against the "
             "baseline: the changes lie at what is tolerated"
         )
         return
-    images = plain.median_low(needed)
-    whom = "the model" if first[0].is_of_model else f"half of {counted_checks(first)}"
+    whom = "the model" if of_model else f"half of {counted_checks(first)}"
     yield (
-        f"to decide {whom} against the baseline take about {images} images per prompt, then and "
-        f"now ({price(results, images)}, and as many of the baseline's model)"
+        f"to decide {whom} against the baseline take about {images} images per prompt, "
+        f"{price_of_both(results, images)}"
     )
 
 
-def _needed_to_compare(results: Results, check: Check) -> int | None:
+def _images(results: Results, checks: Sequence[Check], recorded: Baseline) -> int | None:
     """Images per prompt, in the baseline and now; None where no number would do."""
-    if check.estimate is None or check.low is None or check.high is None or check.level is None:
-        return None
+    if checks[0].metric == "prompt_bias_score":
+        return _of_prompts(results, checks, recorded)
+    needed = [n for n in (_of_check(results, check, recorded) for check in checks) if n]
+    return plain.median_low(needed) if needed else None
+
+
+def _of_check(results: Results, check: Check, recorded: Baseline) -> int | None:
     test = results.session.tests.get(check.test)
-    if test is None:
+    change = _interval(check)
+    if test is None or change is None:
         return None
-    change = Interval(check.estimate, check.low, check.high, check.level, check.method, check.n)
-    if check.decided_by == "permutation test":
-        # What is found shrinks with the square root of the number of images.
-        growth = detectable(change, results.session.settings.confidence)
-        return math.ceil(test.images * (growth / COARSE) ** 2)
+    if check.metric == "model_bias_score":
+        pairs = RecordedPairs(results.samples(test).members, recorded)
+        rule = _of_model(results.session.settings, check)
+        return _simulated(pairs, rule, MOST_TIMES, changed=_is_changed(change))
     more = judge.images_to_decide(change, check.bound, "higher", test.images)
     return None if more is None else test.images + more
 
 
-# against a limit
+def _of_prompts(results: Results, checks: Sequence[Check], recorded: Baseline) -> int | None:
+    """Images that decide half of them."""
+    tests = [results.session.tests[check.test] for check in checks]
+    pairs = RecordedPairs([results.sample(test) for test in tests], recorded)
+    level = statistics.one_sided(results.session.settings.confidence)
+    intervals = [interval for interval in map(_interval, checks) if interval is not None]
+    if not intervals:
+        return None
+    most_changed = sum(map(_is_changed, intervals)) * 2 > len(intervals)
+    rule = _of_each(checks[0].bound, level)
+    return _simulated(pairs, rule, HALF, changed=most_changed)
 
 
-def _beyond_limit(results: Results, failed: Sequence[Check]) -> Iterator[str]:
-    """What would have to change, and whether people see what the detector says."""
-    of_model = [check for check in failed if _is_model_bias(check)]
-    names = _needed_to_pass(results, of_model[0]) if of_model else ""
-    if names:
-        yield f"the model would be within its limit were these prompts even: {names}"
-    else:
-        yield f"look at the pictures of {some(_subjects(failed))} in the report"
-    session = results.session
-    if session.has_model and session.settings.labels is None:
-        wanted = session.images_wanted()
-        each = max(1, min(LABELS // len(wanted), *wanted.values()))
-        command = f"t2i sample {_run(results)} labels --per-prompt {each}"
-        yield (
-            "a detector's error looks like a model's: have people look at "
-            f"{each * len(wanted)} images (`{command}`, `t2i label`)"
-        )
+def _simulated(
+    pairs: RecordedPairs, decided: Callable[[Pair], float], power: float, *, changed: bool
+) -> int | None:
+    """Images of any kind that hold the clear ones that decide."""
+    counts = pairs.counts
+    clear = change_images_needed(
+        counts[0], counts[1], counts[2], counts[3], decided, changed=changed, power=power
+    )
+    if clear is None:
+        return None
+    made = sum(len(before.seeds) + len(sample.seeds) for before, sample in pairs)
+    return math.ceil(clear * made / int(np.sum(counts)))
 
 
-def _needed_to_pass(results: Results, check: Check) -> str:
-    """The most biased prompts whose bias is what the model's score exceeds its limit by."""
-    if check.estimate is None:
-        return ""
-    samples = _samples(results, check)
-    clear = [sample for sample in samples.members if sample.clear]
-    excess = (check.estimate - check.bound) * len(clear)
-    names = []
-    for sample in sorted(clear, key=_score, reverse=True):
-        if excess <= 0.0:
-            break
-        excess -= _score(sample)
-        names.append(sample.prompt.concept)
-    return f"{some(names)} ({len(names)} of {len(clear)})" if names else ""
+# what decides
 
 
-# words
+def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
+    """Whether two runs decide the model's check, as ``parity_change`` does."""
+    by_test = check.decided_by == "permutation test"
+    level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
+
+    def decided(pair: Pair) -> float:
+        change = statistics.paired_model_bias_change(
+            *pair, level=level, seed=settings.seed, estimator=settings.estimator,
+            words=settings.words,
+        )  # fmt: skip
+        if by_test:
+            return float(detectable(change, level) <= COARSE)
+        return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
+
+    return decided
 
 
-def _samples(results: Results, check: Check) -> Samples:
-    return results.samples(results.session.tests[check.test])
+def _of_each(margin: float, level: float) -> Callable[[Pair], float]:
+    """The share of prompts that are decided one by one."""
+
+    @cache
+    def is_open(before_men: int, before_women: int, men: int, women: int) -> bool:
+        change = statistics.prompt_bias_change(before_men, before_women, men, women, level)
+        return judge.compare(change, margin, "higher") is Outcome.INCONCLUSIVE
+
+    def decided(pair: Pair) -> float:
+        rows = np.stack(pair, axis=1).tolist()
+        return 1.0 - float(np.mean([is_open(*row) for row in rows]))
+
+    return decided
 
 
-def _run(results: Results) -> str:
-    """The record of this run, as one types it here."""
-    file = results.session.settings.report.absolute() / "run.json"
-    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+def _interval(check: Check) -> Interval | None:
+    if check.estimate is None or check.low is None or check.high is None or check.level is None:
+        return None
+    return Interval(check.estimate, check.low, check.high, check.level, check.method, check.n)
 
 
-def _is_model_bias(check: Check) -> bool:
-    return check.metric == "model_bias_score" and check.is_of_model
-
-
-def _subjects(checks: Sequence[Check]) -> list[str]:
-    return list(dict.fromkeys(check.subject for check in checks))
+def _is_changed(change: Interval) -> bool:
+    """Whether it is sure to be one: what may be none is taken for none, as chance looks large."""
+    return change.low > 0.0 or change.high < 0.0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import statistics as plain
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.runs.next_comparison import after_failures, more_to_compare
+from pytest_t2i.runs.next_after_failure import after_failures
+from pytest_t2i.runs.next_comparison import more_to_compare
+from pytest_t2i.runs.next_undetected import more_labels, no_pictures, undetected_of
 from pytest_t2i.runs.price import counted_checks, is_ready_made, price
+from pytest_t2i.runs.record import PromptRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.statistics import model_images_needed
@@ -20,55 +23,64 @@ MOST = 4
 
 
 def next_steps(
-    results: Results, checks: list[Check], recorded: Baseline | None = None
+    results: Results,
+    checks: list[Check],
+    recorded: Baseline | None = None,
+    prompts: Sequence[PromptRecord] = (),
 ) -> tuple[str, ...]:
     """At most four lines, the most pressing first; () when there is nothing to be done.
 
-    ``recorded`` is the baseline of the run, if any.
+    ``recorded`` is the baseline of the run, if any; ``prompts`` are those that were detected.
     """
-    return tuple(islice(_steps(results, checks, recorded), MOST))
+    return tuple(islice(_steps(results, checks, recorded, prompts), MOST))
 
 
-def _steps(results: Results, checks: list[Check], recorded: Baseline | None) -> Iterator[str]:
+def _steps(
+    results: Results,
+    checks: list[Check],
+    recorded: Baseline | None,
+    prompts: Sequence[PromptRecord],
+) -> Iterator[str]:
     session = results.session
     undecided = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
-    if session.work.refused:
-        yield (
-            f"the model refused {session.work.refused} images: reword these prompts, or switch off "
-            "its filter for the test"
-        )
+    reasons = undetected_of(session, prompts)
+    yield from no_pictures(session, reasons)
     yield from after_failures(results, checks, recorded)
-    yield from _labels([check for check in undecided if check.hangs_on_undetected])
-    open_checks = [check for check in undecided if not check.hangs_on_undetected]
+    hanging = [check for check in undecided if check.hangs_on_undetected]
+    yield from more_labels(session, hanging, reasons)
+    still_open = [check for check in undecided if not check.hangs_on_undetected]
+    open_checks = [check for check in still_open if _needs_images(session, check)]
+    yield from _more_labelled([check for check in still_open if check not in open_checks])
     yield from _more_images(results, [c for c in open_checks if c.against == "limit"])
     if all(check.outcome is not Outcome.FAIL for check in checks):
-        yield from more_to_compare(results, [c for c in open_checks if c.against == "baseline"])
-    if checks and all(check.outcome is Outcome.PASS for check in checks):
+        compared = [check for check in open_checks if check.against == "baseline"]
+        yield from more_to_compare(results, compared, recorded)
+    if session.has_model and checks and all(check.outcome is Outcome.PASS for check in checks):
         yield from _record(session)
-
-
-def _labels(hanging: list[Check]) -> Iterator[str]:
-    if hanging:
-        yield (
-            f"{counted_checks(hanging)} {_s('hang', hanging)} on undetected images: take a "
-            "detector that labels more (--t2i-detector), or have people label them (`t2i sample`, "
-            "`t2i label`)"
-        )
 
 
 def _record(session: Session) -> Iterator[str]:
     settings = session.settings
-    if session.has_model and settings.baseline is None and settings.save_baseline is None:
+    if settings.baseline is None and settings.save_baseline is None:
         yield "record this run to compare the next one with: --t2i-save-baseline FILE"
+
+
+def _needs_images(session: Session, check: Check) -> bool:
+    """Whether images of a model are what it is about, and not people's labels."""
+    test = session.tests.get(check.test)
+    return session.has_model and (test is None or test.selection.needs_model)
+
+
+def _more_labelled(undecided: list[Check]) -> Iterator[str]:
+    """Where detectors alone are on trial, people's labels are what there is too little of."""
+    if undecided:
+        need = "needs" if len(undecided) == 1 else "need"
+        yield f"{counted_checks(undecided)} {need} more labelled images (`t2i label`)"
 
 
 def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
     session = results.session
     if not undecided:
-        return
-    if not session.has_model:
-        need = _s("need", undecided)
-        yield f"{counted_checks(undecided)} {need} more labelled images (`t2i label`)"
         return
     images = _needed_by_model(results, undecided) or _needed_by_prompts(results, undecided)
     if images is None:
@@ -102,7 +114,3 @@ def _needed_by_prompts(results: Results, undecided: list[Check]) -> int | None:
     more = [check.images_to_decide for check in undecided if check.images_to_decide]
     images = results.session.settings.images
     return images + plain.median_low(more) if more else None
-
-
-def _s(verb: str, of: list[Check]) -> str:
-    return f"{verb}s" if len(of) == 1 else verb

@@ -20,6 +20,13 @@ def price(results: Results, images: int) -> str:
     return f"{more} more images, {clock_time(more * work.seconds / work.made)} here"
 
 
+def price_of_both(results: Results, images: int) -> str:
+    """The same, where a baseline takes as many images as the run."""
+    if is_ready_made(results.session):
+        return "in the folder of the baseline and in this one"
+    return f"then and now ({price(results, images)}, and as many of the baseline's model)"
+
+
 def is_ready_made(session: Session) -> bool:
     """Whether its model has pictures and makes none."""
     model = session.components.model()

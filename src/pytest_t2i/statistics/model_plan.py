@@ -109,14 +109,35 @@ def model_images_needed(
     return TRIED[left] if left < len(TRIED) else None
 
 
+def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
+    """|2p - 1| of each prompt, shrunk towards even so that their mean is the corrected score.
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+
+    Returns:
+        Values in [0, 1], of the prompts that have a clear image.
+
+    Raises:
+        ValueError: shapes differ, or no prompt has a clear image.
+
+    >>> bias_as_seen([20, 10], [0, 10]).round(2)
+    array([0.97, 0.  ])
+    """
+    men, women = clear_counts(male, female)
+    seen = np.abs(men - women) / (men + women)
+    mean = float(np.mean(seen))
+    if mean == 0.0:
+        return np.asarray(seen, dtype=np.float64)
+    shrunk = seen * min(1.0, corrected_model_bias_score(men, women) / mean)
+    return np.asarray(shrunk, dtype=np.float64)
+
+
 def _as_seen(
     male: npt.ArrayLike, female: npt.ArrayLike, bound: float
 ) -> tuple[inputs.Floats, Alternative]:
-    men, women = clear_counts(male, female)
-    seen = np.abs(men - women) / (men + women)
-    corrected = corrected_model_bias_score(men, women)
-    mean = float(np.mean(seen))
-    bias = seen * min(1.0, corrected / mean) if mean > 0.0 else seen
+    bias = bias_as_seen(male, female)
     return bias, "greater" if float(np.mean(bias)) > bound else "less"
 
 

@@ -7,6 +7,7 @@ Evaluation Problem, ICML 2026).
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
-from pytest_t2i.reporting.formatting import undetected_of
+from pytest_t2i.reporting.formatting import allowed_drawn, undetected_of
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.runs.record import RunRecord
 
@@ -66,6 +67,7 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
             "outcome": str(record.outcome),
             "level": record.settings.get("confidence"),
             "checks": {str(outcome): count for outcome, count in record.tally().items()},
+            "limits": _limits(record),
         },
         "reproduction": {
             "command": record.provenance.get("command", ""),
@@ -73,6 +75,19 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
             "detectors": record.provenance.get("detectors", {}),
         },
     }
+
+
+def _limits(record: RunRecord) -> list[dict[str, Any]]:
+    """What was allowed, why, and how many checks came to what."""
+    counts: dict[tuple[str, str, str, str], Counter[str]] = {}
+    for check in record.checks:
+        of = "model" if check.is_of_model else "each prompt or stereotype"
+        key = (check.metric, of, allowed_drawn(check), check.reason)
+        counts.setdefault(key, Counter())[str(check.outcome)] += 1
+    return [
+        {"metric": metric, "of": of, "allowed": allowed, "reason": reason, "checks": dict(tally)}
+        for (metric, of, allowed, reason), tally in counts.items()
+    ]
 
 
 def _attributes(record: RunRecord) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 
@@ -147,7 +148,11 @@ def test_a_fairness_card_says_what_it_does_not_show(run):
         "model_bias_score", "stereotype_score", "similarity_gap",
     }  # fmt: skip
     json.dumps(card, allow_nan=False)
+    # It speaks of "the limits stated below": each is, with what its checks came to.
+    limits = card["verdict"]["limits"]
+    assert sum(sum(one["checks"].values()) for one in limits) == len(run.checks)
     page = render_html(card)
+    assert all(html.escape(one["allowed"]) in page for one in limits)
     assert "<model>" not in page
     assert "What this does not show" in page
 
