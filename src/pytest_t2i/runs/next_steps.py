@@ -40,7 +40,9 @@ def _steps(results: Results, checks: list[Check], recorded: Baseline | None) -> 
     yield from after_failures(results, checks, recorded)
     yield from _labels([check for check in undecided if check.hangs_on_undetected])
     open_checks = [check for check in undecided if not check.hangs_on_undetected]
-    yield from _more_images(results, [c for c in open_checks if c.against == "limit"])
+    # What has no estimate lacks something else: the headline says what.
+    scored = [check for check in open_checks if check.estimate is not None]
+    yield from _more_images(results, [check for check in scored if check.against == "limit"])
     if all(check.outcome is not Outcome.FAIL for check in checks):
         yield from more_to_compare(results, [c for c in open_checks if c.against == "baseline"])
     if checks and all(check.outcome is Outcome.PASS for check in checks):
