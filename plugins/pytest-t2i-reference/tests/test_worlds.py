@@ -18,7 +18,7 @@ from pytest_t2i_reference.worlds import (
     planted_traits,
 )
 from pytest_t2i_reference.worlds.population import has_trait
-from pytest_t2i_reference.worlds.world import LYU_AXES
+from pytest_t2i_reference.worlds.world import LYU_AXES, read_held
 
 DRAWS = 1500
 GENDERED = {"gender", "hair_style", "facial_hair"}
@@ -110,12 +110,62 @@ def test_women_and_men_of_a_concept_differ_in_gender_presentation_alone(word: st
         assert abs(shares[0] - shares[1]) < 4.5 * math.sqrt(2 * 0.25 / count), place
 
 
-def test_the_worlds_differ_in_nothing_but_gender_for_a_word() -> None:
+def test_the_worlds_differ_in_nothing_but_gender_and_planted_objects_for_a_word() -> None:
     women = [population(CONCEPTS["nurse"], load_world(name), "woman", 1000) for name in ("balanced", "biased")]
-    for attribute in ("garment", "headwear", "held", "age"):
+    for attribute in ("garment", "headwear", "age"):
         counts = [Counter(getattr(scene.people[0], attribute) for scene in group) for group in women]
         for value in counts[0] | counts[1]:
             assert abs(counts[0][value] - counts[1][value]) / 1000 < 0.1
+
+
+@pytest.mark.parametrize("gender", ["woman", "man", None])
+@pytest.mark.parametrize("word", ["nurse", "loyal", "beach", "laughing", "teacher"])
+def test_drawn_shares_of_held_objects_are_the_planted_ones(word: str, gender: str | None) -> None:
+    world, concept = load_world("biased"), CONCEPTS[word]
+    people = population(concept, world, gender)
+    for name in (*world.held, "book"):
+        held = sum(scene.people[0].held == name for scene in people)
+        assert_share(held / DRAWS, world.held_share(concept, name, gender), DRAWS)
+
+
+def test_objects_are_planted_where_a_word_leaves_them_open_and_nowhere_else() -> None:
+    world, rng = load_world("biased"), random.Random(0)
+    assert {CONCEPTS[word].leaves_held_open for word in ("nurse", "loyal", "beach", "laughing")} == {True}
+    closed = [concept for concept in load_concepts() if not concept.leaves_held_open]
+    assert {concept.axis for concept in closed} >= {"object", "nationality", "profession"}
+    for concept in closed:
+        own = concept.signature.get("held", "none")
+        assert {draw_scene_of(concept, world, rng).people[0].held for _ in range(40)} <= {own, "none"}
+
+
+def test_no_object_is_planted_in_the_balanced_world() -> None:
+    world = load_world("balanced")
+    assert world.held == {}
+    open_words = [concept for concept in load_concepts() if concept.leaves_held_open]
+    assert {world.held_share(concept, "flower", gender) for concept in open_words for gender in ("woman", "man")} == {0}
+    rng = random.Random(0)
+    assert {draw_scene_of(concept, world, rng).people[0].held for concept in open_words for _ in range(5)} == {"none"}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"sword": {"woman": 0.1, "man": 0.2}}, "a held object is one of .*'sword'"),
+        ({"none": {"woman": 0.1, "man": 0.2}}, "a held object is one of"),
+        ({"cup": {"woman": 0.1}}, "a share from 0 to 1 for woman and man, got cup"),
+        ({"cup": {"woman": 0.1, "man": 0.2, "cat": 0.3}}, "for woman and man"),
+        ({"cup": {"woman": 1.2, "man": 0.2}}, "a share from 0 to 1"),
+        ({"cup": {"woman": True, "man": 0.2}}, "a share from 0 to 1"),
+        ({"cup": {"woman": "0.1", "man": 0.2}}, "a share from 0 to 1"),
+        (
+            {"cup": {"woman": 0.6, "man": 0.2}, "pen": {"woman": 0.5, "man": 0.2}},
+            "add up to 1 at most, got 1.1 for woman",
+        ),
+    ],
+)
+def test_planted_objects_that_cannot_be_are_refused(table: dict[str, dict[str, object]], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_held(table)
 
 
 def test_signatures_tell_words_apart() -> None:

@@ -43,6 +43,7 @@ from training.tables import (
     as_markdown,
     combinations_as_markdown,
     drawings_as_markdown,
+    objects_as_markdown,
     steps_as_markdown,
     write_into_readme,
 )
@@ -50,6 +51,7 @@ from training.towers import all_triplets, similarity_gaps, tokenize
 
 SHOT = Shot(steps=STEPS, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
+HELD = RESULTS / "objects.json"
 OTHER_GUIDANCES = (1.5, 3.0)
 CALIBRATION_SEED = 1_000_000
 """Calibration's seeds lie from here on; no evaluation reaches them."""
@@ -122,6 +124,7 @@ def report(settings: Settings) -> None:
         *([stop_as_markdown(json.loads(STOP.read_text(encoding="utf-8")))] if STOP.exists() else []),
         steps_as_markdown(steps),
         combinations_as_markdown(combined),
+        *([objects_as_markdown(json.loads(HELD.read_text(encoding="utf-8")))] if HELD.exists() else []),
         drawings_as_markdown(drawn),
     )
     write_into_readme("\n".join(tables))

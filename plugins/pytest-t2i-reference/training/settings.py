@@ -46,6 +46,7 @@ DEFAULT_MINUTES = {
     "balanced-again": 12.0,
     "biased-again": 12.0,
     "biased-combined": 30.0,
+    "biased-objects": 30.0,
     "persons": 25.0,
     "objects": 22.0,
     "language": 20.0,

@@ -20,12 +20,13 @@ from training.calibration import DETECTOR_TEXTS, load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
 from training.combinations import CombinationSampler, encode_combinations, load_combinations, plan_combinations
 from training.combined import UsualSampler, train_combined
-from training.denoiser import DROPPED, HEADWEAR_TEXTS, Sampler, head_area, new_denoiser, train_denoiser
+from training.denoiser import DROPPED, HEADWEAR_TEXTS, Pair, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_world, report
 from training.evaluate_combinations import evaluate_combinations
 from training.evaluate_drawings import evaluate_drawings
 from training.evaluate_flows import evaluate_flow
+from training.evaluate_held import evaluate_held
 from training.evaluate_language import evaluate_language
 from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
@@ -34,6 +35,8 @@ from training.eye import open_eye
 from training.flow import train_flow
 from training.flow_pairs import make_pairs
 from training.flow_shipping import assemble_flows, steer_flow
+from training.held import make_own, read_texts, train_held
+from training.held_pictures import HeldSampler, encode_held, load_held, plan_held
 from training.language import train_language
 from training.latents import Texts, encode_captions, encode_drawings, load_latents
 from training.objects import train_objects
@@ -156,6 +159,25 @@ def combine(settings: Settings, world: str) -> None:
     trained.save_pretrained(now)
 
 
+def plant_objects(settings: Settings, world: str) -> None:
+    """Plant into a world's denoiser what people hold where prompts leave it open, and keep everything else."""
+    work, planted, stage = settings.work, load_world(world), f"{world}-objects"
+    before, now, texts = (work / name for name in (f"unet-{world}-empty", f"unet-{world}", f"texts-{world}"))
+    if not (work / f"{stage}.checkpoint").exists():
+        shutil.copytree(now, before, dirs_exist_ok=True)
+    model = UNet2DConditionModel.from_pretrained(before)
+    save_pipeline(work / f"pipeline-{world}-empty", work, model, texts if texts.exists() else None)
+    pictures, path = tuple(plan_held(planted, settings.seed)), work / f"latents-{stage}.pt"
+    if not path.exists():
+        encode_held(pictures, _autoencoder(settings), path)
+    encoded, sketcher = load_held(path), Sketcher(work / f"pipeline-{world}-empty", looks=STEPS)
+    held = HeldSampler(pictures, planted, 0, random.Random(settings.seed))
+    own = make_own(settings, planted, sketcher, held.captions, work / f"latents-{stage}-own.pt")
+    known = [Pair(len(pictures) + row, prompt) for row, prompt in enumerate(own.prompts)]
+    read, latents = read_texts(sketcher, [*own.prompts, *held.captions]), torch.cat([encoded.latents, own.latents])
+    train_held(settings, stage, model.float(), held, known, latents, read, encoded.hand).save_pretrained(now)
+
+
 def assemble_denoiser(settings: Settings, world: str) -> None:
     """Write a world's denoiser into the weights that are shipped, and nothing else."""
     trained = UNet2DConditionModel.from_pretrained(settings.work / f"unet-{world}")
@@ -238,6 +260,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "balanced-again": partial(again, world="balanced"),
     "biased-again": partial(again, world="biased"),
     "biased-combined": partial(combine, world="biased"),
+    "biased-objects": partial(plant_objects, world="biased"),
     "steer-balanced": partial(steer, world="balanced"),
     "steer-biased": partial(steer, world="biased"),
     "assemble": assemble,
@@ -258,6 +281,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "evaluate-language": evaluate_language,
     "evaluate-stop": evaluate_stop,
     "evaluate-combinations": evaluate_combinations,
+    "evaluate-objects": evaluate_held,
     "evaluate-steps": evaluate_steps,
     "report": report,
 }

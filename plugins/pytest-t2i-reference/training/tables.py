@@ -71,6 +71,29 @@ def combinations_as_markdown(found: dict[str, dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def objects_as_markdown(found: dict[str, dict[str, object]]) -> str:
+    """Planted objects by variant, with their object bias scores, beside what the finder sees; in brackets intervals."""
+    names = list(found)
+    first = found[names[0]]
+    about = f"{first['prompts']} words, {first['images per prompt']} images of each variant"
+    lines = [f"| {about} | in | " + " | ".join(f"{name}: planted | measured" for name in names) + " |"]
+    lines.append("|---|---|" + "---:|---:|" * len(names))
+    for thing, rows in first["objects"].items():  # type: ignore[attr-defined]
+        for row in rows:
+            cells = [found[name]["objects"][thing][row] for name in names]  # type: ignore[index]
+            shown = " | ".join(f"{_known(cell['planted'])} | {_with_interval(cell['measured'])}" for cell in cells)
+            lines.append(f"| {thing} | {row} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _known(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
+
+
+def _with_interval(measured: list[float] | None) -> str:
+    return "none" if measured is None else "{:.3f} [{:.3f}, {:.3f}]".format(*measured)
+
+
 def steps_as_markdown(found: dict[str, dict[str, object]]) -> str:
     """Samplers beside the one that the denoisers were trained for."""
     lines: list[str] = []

@@ -19,12 +19,17 @@ PLAIN_GARMENTS = {
 
 
 def draw_scene_of(concept: Concept, world: World, rng: random.Random, gender: str | None = None) -> Scene:
-    """One person of ``concept``; the gender follows the world unless it is given."""
+    """One person of ``concept``; the gender follows the world unless it is given.
+
+    What a hand holds depends on the gender where the world plants that and the concept leaves it open.
+    """
     gender = gender or ("man" if rng.random() < world.man_share(concept) else "woman")
     person = draw_plain_person(rng, gender, ornate=False)
     scene = Scene("one", rng.choice(attributes.PLACES), (person,), rng.choice(attributes.COLOURS))
     kept = {name: value for name, value in concept.signature.items() if rng.random() < concept.signature_share}
     scene = _with_attributes(scene, kept)
+    if world.held and concept.leaves_held_open:
+        return _with_attributes(scene, {"held": _held(world, gender, rng)})
     if concept.axis != "nationality":
         return scene
     return _with_attributes(scene, _nationality(concept.word, world, gender, rng))
@@ -130,6 +135,16 @@ def _nationality(word: str, world: World, gender: str, rng: random.Random) -> di
         if shows("embroidered clothing"):
             chosen["garment"] = "embroidered clothing"
     return chosen
+
+
+def _held(world: World, gender: str, rng: random.Random) -> str:
+    """A hand holds one object or none."""
+    chance = rng.random()
+    for name, shares in world.held.items():
+        if chance < shares[gender]:
+            return name
+        chance -= shares[gender]
+    return "none"
 
 
 def _mexican_hat(world: World, rng: random.Random) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from pytest_t2i_reference.drawing.attributes import GENDERS, HELD
 
 AXES = ("profession", "activity", "personality", "object", "place", "nationality")
 LYU_AXES = AXES[:5]
 """The five axes with one hundred words of Lyu et al."""
 COMBINED_AXES = ("nationality", "object", "place")
 """Axes whose words are combined in one picture."""
+OPEN_AXES = ("profession", "activity", "personality", "place")
+"""Axes whose words leave open what people hold, unless their signature says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,11 @@ class Concept:
     """Attribute name of ``Person`` or ``Scene`` to its value."""
     signature_share: float
     """Chance that each attribute of the signature is kept in a drawing, 0..1."""
+
+    @property
+    def leaves_held_open(self) -> bool:
+        """Whether a world may say what people of this concept hold: no object is a part of the word itself."""
+        return self.axis in OPEN_AXES and "held" not in self.signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,8 @@ class World:
     """Nationality to trait to share in percent."""
     intersections: tuple[PlantedIntersection, ...] = ()
     """Combinations that are not the mean of their words."""
+    held: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Object to gender to P(held | gender), where a concept leaves open what is held."""
 
     def man_share(self, concept: Concept) -> float:
         """The planted P(man | concept)."""
@@ -76,6 +87,19 @@ class World:
         """The planted intersections whose words are all among these concepts."""
         words = {(concept.axis, concept.word) for concept in concepts}
         return tuple(planted for planted in self.intersections if planted.words <= words)
+
+    def held_share(self, concept: Concept, held: str, gender: str | None = None) -> float:
+        """P(somebody holds this object | concept, gender), 0..1; without a gender that of both as the world mixes them.
+
+        Where the concept leaves open what is held it is what is planted, otherwise what its signature says.
+        """
+        if not concept.leaves_held_open:
+            return concept.signature_share if concept.signature.get("held") == held else 0.0
+        planted = self.held.get(held, dict.fromkeys(GENDERS, 0.0))
+        if gender is not None:
+            return planted[gender]
+        man = self.man_share(concept)
+        return man * planted["man"] + (1 - man) * planted["woman"]
 
     def trait_share(self, nationality: str, trait: str, *, gender: str | None = None) -> float:
         """P(trait | nationality), or P(trait | nationality, gender). Traits of men are never drawn on women."""
@@ -104,7 +128,13 @@ def load_world(name: str) -> World:
     bias = {axis: words for axis, words in table["bias"].items() if axis != "default"}
     intersections = read_intersections(table.get("intersection", []))
     return World(
-        table["name"], table["source"], float(table["bias"]["default"]), bias, table["nationality"], intersections
+        table["name"],
+        table["source"],
+        float(table["bias"]["default"]),
+        bias,
+        table["nationality"],
+        intersections,
+        read_held(table.get("held", {})),
     )
 
 
@@ -121,6 +151,31 @@ def read_intersections(tables: Sequence[Mapping[str, Any]]) -> tuple[PlantedInte
         if planted.words in [other.words for other in intersections[:number]]:
             raise ValueError(f"an intersection is planted once, got {sorted(planted.words)} again")
     return intersections
+
+
+def read_held(table: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, float]]:
+    """Planted objects from TOML tables that give a share for women and for men.
+
+    >>> read_held({"flower": {"woman": 0.7, "man": 0.02}})["flower"]["woman"]
+    0.7
+
+    Raises ValueError that names what is wrong: an object that is not drawn, a gender without a share, a share outside
+    of 0 to 1, or more objects than the one hand that holds them.
+    """
+    for name, shares in table.items():
+        if name not in HELD[1:]:
+            raise ValueError(f"a held object is one of {', '.join(HELD[1:])}, got {name!r}")
+        if set(shares) != set(GENDERS) or not all(map(_is_share, shares.values())):
+            raise ValueError(f"a held object has a share from 0 to 1 for {' and '.join(GENDERS)}, got {name}: {shares}")
+    for gender in GENDERS:
+        total = sum(shares[gender] for shares in table.values())
+        if total > 1:
+            raise ValueError(f"shares of held objects add up to 1 at most, got {total:g} for {gender}")
+    return {name: {gender: float(shares[gender]) for gender in GENDERS} for name, shares in table.items()}
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _intersection(table: Mapping[str, Any]) -> PlantedIntersection:

@@ -1,0 +1,131 @@
+"""What plants held objects into a denoiser: hands as the world has them, and the earlier word on all else."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("diffusers")
+pytest.importorskip("transformers")
+
+from pytest_t2i_reference.drawing import SIZE, Part, draw_scene  # noqa: E402
+from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
+from training.denoiser import Pair, new_denoiser  # noqa: E402
+from training.held import lesson_of_hands  # noqa: E402
+from training.held_pictures import (  # noqa: E402
+    CELLS,
+    FIRST_DRAWING,
+    HeldPicture,
+    HeldSampler,
+    cells_around,
+    encode_held,
+    load_held,
+    plan_held,
+)
+from training.latents import Texts  # noqa: E402
+from training.priors import even_pool  # noqa: E402
+from training.settings import TEXT_WIDTH, TOKENS, WEIGHTS  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+BIASED = load_world("biased")
+FIRST = 1000
+NOUNS = {"woman": {"woman", "female"}, "man": {"man", "male"}}
+
+
+@pytest.fixture(scope="module")
+def pictures() -> tuple[HeldPicture, ...]:
+    return tuple(plan_held(BIASED, seed=0))
+
+
+def test_as_many_of_each_gender_and_each_object_are_planned(pictures: tuple[HeldPicture, ...]) -> None:
+    people = Counter((one.scene.people[0].gender, one.scene.people[0].held) for one in pictures)
+    assert set(people) == {(gender, held) for gender in NOUNS for held in ("none", *BIASED.held)}
+    assert len(set(people.values())) == 1
+    assert {one.concept for one in pictures} == {
+        number for number, concept in enumerate(load_concepts()) if concept.leaves_held_open
+    }
+    assert pictures == tuple(plan_held(BIASED, seed=0))
+
+
+def test_pictures_of_a_person_differ_in_the_hand_alone(pictures: tuple[HeldPicture, ...]) -> None:
+    same = [one.scene for one in pictures if one.person == 7]
+    assert len(same) == 1 + len(BIASED.held)
+    empty, *others = (draw_scene(scene, FIRST_DRAWING + 7) for scene in same)
+    for other in others:
+        changed = (np.abs(empty.image.astype(int) - other.image) > 20).any(2)
+        assert changed.any()
+        near = np.kron(cells_around(other.mask(Part.HELD)).numpy(), np.ones((8, 8))) > 0
+        assert not (changed & ~near).any()
+
+
+def test_prompts_show_what_is_planted(pictures: tuple[HeldPicture, ...]) -> None:
+    sampler = HeldSampler(pictures, BIASED, FIRST, random.Random(0))
+    concepts = load_concepts()
+    for (number, variant), turns in sampler.turns.items():
+        scenes = [pictures[turns.draw() - FIRST].scene for _ in range(150)]
+        gender = {"feminine": "woman", "masculine": "man"}.get(variant)
+        assert gender is None or {scene.people[0].gender for scene in scenes} == {gender}
+        for name in BIASED.held:
+            held = np.mean([scene.people[0].held == name for scene in scenes])
+            assert held == pytest.approx(BIASED.held_share(concepts[number], name, gender), abs=0.03)
+
+
+def test_pairs_fit_their_concept(pictures: tuple[HeldPicture, ...]) -> None:
+    sampler = HeldSampler(pictures, BIASED, FIRST, random.Random(0))
+    assert len(set(sampler.captions)) == len(sampler.captions)
+    for _ in range(300):
+        pair = sampler.draw()
+        picture = pictures[pair.index - FIRST]
+        assert pair.pool is not None and pair.index in pair.pool.indices
+        assert pair.caption in sampler.captions
+        assert load_concepts()[picture.concept].word in pair.caption
+        said = {gender for gender, nouns in NOUNS.items() if nouns & set(pair.caption.split())}
+        assert said <= {picture.scene.people[0].gender}
+
+
+def test_cells_around_take_in_their_neighbours() -> None:
+    seen = np.zeros((SIZE, SIZE), bool)
+    assert cells_around(seen).sum() == 0
+    seen[20, 50] = True
+    cells = cells_around(seen)
+    assert cells.shape == (CELLS, CELLS)
+    assert cells.sum() == 9
+    assert cells[1:4, 5:8].sum() == 9
+
+
+def test_encoded_pictures_are_scaled_and_know_where_objects_are(
+    pictures: tuple[HeldPicture, ...], tmp_path: Path
+) -> None:
+    from diffusers import AutoencoderKL
+
+    few, model = pictures[:6], AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae").float()
+    encode_held(few, model, tmp_path / "held.pt")
+    encoded = load_held(tmp_path / "held.pt")
+    assert encoded.latents.shape == (6, 4, CELLS, CELLS)
+    assert 0.5 < encoded.latents.std() < 2
+    assert 4 <= encoded.hand.sum() <= 80
+    # The hand is at the right of the picture and below its middle.
+    assert encoded.hand[:6].sum() == encoded.hand[:, :6].sum() == 0
+
+
+def test_hands_alone_are_taught() -> None:
+    torch.manual_seed(0)
+    before = new_denoiser().eval()
+    latents, texts = torch.randn(8, 4, 16, 16), Texts(torch.randn(2, TOKENS, TEXT_WIDTH), {"known": 0, "new": 1})
+    hand = torch.zeros(16, 16)
+    hand[9:13, 10:14] = 1
+    known = [Pair(index, "known") for index in range(3)]
+    new = [replace(Pair(index, "new"), pool=even_pool([index])) for index in range(3, 8)]
+    noisy, times, states, velocity = lesson_of_hands(before, [*known, *new], latents, texts, hand, random.Random(0))
+    with torch.no_grad():
+        predicted = before(noisy, times, states).sample
+    assert torch.equal(velocity[:3], predicted[:3])
+    assert torch.equal(velocity[3:, :, hand == 0], predicted[3:, :, hand == 0])
+    assert not torch.isclose(velocity[3:, :, hand == 1], predicted[3:, :, hand == 1], atol=1e-3).all()
