@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("diffusers")
@@ -17,6 +20,7 @@ pytest.importorskip("transformers")
 from pytest_t2i_reference.drawing import SIZE, Part, draw_scene  # noqa: E402
 from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
 from training.denoiser import Pair, new_denoiser  # noqa: E402
+from training.evaluate_held import measured_objects  # noqa: E402
 from training.held import lesson_of_hands  # noqa: E402
 from training.held_pictures import (  # noqa: E402
     CELLS,
@@ -31,6 +35,7 @@ from training.held_pictures import (  # noqa: E402
 from training.latents import Texts  # noqa: E402
 from training.priors import even_pool  # noqa: E402
 from training.settings import TEXT_WIDTH, TOKENS, WEIGHTS  # noqa: E402
+from training.tables import objects_as_markdown  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -129,3 +134,58 @@ def test_hands_alone_are_taught() -> None:
     assert torch.equal(velocity[:3], predicted[:3])
     assert torch.equal(velocity[3:, :, hand == 0], predicted[3:, :, hand == 0])
     assert not torch.isclose(velocity[3:, :, hand == 1], predicted[3:, :, hand == 1], atol=1e-3).all()
+
+
+class Writer:
+    """A studio whose pictures hold the number of their prompt in their first pixel; none of them is a picture."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    def pictures(self, prompts: list[str], seeds: list[int]) -> Iterator[np.ndarray]:
+        assert len(prompts) == len(seeds)
+        batch = np.zeros((len(prompts), 4, 4, 3), np.uint8)
+        for picture, prompt in zip(batch, prompts, strict=True):
+            if prompt not in self.prompts:
+                self.prompts.append(prompt)
+            picture[0, 0] = divmod(self.prompts.index(prompt), 256)[0], self.prompts.index(prompt) % 256, 0
+        yield batch
+
+
+class Reader:
+    """A finder that sees a flower wherever the prompt is feminine, a ball wherever it is masculine or neutral."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+
+    def objects(self, images: list[Image.Image]) -> list[list[SimpleNamespace]]:
+        found = []
+        for image in images:
+            high, low, _ = np.asarray(image)[0, 0]
+            words = set(self.writer.prompts[int(high) * 256 + int(low)].split())
+            found.append([SimpleNamespace(name="flower" if words & NOUNS["woman"] else "ball")])
+        return found
+
+
+def test_what_is_held_is_measured_beside_what_is_planted() -> None:
+    writer = Writer()
+    found = measured_objects(writer, Reader(writer), BIASED, ["flower", "ball"], images=2)
+    flower, ball = found["objects"]["flower"], found["objects"]["ball"]
+    assert found["prompts"] == 54
+    assert flower["feminine"]["planted"] == BIASED.held["flower"]["woman"]
+    assert [ball["masculine"]["planted"], ball["feminine"]["planted"]] == [0.7, 0.02]
+    assert [flower[variant]["measured"][0] for variant in ("neutral", "feminine", "masculine")] == [0, 1, 0]
+    assert [ball[variant]["measured"][0] for variant in ("neutral", "feminine", "masculine")] == [1, 0, 1]
+    assert flower["object bias score"]["planted"] == 0.0278
+    assert flower["object bias score"]["measured"][0] == 0
+    assert ball["object bias score"]["measured"][0] == 1
+    rows = objects_as_markdown({"reference-biased": found}).splitlines()
+    assert rows[0].startswith("| 54 words, 2 images of each variant | in | reference-biased: planted | measured |")
+    assert "| ball | feminine | 0.020 | 0.000 [0.000, 0.034] |" in rows
+
+
+def test_nothing_is_planted_in_the_balanced_world() -> None:
+    writer = Writer()
+    found = measured_objects(writer, Reader(writer), load_world("balanced"), ["cup"], images=1)
+    assert found["objects"]["cup"]["object bias score"] == {"planted": None, "measured": None}
+    assert "| cup | object bias score | none | none |" in objects_as_markdown({"reference": found})
