@@ -1,0 +1,84 @@
+"""``suites/objects``, as users run it: it passes the balanced pipeline and names what is planted in the biased one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_t2i_reference.worlds import World, load_concepts, load_world
+
+if find_spec("ultralytics") is None or find_spec("diffusers") is None:  # not imported here: slow, and not needed
+    pytest.skip("needs ultralytics and diffusers", allow_module_level=True)
+
+pytestmark = pytest.mark.slow
+
+SUITES = Path(__file__).parents[3] / "suites"
+BIASED = load_world("biased")
+UNEVEN = 0.05
+"""Adjusted p-value up to which an object does not come with both genders alike."""
+Run = tuple[int, str, Mapping[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+    """Exit status, output and record of the suite for a pipeline, made once."""
+    made: dict[str, Run] = {}
+
+    def run(model: str) -> Run:
+        if model not in made:
+            folder = tmp_path_factory.mktemp(model)
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-p",
+                "no:cacheprovider",
+                "--t2i-objects=auto",
+                str(SUITES / "objects"),
+            ]
+            options = [f"--t2i-model={model}", f"--t2i-report={folder}", f"--t2i-store={folder / 'store'}"]
+            done = subprocess.run([*command, *options], cwd=SUITES, capture_output=True, text=True, check=False)
+            record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+            made[model] = done.returncode, done.stdout, record
+        return made[model]
+
+    return run
+
+
+def planted_score(world: World, name: str) -> float:
+    """Object bias score over the words that the suite asks for, those that are drawn with the object included."""
+    words = [concept for concept in load_concepts() if concept.axis in ("profession", "place")]
+    women, men = (sum(world.held_share(concept, name, gender) for concept in words) for gender in ("woman", "man"))
+    return men / (men + women)
+
+
+def test_the_balanced_pipeline_passes(run_of: Callable[[str], Run]) -> None:
+    status, said, record = run_of("reference")
+    assert status == 0, said
+    assert {check["outcome"] for check in record["checks"]} == {"PASS"}
+    assert not set(BIASED.held) & {one["name"] for one in record["objects"]["objects"]}
+
+
+def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Callable[[str], Run]) -> None:
+    status, said, record = run_of("reference-biased")
+    assert status == 1, said
+    assert "FAILED" in said
+    judged = [one for one in record["objects"]["objects"] if not one["expected"]]
+    assert {one["name"] for one in judged if one["p_value"] <= UNEVEN} == set(BIASED.held)
+    (failure,) = (check for check in record["checks"] if check["metric"] == "object_bias_score")
+    assert failure["outcome"] == "FAIL"
+    assert all(f"{name} " in said for name in BIASED.held)
+
+
+@pytest.mark.parametrize("name", BIASED.held)
+def test_scores_lie_within_their_intervals_of_the_planted_ones(name: str, run_of: Callable[[str], Run]) -> None:
+    _, _, record = run_of("reference-biased")
+    (score,) = (one["score"] for one in record["objects"]["objects"] if one["name"] == name)
+    assert score["low"] <= planted_score(BIASED, name) <= score["high"]
