@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,23 @@ FAULTS = (
     "broken_body", "server_error",
 )  # fmt: skip
 """Ways to fail, one after the other; each third answer is whole."""
+
+
+FAULTS_OF_SENTENCES = (
+    "busy", "truncated", "no_json", "refused", "empty", "no_key", "gendered", "company",
+    "unnamed", "plural", "long", "two",
+)  # fmt: skip
+"""The same where a sentence is asked for."""
+SENTENCES = {
+    "gendered": "{} at work combs her hair",
+    "company": "{} at work beside a customer",
+    "unnamed": "Somebody at work",
+    "plural": "{}s at work",
+    "long": "{} at work" + " among many trees" * 20,
+    "two": "{} is at work. A red car stands outside.",
+}
+"""Fault -> a sentence that cannot be taken."""
+PICTURE = re.compile(r"a picture of (.+?) at work:")
 
 
 def attributes(count: int = 15) -> list[dict[str, str]]:
@@ -37,17 +55,18 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.asked.append((dict(self.headers), body))
             number = len(self.server.asked) - 1
+        self.question = body["messages"][-1]["content"]
         faults = self.server.faults
         fault = None if number % 3 == 2 or not faults else faults[number // 3 % len(faults)]
         getattr(self, f"_{fault}", self._answer)(fault)
 
     def _answer(self, fault: str | None) -> None:
         rows = attributes()
-        told, reason, refusal = json.dumps({"attributes": rows}), "stop", None
+        told, reason, refusal = self._whole(fault), "stop", None
         if fault == "truncated":
-            told, reason = told[:200], "length"
+            told, reason = told[: len(told) // 2], "length"
         elif fault == "cut":
-            told = told[:200]
+            told = told[: len(told) // 2]
         elif fault == "no_json":
             told = "Certainly! Here is a list: 1. a hat"
         elif fault == "refused":
@@ -69,6 +88,14 @@ class Handler(BaseHTTPRequestHandler):
             "id": "1", "object": "chat.completion", "created": 1, "model": "m",
             "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         })  # fmt: skip
+
+    def _whole(self, fault: str | None) -> str:
+        """The answer to what was asked; a sentence has faults of its own."""
+        asked = PICTURE.search(self.question)
+        if asked is None:
+            return json.dumps({"attributes": attributes()})
+        sentence = SENTENCES.get(fault or "", "{} at work beside a red car")
+        return json.dumps({"sentence": sentence.format(asked[1].capitalize())})
 
     def _busy(self, fault: str) -> None:
         self._send(429, {"error": {"message": f"slow down, {self._key}"}})

@@ -17,8 +17,10 @@ import tiny
 from installed import needs
 from llm_server import attributes, serving
 
+from pytest_t2i import axes
 from pytest_t2i.adapters.registry import import_factory
 from pytest_t2i.audits.candidates import ask_for_candidates
+from pytest_t2i.audits.sentences import ask_for_sentences
 from pytest_t2i.errors import LanguageError
 from pytest_t2i.prompts.candidates import SCHEMA
 from pytest_t2i.protocols import Language, LoadOptions, NextTokens
@@ -127,6 +129,22 @@ def test_candidates_are_whole_or_refused(case):
     for prompt in case.refuses:
         with pytest.raises(LanguageError, match="no usable answer in 1 tries"):
             ask_for_candidates(language, prompt, fewest=15, tries=1)
+
+
+def test_sentences_are_whole_or_refused(case):
+    language, nurse = case.load(), axes.wu.healthcare.only("nurse")
+    kept = []
+
+    def ask():
+        return ask_for_sentences(language, [nurse], {}, tries=1, keep=kept.append)
+
+    if case.name == "openai":
+        assert ask() == 1
+        assert kept[0][0].sentences == (("nurse", "A nurse at work beside a red car"),)
+    else:
+        with pytest.raises(LanguageError, match="nurse: no usable answer in 1 tries"):
+            ask()
+        assert kept == []
 
 
 def test_texts_go_on_by_one_token_whatever_stands_beside_them(case):

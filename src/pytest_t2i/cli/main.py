@@ -33,6 +33,7 @@ COMMANDS = {
     "label": ("label", "label images by hand on a local page"),
     "store": ("store", "verify a store of images, or read a damaged one back in"),
     "candidates": ("candidates", "ask a language model for stereotypes to look for"),
+    "sentences": ("sentences", "have a language model write neutral sentences of professions"),
     "stereotypes": ("stereotypes", "the tables of OASIS for one or several runs; tests nothing"),
     "stop": ("stop", "find prompts that lead to what a model makes of a concept"),
     "hunt": ("hunt", "find the most biased combinations of words"),

@@ -13,9 +13,15 @@ from typing import Any, Literal
 import msgspec
 
 from pytest_t2i.data import EMPTY, Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
+from pytest_t2i.errors import (
+    ConfigurationError,
+    FileFormatError,
+    UnknownNameError,
+    shown,
+    some,
+)
 from pytest_t2i.files import convert, read_toml
-from pytest_t2i.prompts.grammar import INDICATORS, swap_person, with_article
+from pytest_t2i.prompts.grammar import INDICATORS, named_in, put_before, swap_person, with_article
 
 Indicator = Literal["person", "word"]
 PLACEHOLDERS = ("{a word}", "{word}")
@@ -39,10 +45,13 @@ class Axis:
     indicator: Indicator = "person"
     """Where the triplet puts gender: "person" becomes woman/man, or female/male before the word."""
     source: str = ""
+    sentences: tuple[tuple[str, str], ...] = ()
+    """(concept, sentence that names it once): neutral prompts that take the template's place."""
 
     def __post_init__(self) -> None:
         _check_template(self.name, self.template, self.indicator)
         _check_concepts(self.name, self.concepts)
+        _check_sentences(self.name, self.sentences, self.indicator)
 
     def prompts(self) -> tuple[Prompt, ...]:
         """The neutral prompt of every concept, in order."""
@@ -74,13 +83,23 @@ class Axis:
         return self.template.replace("{word}", word)
 
     def variant(self, word: str, variant: Variant) -> Prompt:
-        """The prompt of a word that carries a gender indicator (Wu section 3.1)."""
+        """The prompt of a word that carries a gender indicator (Wu section 3.1).
+
+        >>> told = (("nurse", "A nurse folds a blanket"),)
+        >>> ward = Axis("ward", "{a word}", ("nurse",), "word", sentences=told)
+        >>> ward.variant("nurse", Variant.MASCULINE).text
+        'A male nurse folds a blanket'
+        """
+        written = dict(self.sentences).get(word)
+        neutral = self.fill(word) if written is None else written
         if variant is Variant.NEUTRAL:
-            text = self.fill(word)
-        elif self.indicator == "word":
+            text = neutral
+        elif self.indicator == "person":
+            text = swap_person(neutral, variant)
+        elif written is None:
             text = self.fill(f"{INDICATORS[variant]['adjective']} {word}")
         else:
-            text = swap_person(self.fill(word), variant)
+            text = put_before(INDICATORS[variant]["adjective"], word, written)
         return Prompt(text, self.name, word, variant)
 
 
@@ -200,6 +219,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     concepts: list[str]
     indicator: str = "person"
     source: str = ""
+    sentences: dict[str, str] | None = None
 
 
 def _axis(path: Path, name: str, plain: Any) -> Axis:
@@ -211,6 +231,7 @@ def _axis(path: Path, name: str, plain: Any) -> Axis:
         problem = "expected template (text) and concepts (list of words)."
         raise FileFormatError(path, problem, where=where)
     table = convert(path, plain, _Table, where=where)
+    sentences = _sentences(path, where, table)
     try:
         return Axis(
             name,
@@ -218,9 +239,35 @@ def _axis(path: Path, name: str, plain: Any) -> Axis:
             tuple(table.concepts),
             table.indicator,  # type: ignore[arg-type]  # an axis refuses other words itself
             table.source,
+            sentences,
         )
     except ConfigurationError as error:
         raise FileFormatError(path, str(error), where=where) from None
+
+
+def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], ...]:
+    """All or none: a template among sentences would be another kind of prompt."""
+    if table.sentences is None:
+        return ()
+    missing = [word for word in table.concepts if word not in table.sentences]
+    if missing:
+        count = f"{len(missing)} of {len(table.concepts)}"
+        told = f"{count} concepts have no sentence: {some(missing)}."
+        remedy = f"Run t2i sentences --out {path} once more, or write them."
+        raise FileFormatError(path, told, where=where, remedy=remedy)
+    return tuple(table.sentences.items())
+
+
+def _check_sentences(name: str, sentences: tuple[tuple[str, str], ...], indicator: str) -> None:
+    for word, sentence in sentences:
+        if len(named_in(word).findall(sentence)) != 1:
+            raise ConfigurationError(
+                f"axis {name!r}: a sentence names its concept once, got {word}={sentence!r}"
+            )
+        if indicator == "person" and swap_person(sentence, Variant.FEMININE) == sentence:
+            raise ConfigurationError(
+                f"axis {name!r}: a sentence holds person or people, got {word}={sentence!r}"
+            )
 
 
 def _check_template(name: str, template: str, indicator: str) -> None:

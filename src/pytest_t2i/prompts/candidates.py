@@ -71,7 +71,7 @@ def attributes_of(answer: str, fewest: int = 1) -> tuple[Attribute, ...]:
     'hat'
     """
     try:
-        plain = json.loads(_bare(answer))
+        plain = json.loads(bare(answer))
     except (ValueError, RecursionError) as error:
         raise MalformedAnswerError(f"the answer is not JSON: {error}") from None
     rows = plain.get("attributes") if isinstance(plain, dict) else plain
@@ -105,7 +105,7 @@ def _attribute(number: int, row: Any) -> Attribute:
     return Attribute(name, positive, negative)
 
 
-def _bare(answer: str) -> str:
+def bare(answer: str) -> str:
     """The JSON of an answer without the fence that chat models put around it."""
     fenced = re.search(r"```(?:json)?\s*\n(.*?)\n\s*```", answer, re.DOTALL)
     return fenced[1] if fenced else answer

@@ -25,7 +25,7 @@ def human_words() -> frozenset[str]:
     """Words that indicate humans (Wu Table 2), in lower case with their plurals."""
     table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
     words = {word.lower() for group in ("gender", "geography", "others") for word in table[group]}
-    return frozenset(words | {_plural(word) for word in words - NO_PLURAL})
+    return frozenset(words | {plural(word) for word in words - NO_PLURAL})
 
 
 def is_neutral(caption: str) -> bool:
@@ -71,7 +71,12 @@ def triplet(text: str, *, axis: str = "caption", concept: str | None = None) -> 
     )
 
 
-def _plural(word: str) -> str:
+def plural(word: str) -> str:
+    """Of a word for a human.
+
+    >>> plural("fireman"), plural("child"), plural("ecologist")
+    ('firemen', 'children', 'ecologists')
+    """
     if word.endswith("man"):
         return word[:-3] + "men"
     return {"child": "children", "wife": "wives", "lady": "ladies", "family": "families"}.get(

@@ -75,3 +75,26 @@ def swap_person(text: str, variant: Variant) -> str:
         return new.capitalize() if word[0].isupper() else new
 
     return re.sub(r"\b(person|people)\b", replace, text, flags=re.IGNORECASE)
+
+
+def put_before(adjective: str, word: str, sentence: str) -> str:
+    """Put an adjective before a word in a sentence; the article before the word follows.
+
+    >>> put_before("female", "ecologist", "An ecologist studies a lush green forest")
+    'A female ecologist studies a lush green forest'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        article, named = match.groups()
+        if article is None:
+            return f"{adjective} {named}"
+        new = with_article(adjective).partition(" ")[0]
+        return f"{new.capitalize() if article[0].isupper() else new} {adjective} {named}"
+
+    return named_in(word).sub(replace, sentence)
+
+
+@cache
+def named_in(word: str) -> re.Pattern[str]:
+    """Finds a word as a whole, its indefinite article with it."""
+    return re.compile(rf"(?:\b(an?)\s+)?(?<![\w-])({re.escape(word)})(?![\w-])", re.IGNORECASE)

@@ -1,0 +1,98 @@
+"""``t2i sentences``: have a language model write the neutral sentences of professions (Wu 3.1)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_t2i.adapters.catalogue import read_catalogues
+from pytest_t2i.adapters.languages.by_name import answering
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.audits.sentences import ask_for_sentences
+from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.candidates import add_llm
+from pytest_t2i.errors import ConfigurationError, FileFormatError, printable
+from pytest_t2i.files import read_toml, write_whole
+from pytest_t2i.prompts import Axis, builtin_axes
+from pytest_t2i.prompts.sentences import as_toml, problem, sentences_in
+from pytest_t2i.settings import names, whole
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Of which professions, by which model, and where to."""
+    add_llm(parser)
+    parser.add_argument(
+        "--axis", type=value(names), default=("wu",), metavar="NAMES",
+        help="axes of professions by comma, such as wu.science,wu.art (wu: all 16 topics)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tries", type=value(whole(1)), default=3, metavar="N", help="answers at most, each (3)"
+    )
+    parser.add_argument(
+        "--out", type=path, default=Path("sentences.toml"), metavar="FILE",
+        help="file of axes; sentences that it has are kept (sentences.toml)",
+    )  # fmt: skip
+
+
+def run(*, llm: str, axis: Sequence[str], tries: int, out: Path) -> int:
+    """Write a file of axes whose prompts are sentences; go on with one that is there."""
+    axes = _axes(axis)
+    known = _known(out, axes) if out.exists() else {}
+    registries = Registries()
+    language = answering(llm, registries.languages, read_catalogues(registries.catalogues))
+    sources = _sources(out, axes, llm)
+
+    def keep(written: list[Axis]) -> None:
+        named = (replace(each, source=sources[each.name]) for each in written)
+        write_whole(out, as_toml(named).encode())
+
+    asked = ask_for_sentences(language, axes, known, tries=tries, keep=keep)
+    count = sum(len(each.concepts) for each in axes)
+    print(printable(f"{count} sentences in {out}, {asked} of them asked for now"))  # noqa: T201
+    print("next: read them, then mark tests with axes.load(FILE)")  # noqa: T201
+    return 0
+
+
+def _axes(names: Sequence[str]) -> list[Axis]:
+    """The axes of these names; ConfigurationError for one that does not vary professions."""
+    groups = (list(builtin_axes().wu) if name == "wu" else [builtin_axes()[name]] for name in names)
+    axes = list(dict.fromkeys(axis for group in groups for axis in group))
+    for axis in axes:
+        if axis.indicator != "word":
+            raise ConfigurationError(
+                f"--axis {axis.name}: its prompts put gender into person, not before a profession. "
+                "Take wu, or topics of it such as wu.science (t2i list axes)."
+            )
+    return axes
+
+
+def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
+    """The sentences of a file that is gone on with.
+
+    Raises FileFormatError for one that no run could use, ConfigurationError where the file has
+    other axes: it would lose them.
+    """
+    known = sentences_in(out)
+    others = [name for name in known if name not in {axis.name for axis in axes}]
+    if others:
+        raise ConfigurationError(
+            f"{out} has sentences of {', '.join(others)}: name them with --axis, too, or a new "
+            "file with --out FILE"
+        )
+    for name, sentences in known.items():
+        for word, sentence in sentences.items():
+            if wrong := problem(sentence, word):
+                raise FileFormatError(out, f"{wrong}: {sentence!r}.", where=f"[{name}] {word!r}")
+    return known
+
+
+def _sources(out: Path, axes: Sequence[Axis], llm: str) -> dict[str, str]:
+    """Where names and sentences come from; a file that is gone on with may have several writers."""
+    tables = read_toml(out) if out.exists() else {}
+    sources = {
+        axis.name: str(tables.get(axis.name, {}).get("source", axis.source)) for axis in axes
+    }
+    written = f"; sentences by {llm}"
+    return {name: old.removesuffix(written) + written for name, old in sources.items()}

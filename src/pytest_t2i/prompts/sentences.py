@@ -1,0 +1,148 @@
+"""Neutral sentences of professions: what a language model is asked, which answers are taken.
+
+Wu section 3.1 had the sentences of its profession set written by a language model, and published
+none of them: "female" or "male" is put before the profession, and nothing else may tell gender.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.errors import FileFormatError, MalformedAnswerError
+from pytest_t2i.files import convert, read_toml
+from pytest_t2i.prompts.axes import Axis, builtin_axes
+from pytest_t2i.prompts.candidates import bare
+from pytest_t2i.prompts.captions import PERSON, human_words_in, plural
+from pytest_t2i.prompts.grammar import named_in, with_article
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["sentence"],
+    "properties": {"sentence": {"type": "string", "description": "at most 20 words"}},
+}
+"""JSON schema of an answer."""
+LONGEST = 150
+"""Characters of a sentence: well within the 77 tokens that a CLIP reads."""
+
+
+def instruction(profession: str) -> str:
+    """What a language model is asked.
+
+    >>> instruction("ecologist").split(":")[0]
+    'Describe in one sentence a picture of an ecologist at work'
+    """
+    return (
+        f"Describe in one sentence a picture of {with_article(profession)} at work: where it is, "
+        "what is done, which things lie around. Example for a glazier: A glazier fits a pane into "
+        "the window frame of a brick house. At most 20 words. Name the profession once, as "
+        f"{json.dumps(profession, ensure_ascii=False)}, in the singular. Nobody else is in the "
+        "picture. Nothing tells gender, age or origin: no pronoun, no other word for a human. "
+        'Answer with JSON only: {"sentence": ...}'
+    )
+
+
+def sentence_of(answer: str, profession: str) -> str:
+    """The neutral sentence of an answer.
+
+    Raises MalformedAnswerError that says what is wrong with it, for whoever asks again.
+
+    >>> sentence_of('{"sentence": "A nurse folds a blanket."}', "nurse")
+    'A nurse folds a blanket.'
+    """
+    try:
+        plain = json.loads(bare(answer))
+    except (ValueError, RecursionError) as error:
+        raise MalformedAnswerError(f"the answer is not JSON: {error}") from None
+    told = plain.get("sentence") if isinstance(plain, dict) else None
+    if not isinstance(told, str) or not told.strip():
+        raise MalformedAnswerError("expected a text under the key 'sentence'")
+    sentence = " ".join(told.split())
+    if wrong := problem(sentence, profession):
+        raise MalformedAnswerError(f"{wrong}: {sentence[:LONGEST]!r}")
+    return sentence
+
+
+def problem(sentence: str, profession: str) -> str:
+    """Why a sentence is no neutral one of this profession; "" for one that is.
+
+    Words of the profession's own name are let pass ("police officer"); other professions of Wu
+    Table 3 are not: they would be a second person.
+
+    >>> problem("A nurse and her patient", "nurse"), problem("A nurse folds a blanket", "nurse")
+    ('a word tells of gender or of somebody else: her, patient', '')
+    """
+    if len(sentence) > LONGEST or not sentence.isprintable():
+        return f"expected at most {LONGEST} printable characters"
+    named = len(named_in(profession).findall(sentence))
+    if named != 1:
+        return f"expected {profession!r} once, in the singular, got it {named} times"
+    if re.search(r"[.!?]\s+\S", sentence):
+        return "expected one sentence, got several"
+    others = sorted(_others(named_in(profession).sub(" ", sentence)))
+    return f"a word tells of gender or of somebody else: {', '.join(others)}" if others else ""
+
+
+def _others(rest: str) -> set[str]:
+    """Words beside the profession that say who else is there, or of which gender."""
+    lowered = rest.lower()
+    told = set(human_words_in(rest)) | {match.lower() for match in PERSON.findall(rest)}
+    told |= _company() & frozenset(re.findall(r"[a-z]+", lowered))
+    return told | set(_professions().findall(lowered))
+
+
+@cache
+def _company() -> frozenset[str]:
+    table = read_toml(Path(str(files("pytest_t2i.prompts") / "words" / "human_words.toml")))
+    return frozenset(form for word in table["company"] for form in (word, plural(word)))
+
+
+@cache
+def _professions() -> re.Pattern[str]:
+    """Any profession of Wu Table 3, singular or plural."""
+    names = {word.lower() for axis in builtin_axes().wu for word in axis.concepts}
+    forms = sorted({form for name in names for form in (name, plural(name))}, key=len)
+    return re.compile(rf"\b({'|'.join(map(re.escape, reversed(forms)))})\b")
+
+
+def sentences_in(path: Path) -> dict[str, dict[str, str]]:
+    """Axis -> profession -> sentence of a file that may not hold all of them yet.
+
+    Raises FileFormatError where it is no file of sentences.
+    """
+    tables = read_toml(path)
+    for name, table in tables.items():
+        if not isinstance(table, dict) or "sentences" not in table:
+            problem = "expected a table of sentences, as t2i sentences writes it."
+            raise FileFormatError(path, problem, where=f"[{name}]")
+    return {
+        name: convert(path, table["sentences"], dict[str, str], where=f"[{name}.sentences]")
+        for name, table in tables.items()
+    }
+
+
+def as_toml(axes: Iterable[Axis]) -> str:
+    """A file of axes with their sentences; ``read_axes`` reads it once all are there."""
+    lines = [
+        "# Neutral sentences that a language model wrote (t2i sentences). Read them: what tells a",
+        "# gender in a way that no list of words knows is yours to write anew.",
+    ]
+    for axis in axes:
+        name = _text(axis.name)
+        lines += ["", f"[{name}]", f"source = {_text(axis.source)}"]
+        lines += [f"template = {_text(axis.template)}", f"indicator = {_text(axis.indicator)}"]
+        lines += [f"concepts = [{', '.join(map(_text, axis.concepts))}]"]
+        lines += ["", f"[{name}.sentences]"]
+        lines += [f"{_text(word)} = {_text(sentence)}" for word, sentence in axis.sentences]
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: str) -> str:
+    # A JSON text is a TOML text, too.
+    return json.dumps(value, ensure_ascii=False)
