@@ -1,8 +1,8 @@
 """Objects by Grounded-SAM (Ren et al. 2024; Wu section 5.1), its parts through transformers.
 
 Tags say what to look for, GroundingDINO where it is, SAM which pixels it is. Wu tags with RAM,
-which no library on the package index loads; here tags come from Florence-2, or from a vocabulary
-that is given, which then holds for every picture.
+which no library on the package index loads (``RAM`` below); here tags come from Florence-2, or from
+a vocabulary that is given, which then holds for every picture.
 
 This project has never run the published weights: it tests tiny random models of the true classes.
 """
@@ -46,6 +46,13 @@ SAM = "facebook/sam-vit-huge"
 """Those of Wu section 5.1: Grounding DINO-T and ViT-H."""
 BOX, TEXT, OVERLAP = 0.25, 0.2, 0.5
 """Least score of a box and of its name, largest IoU of two boxes: Grounded-SAM's own with tags."""
+RAM = (
+    "RAM, with which Wu tags pictures, is in no package of the index: the code of its authors is "
+    "installed from their repository alone, and imports what transformers no longer has. Take "
+    "grounded-sam (tags by Florence-2), or grounded-sam:names.txt with the names to look for, one "
+    "a line, such as RAM's own list of tags."
+)
+"""What is said to whoever asks for it."""
 AT_ONCE = 40
 """Names in one question: GroundingDINO reads 256 tokens."""
 
@@ -71,11 +78,13 @@ def load(options: LoadOptions) -> GroundedSam:
         MissingExtraError: transformers or torchvision is not installed.
         ModelLoadError: weights are absent, damaged or of another kind.
         FileFormatError: the vocabulary is empty.
-        ConfigurationError: no such device.
+        ConfigurationError: no such device, or RAM is asked for.
     """
     device = pick_device(options.device)
     own: Mapping[str, Any] = options.extra.get("weights", {})
     source = options.source or str(own.get("vocabulary", ""))
+    if source.lower() == "ram" or "ram" in own:
+        raise ConfigurationError(f"grounded-sam:ram: {RAM}")
     if source and Path(source).suffix != ".txt":
         raise ConfigurationError(
             f"grounded-sam:{source}: expected a vocabulary, a .txt file with a name a line, or an "

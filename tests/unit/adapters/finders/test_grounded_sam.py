@@ -111,3 +111,10 @@ def test_what_cannot_be_had_is_told(vocabulary, tmp_path, monkeypatch):
         grounded_sam.load(options("some/model"))
     with pytest.raises(ModelLoadError, match="is no folder"):
         grounded_sam.load(options(vocabulary, sam=str(tmp_path / "absent")))
+
+
+@pytest.mark.parametrize("asked", [{"source": "RAM"}, {"extra": {"weights": {"ram": "x.pth"}}}])
+def test_ram_is_told_to_be_missing(asked):
+    with pytest.raises(ConfigurationError, match="is in no package of the index") as told:
+        grounded_sam.load(LoadOptions(**{"source": "", "device": "cpu", **asked}))
+    assert "grounded-sam:names.txt" in str(told.value)
