@@ -24,6 +24,8 @@ GROUPS = (
 """Wu section 6.2, in the order of Tables 7 to 13."""
 THRESHOLD = 0.35
 """theta: normalised attention from which a pixel belongs to a word (Wu section 6.1)."""
+ANYBODY = "person"
+"""The lemma that stands for whatever human word the other side has."""
 SUFFICIENT, SUFFICIENT_OF_PEOPLE = 0.7, 0.25
 """sigma: covered share of an object from which a word guides it (Wu Definition 2)."""
 Maps = Mapping[str, np.ndarray]
@@ -114,7 +116,7 @@ def placed(
     hidden = [
         Placed(noun, "hidden", nothing, noun, masks.get(noun, nothing), 0.0)
         for noun in named
-        if noun not in names
+        if not any(_same(name, noun) for name in names)
     ]
     return shown + hidden
 
@@ -124,7 +126,8 @@ def _placed(name: str, region: np.ndarray, masks: Maps, named: Mapping[str, None
     guided = any(share > _sufficient(name, noun) for noun, share in shares.items())
     noun = max(shares, key=lambda word: shares[word], default="")
     mask = masks[noun] if noun else np.zeros_like(region)
-    return Placed(name, _group(name in named, guided), region, noun, mask, shares.get(noun, 0.0))
+    explicit = any(_same(name, word) for word in named)
+    return Placed(name, _group(explicit, guided), region, noun, mask, shares.get(noun, 0.0))
 
 
 def tally(shown: Sequence[Placed]) -> dict[str, Counter[str]]:
@@ -137,6 +140,17 @@ def tally(shown: Sequence[Placed]) -> dict[str, Counter[str]]:
 
 def _group(explicit: bool, guided: bool) -> str:
     return f"{'explicitly' if explicit else 'implicitly'}_{'guided' if guided else 'independent'}"
+
+
+def _same(name: str, noun: str) -> bool:
+    """Whether an object is what a noun names.
+
+    A finder that knows persons alone sees the woman of a prompt, too; a man is none.
+
+    >>> _same("tie", "tie"), _same("person", "woman"), _same("man", "woman")
+    (True, True, False)
+    """
+    return name == noun or (ANYBODY in (name, noun) and {name, noun} <= PEOPLE)
 
 
 def _sufficient(name: str, noun: str) -> float:

@@ -69,6 +69,16 @@ def test_people_need_less_than_things():
         assert groups[group] == {name: 1}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "group"), [("person", "explicitly_guided"), ("man", "implicitly_guided")]
+)
+def test_a_person_is_the_woman_of_the_prompt_and_a_man_is_not(name, group):
+    groups = tally(placed(PROMPT, [seen(name, 0, 12)], maps_of(PROMPT, attention()), (SIDE, SIDE)))
+    assert groups[group] == {name: 1}
+    assert ("woman" in groups["hidden"]) == (name == "man")
+
+
 def test_attention_is_normalised_and_enlarged():
     small = np.array([[0.1, 0.1, 0.2, 0.2]])
     assert word_mask(small, (8, 2)).tolist() == [[False] * 4 + [True] * 4] * 2
