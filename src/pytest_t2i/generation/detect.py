@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError, blamed, shown
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.found_objects import checked_objects
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
@@ -140,9 +141,13 @@ class Observer:
             return
         handle = self.components.finder(name)
         with blamed(DetectorError, "object finder", name):
-            objects = list(handle.get().objects([opened[key] for key in visible]))
-        _check_count("object finder", name, len(objects), len(visible))
-        self.store.add_objects(handle.fingerprint, dict(zip(visible, objects, strict=True)))
+            given = list(handle.get().objects([opened[key] for key in visible]))
+        _check_count("object finder", name, len(given), len(visible))
+        objects = {
+            key: checked_objects(each, opened[key].size, name)
+            for key, each in zip(visible, given, strict=True)
+        }
+        self.store.add_objects(handle.fingerprint, objects)
 
     def _detect(self, ref: DetectorRef, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
         handle = self.components.detector(ref)
