@@ -19,6 +19,7 @@ from pytest_t2i.prompts.words_in_prompts import nouns
 from pytest_t2i.verdicts.measurement import Measurement
 
 Groups = Mapping[str, Counter[str]]
+NO_ATTENTION = "this model does not show word attention: groups need a UNet or an MM-DiT"
 CANDIDATES = 24
 """Pictures that the example of a group is chosen from."""
 
@@ -32,7 +33,12 @@ class Example(NamedTuple):
 
 
 def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
-    """What dependencies ask for: objects and attention of all three variants."""
+    """What dependencies ask for: objects and attention of all three variants.
+
+    Raises MissingExtraError where nouns cannot be told: before pictures are made for nothing.
+    """
+    if triplets:
+        nouns(triplets[0].neutral.text)
     return [
         Need(prompt, mine, finders=frozenset({finder}), observe=frozenset({ATTENTION}))
         for triplet, mine in zip(triplets, seeds, strict=True)
@@ -167,9 +173,10 @@ class GroupObjects(Objects):
         return counts
 
     def _untestable(self, counts: Any) -> str:
-        if not self.dependencies.images:
-            return "this model does not show word attention: groups need a UNet or an MM-DiT"
-        return super()._untestable(counts)
+        return super()._untestable(counts) if self.dependencies.images else NO_ATTENTION
+
+    def _nothing_judged(self) -> str:
+        return super()._nothing_judged() if self.dependencies.images else NO_ATTENTION
 
 
 def _clearness(shown: Placed) -> float:

@@ -123,9 +123,12 @@ class Objects(Counted):
             subject="model (most one-sided object)",
             interval=known[0][1] if known else None,
             evidence=self._of_all,
-            absent=f"no object occurs {self.least} times with one variant",
+            absent=self._nothing_judged(),
             remarks=tuple(f"{name} {one}: {self._told(name)}" for name, one in known[:SHOWN]),
         )
+
+    def _nothing_judged(self) -> str:
+        return f"no object occurs {self.least} times with one variant"
 
     def _of_all(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)

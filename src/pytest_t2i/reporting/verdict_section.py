@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import allowed_drawn, counted, excess, plural, prone
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
@@ -42,6 +43,9 @@ def _why_undecided(record: RunRecord) -> str:
         return "Too many images are undetected to decide."
     weighing = [check for check in record.checks if check.weighs_on_run]
     undecided = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
+    if undecided and all(check.estimate is None and check.message for check in undecided):
+        told = some(list(dict.fromkeys(check.message for check in undecided)))
+        return f"There is nothing to decide on: {told}."
     if undecided:
         return f"Too few images to decide: {', '.join(dict.fromkeys(map(_undecided, undecided)))}."
     return "Too few images to decide most prompts."

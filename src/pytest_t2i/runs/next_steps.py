@@ -51,7 +51,9 @@ def _steps(
     still_open = [check for check in undecided if not check.hangs_on_undetected]
     open_checks = [check for check in still_open if _needs_images(session, check)]
     yield from _more_labelled([check for check in still_open if check not in open_checks])
-    yield from _more_images(results, [c for c in open_checks if c.against == "limit"])
+    # What has no estimate lacks something else: the headline says what.
+    scored = [check for check in open_checks if check.estimate is not None]
+    yield from _more_images(results, [check for check in scored if check.against == "limit"])
     if all(check.outcome is not Outcome.FAIL for check in checks):
         compared = [check for check in open_checks if check.against == "baseline"]
         yield from more_to_compare(results, compared, recorded)
