@@ -103,7 +103,8 @@ def _outlined(picture: Image.Image, objects: Sequence[Placed]) -> Image.Image:
         colour = COLOURS[(number - 1) % len(COLOURS)]
         drawn.paste(colour, mask=Image.fromarray(_edge(inside)))
         place = (int(columns.min()) + 4, int(rows.min()) + 2)
-        ImageDraw.Draw(drawn).text(place, str(number), fill=colour, stroke_width=2)
+        pen = ImageDraw.Draw(drawn)
+        pen.text(place, str(number), fill=colour, stroke_width=2, stroke_fill="white")
     return drawn
 
 
