@@ -26,6 +26,8 @@ from pytest_t2i.adapters.finders.yolo_objects import load
 from pytest_t2i.data import Box
 from pytest_t2i.protocols import LoadOptions
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PHOTOGRAPHS = Path(os.environ.get("T2I_PEOPLE", SHARED / "people"))
 WEIGHTS = Path(os.environ.get("T2I_PEOPLE_WEIGHTS", SHARED / "weights" / "yolov8n_int8.tflite"))
@@ -127,7 +129,6 @@ def _shared(one: Box, other: Box) -> float:
     return max(width, 0.0) * max(height, 0.0)
 
 
-@pytest.mark.slow
 # The runtime of .tflite says what it does on its own channel, and warns of itself.
 @pytest.mark.filterwarnings("ignore")
 def test_people_are_boxed_as_people_box_them(photographs):
