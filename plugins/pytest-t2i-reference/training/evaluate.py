@@ -38,6 +38,7 @@ from training.latents import load_latents
 from training.questions import ATTRIBUTE_TEXTS
 from training.sampling import Shot, Studio
 from training.settings import FLOWS, PIPELINES, RESULTS, STEPS, WEIGHTS, Settings, quick_dtype
+from training.shipped import place_of
 from training.sketches import Sketcher, gender_probe
 from training.tables import (
     as_markdown,
@@ -167,7 +168,7 @@ def evaluate_pipeline(world: World, pipeline: Path, plan: Plan) -> dict[str, obj
 def text_gaps(pipeline: Path) -> dict[str, float]:
     """Mean of cos(neutral, masculine) - cos(neutral, feminine) over all concepts, of a pipeline's own text encoder."""
     encoder = CLIPTextModel.from_pretrained(pipeline / "text_encoder").float().eval()
-    states = encoder(tokenize(CLIPTokenizer.from_pretrained(pipeline / "tokenizer"), all_triplets()))
+    states = encoder(tokenize(CLIPTokenizer.from_pretrained(place_of(pipeline, "tokenizer")), all_triplets()))
     spaces = {"ending": states.pooler_output, "average": states.last_hidden_state.mean(1)}
     return {
         f"cos(neutral, masculine) - cos(neutral, feminine), {name}": round(float(similarity_gaps(space).mean()), 4)
