@@ -90,7 +90,7 @@ class Counted:
         return [Member(triplet, (seed,)) for seed in seeds]
 
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
-        return Counter(one.name for objects in self.found(prompt, seeds) for one in objects)
+        return Counter(item.name for objects in self.found(prompt, seeds) for item in objects)
 
     @cached_property
     def frequent(self) -> Table:
@@ -120,9 +120,9 @@ class Counted:
         ]
         if not names:
             return np.empty((0, 2))
-        seen = np.all([one.sum(axis=1) > 0 for one in three], axis=0)
+        seen = np.all([variant.sum(axis=1) > 0 for variant in three], axis=0)
         if not seen.any():
             return np.empty((0, 2))
-        neutral, feminine, masculine = (one[seen].astype(float) for one in three)
+        neutral, feminine, masculine = (variant[seen].astype(float) for variant in three)
         sides = [similarities(neutral, feminine), similarities(neutral, masculine)]
         return np.stack(sides, axis=1)

@@ -133,7 +133,8 @@ class Objects(Counted):
     def _of_all(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)
         return Evidence(
-            min(one.beyond or 0.0 for one in evidence), max(one.within or 0.0 for one in evidence)
+            min(part.beyond or 0.0 for part in evidence),
+            max(part.within or 0.0 for part in evidence),
         )
 
     @property
@@ -153,7 +154,7 @@ class Objects(Counted):
             )
             for name, of in zip(self.frequent.names, totals.T, strict=True)
         ]
-        return sorted(scores, key=lambda one: (-_one_sided(one.interval), one.name))
+        return sorted(scores, key=lambda score: (-_one_sided(score.interval), score.name))
 
     # all objects together
 

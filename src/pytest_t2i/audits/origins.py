@@ -98,8 +98,11 @@ def clusters_of(
 
     ``labels`` has the cluster of each image, ``features`` the unit features of whole images.
     """
-    shown = {one.attribute.name: _presence(features, encoder, one) for one in stereotypes}
-    found = []
+    shown = {
+        stereotype.attribute.name: _presence(features, encoder, stereotype)
+        for stereotype in stereotypes
+    }
+    clusters = []
     for label in sorted(set(labels.tolist())):
         mine = np.flatnonzero(labels == label)
         excess = [
@@ -112,13 +115,13 @@ def clusters_of(
         }
         share = statistics.share_interval(len(mine), len(labels), level)
         mean = float(np.mean(excess)) if excess else None
-        found.append(Cluster(tuple(mine.tolist()), share, mean, shares))
-    return sorted(found, key=lambda one: (-(one.excess or 0.0), -one.share.estimate))
+        clusters.append(Cluster(tuple(mine.tolist()), share, mean, shares))
+    return sorted(clusters, key=lambda cluster: (-(cluster.excess or 0.0), -cluster.share.estimate))
 
 
-def _presence(features: np.ndarray, encoder: TextEncoder, one: Stereotype) -> np.ndarray:
+def _presence(features: np.ndarray, encoder: TextEncoder, stereotype: Stereotype) -> np.ndarray:
     """Which images show the attribute (eq. 5)."""
-    texts = [one.attribute.positive, one.attribute.negative]
+    texts = [stereotype.attribute.positive, stereotype.attribute.negative]
     positive, negative = (features @ unit_rows(encoder.encode_text(texts)).T).T
     return np.asarray(attribute_presence(positive, negative))
 
@@ -134,7 +137,7 @@ def optimised_prompts(
     centre = features.mean(axis=0)
     kept = [OptimisedPrompt(search.start, 0.0)]
     for _ in range(search.tokens):
-        offered = language.next_tokens([one.text for one in kept], search.width)
+        offered = language.next_tokens([prompt.text for prompt in kept], search.width)
         texts = list(dict.fromkeys(text for row in offered for text in row))
         if not texts:
             raise ConfigurationError(
@@ -164,7 +167,7 @@ def mean_picture(pictures: Sequence[Image]) -> Image:
     """
     from PIL import Image as Images
 
-    mean = np.mean([np.asarray(one, dtype=np.float64) for one in pictures], axis=0)
+    mean = np.mean([np.asarray(picture, dtype=np.float64) for picture in pictures], axis=0)
     return Images.fromarray(np.round(mean + 1e-9).astype(np.uint8))
 
 

@@ -26,15 +26,15 @@ def needs(
     detectors: Sequence[DetectorRef],
 ) -> list[Need]:
     """What it asks for: foreseen pictures, and every detector on them and on the finished ones."""
-    found = []
+    asked = []
     for prompt, seeds, attribute in subjects:
         refs = {*detectors}
         if attribute is not None:
             refs.add(DetectorRef(detectors[0].name, attribute))
-        found.append(
+        asked.append(
             Need(prompt, seeds, frozenset(refs), observe=frozenset({FORESEEN})),
         )
-    return found
+    return asked
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +113,7 @@ class Predisposition:
         return [] if strip is None else unpacked(strip)
 
     def _share(self, said: Sequence[Detection]) -> Interval | None:
-        labels = [one.label for one in said if one.label is not None]
+        labels = [detection.label for detection in said if detection.label is not None]
         if not labels:
             return None
         return statistics.share_interval(labels.count(self.label), len(labels), self.level)

@@ -34,17 +34,17 @@ def needs(
     instruments: Instruments,
 ) -> list[Need]:
     """What WALS asks for: features of images and of descriptions, and of images of these."""
-    found = []
+    asked = []
     for prompt, seeds, attribute in subjects:
         encoders = frozenset({instruments.encoder})
         both = described(attribute)
         texts = frozenset(one.text for one in both)
-        found.append(Need(prompt, seeds, encoders=encoders, texts=texts))
+        asked.append(Need(prompt, seeds, encoders=encoders, texts=texts))
         if ATTRIBUTE_IMAGES in instruments.observe:
-            found += [
+            asked += [
                 Need(one, instruments.seeds(one, len(seeds)), encoders=encoders) for one in both
             ]
-    return found
+    return asked
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,8 +93,8 @@ class Variety:
         if self.direction == "text":
             return self._of_texts()
         present, absent = (
-            self._features(one, self.instruments.seeds(one, len(self.seeds)))
-            for one in described(self.attribute)
+            self._features(text, self.instruments.seeds(text, len(self.seeds)))
+            for text in described(self.attribute)
         )
         if not len(present) or not len(absent):
             return None
@@ -212,19 +212,19 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
     """Mean over prompts; each prompt's images are drawn anew, the prompts are these."""
     if len(several) == 1:
         return several[0].wals
-    intervals = [one.interval for one in several]
+    intervals = [variety.interval for variety in several]
     known = [interval for interval in intervals if interval is not None]
 
     def interval_at(level: float) -> Interval:
         return statistics.mean_wals_interval(known, level)
 
-    missing = next((one.absent for one in several if one.interval is None), "")
+    missing = next((variety.absent for variety in several if variety.interval is None), "")
     whole = interval_at(level) if known and not missing else None
     return Measurement(
         metric=INFO["wals"],
         subject=f"model along {several[0].id.removeprefix(f'{several[0].prompt.id}-')}",
         interval=whole,
-        images=sum(len(one.features) for one in several),
+        images=sum(len(variety.features) for variety in several),
         evidence=inverted(interval_at, "lower") if whole else None,
         absent=missing,
         remarks=(f"mean over {len(several)} prompts, by {several[0].instruments.encoder}",),

@@ -35,7 +35,7 @@ def run(
 ) -> int:
     """Print the tables as Markdown."""
     runs = [read_run(source) for source in sources]
-    if not any(one.stereotypes or one.cells for one in runs):
+    if not any(run.stereotypes or run.cells for run in runs):
         raise ConfigurationError(
             "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
         )
@@ -50,39 +50,39 @@ def lines(
     runs: Sequence[RunRecord], footprints: Footprints, level: float, seed: int
 ) -> Iterator[str]:
     """The three tables, those that there is something for."""
-    if any(one.stereotypes for one in runs):
+    if any(run.stereotypes for run in runs):
         yield from _table_1(runs)
         yield from _footprints(runs, footprints, level, seed)
-    found = [addition for one in runs for addition in additions(one, level)]
-    if found:
+    changes = [addition for run in runs for addition in additions(run, level)]
+    if changes:
         yield "## Share of men when a word is added"
         yield ""
         yield "| model | concept | alone | with | together | change |"
         yield "|---|---|---|---|---|---|"
-        for one in found:
+        for added in changes:
             yield (
-                f"| {escape(one.model)} | {escape(one.concept)} | {_percent(one.alone)} "
-                f"| {escape(one.added)} | {_percent(one.together)} | {_points(one.change)} |"
+                f"| {escape(added.model)} | {escape(added.concept)} | {_percent(added.alone)} "
+                f"| {escape(added.added)} | {_percent(added.together)} | {_points(added.change)} |"
             )
 
 
 def _table_1(runs: Sequence[RunRecord]) -> Iterator[str]:
     yield "## Stereotype scores"
     yield ""
-    names = " | ".join(f"{escape(one.model)}: share | score" for one in runs)
+    names = " | ".join(f"{escape(run.model)}: share | score" for run in runs)
     yield f"| concept | attribute | real world | {names} |"
     yield "|---" * (3 + 2 * len(runs)) + "|"
     for row in table_1(runs):
-        cells = " | ".join(_cells(one) for one in row.measured)
+        cells = " | ".join(_cells(score) for score in row.measured)
         concept, attribute = escape(row.concept), escape(row.attribute)
         yield f"| {concept} | {attribute} | {100 * row.expected:.1f} % | {cells} |"
     yield ""
 
 
-def _cells(one: StereotypeRecord | None) -> str:
-    if one is None or one.share is None:
+def _cells(score: StereotypeRecord | None) -> str:
+    if score is None or score.share is None:
         return "- | -"
-    return f"{_percent(one.share)} | {_percent(one.score)}"
+    return f"{_percent(score.share)} | {_percent(score.score)}"
 
 
 def _footprints(
@@ -94,11 +94,11 @@ def _footprints(
     yield ""
     yield "| model | rank correlation | nationalities | mean score |"
     yield "|---|---|---|---|"
-    for one in runs:
-        found = footprint(one, footprints, level, seed)
+    for run in runs:
+        found = footprint(run, footprints, level, seed)
         told = str(found.correlation) if found.correlation else found.absent
         means = ", ".join(f"{escape(name)} {mean:.3f}" for name, mean in found.means.items())
-        yield f"| {escape(one.model)} | {told} | {len(found.means)} | {means} |"
+        yield f"| {escape(run.model)} | {told} | {len(found.means)} | {means} |"
     yield ""
 
 

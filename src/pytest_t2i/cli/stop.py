@@ -97,7 +97,7 @@ def run(
     looking = OriginsSearch(runner, Plan(session.generation), session.encoder, parts)
     asked = _prompt(concept, prompt)
     with closing(runner):
-        found = looking(asked, images, _stereotypes(asked, stereotypes), made)
+        origins = looking(asked, images, _stereotypes(asked, stereotypes), made)
     facts = {
         "model": settings.model or "",
         "model_fingerprint": components.model().fingerprint,
@@ -105,9 +105,9 @@ def run(
         "language": llm,
         "seed": settings.seed,
     }
-    write_whole(out / "origins.json", as_json(found, facts).encode())
-    write_whole(out / "index.html", page(found, facts).encode())
-    for line in lines(found):
+    write_whole(out / "origins.json", as_json(origins, facts).encode())
+    write_whole(out / "index.html", page(origins, facts).encode())
+    for line in lines(origins):
         print(printable(line))  # noqa: T201 - a command line tool
     print(f"report: {out / 'index.html'}")  # noqa: T201
     return 0
@@ -124,4 +124,8 @@ def _prompt(concept: str, text: str | None) -> Prompt:
 
 def _stereotypes(prompt: Prompt, file: Path | None) -> list[Stereotype]:
     known = read_stereotypes(file) if file else builtin_stereotypes()
-    return [one for one in known if one.prompt.concept.casefold() == prompt.concept.casefold()]
+    return [
+        stereotype
+        for stereotype in known
+        if stereotype.prompt.concept.casefold() == prompt.concept.casefold()
+    ]

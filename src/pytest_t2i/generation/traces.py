@@ -55,7 +55,9 @@ def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
 
 def asked(request: Request, needs: ImageNeeds) -> Request:
     """The request with everything that is to be observed on it."""
-    attributes = tuple(sorted(needs.attributes, key=lambda one: (one.positive, one.negative)))
+    attributes = tuple(
+        sorted(needs.attributes, key=lambda attribute: (attribute.positive, attribute.negative))
+    )
     return Request(
         request.prompt, request.seed, request.settings, frozenset(needs.observe), attributes
     )

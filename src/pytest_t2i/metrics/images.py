@@ -77,7 +77,7 @@ def diff_pix(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     if first.shape != second.shape:
         raise ValueError(f"a and b must have the same shape, got {first.shape} and {second.shape}")
     measure: Any = structural_similarity
-    greys = (np.round(255.0 * rgb2gray(one)) for one in (first, second))
+    greys = (np.round(255.0 * rgb2gray(image)) for image in (first, second))
     _, similar = measure(*greys, data_range=255.0, full=True)
     levels = np.round(255.0 * np.maximum(similar, 0.0)).astype(np.uint8)
     if levels.min() == levels.max():

@@ -171,7 +171,7 @@ def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLik
         raise ValueError(f"velocity must hold a latent per step, got velocity.shape={moved.shape}")
     steps, lean = moved.reshape(len(moved), -1), (toward - away).reshape(len(moved), -1)
     cosines = [
-        unit(f"velocity[{t}]", one) @ unit(f"positive[{t}] - negative[{t}]", other)
-        for t, (one, other) in enumerate(zip(steps, lean, strict=True))
+        unit(f"velocity[{t}]", first) @ unit(f"positive[{t}] - negative[{t}]", other)
+        for t, (first, other) in enumerate(zip(steps, lean, strict=True))
     ]
     return np.asarray(np.clip(cosines, -1.0, 1.0), dtype=np.float64)

@@ -77,14 +77,14 @@ def attributes_of(answer: str, fewest: int = 1) -> tuple[Attribute, ...]:
     rows = plain.get("attributes") if isinstance(plain, dict) else plain
     if not isinstance(rows, list):
         raise MalformedAnswerError("expected a list of attributes under the key 'attributes'")
-    found = tuple(_attribute(number, row) for number, row in enumerate(rows, start=1))
-    names = [one.name.casefold() for one in found]
+    attributes = tuple(_attribute(number, row) for number, row in enumerate(rows, start=1))
+    names = [one.name.casefold() for one in attributes]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise MalformedAnswerError(f"the attribute {twice!r} is there twice")
-    if len(found) < fewest:
-        raise MalformedAnswerError(f"expected at least {fewest} attributes, got {len(found)}")
-    return found
+    if len(attributes) < fewest:
+        raise MalformedAnswerError(f"expected at least {fewest} attributes, got {len(attributes)}")
+    return attributes
 
 
 def _attribute(number: int, row: Any) -> Attribute:
@@ -119,13 +119,13 @@ def concept_of(prompt: str) -> str:
     >>> concept_of("a photo of a Tunisian person")
     'Tunisian'
     """
-    found = CONCEPT.search(prompt)
-    if found is None:
+    match = CONCEPT.search(prompt)
+    if match is None:
         raise ConfigurationError(
             f"no concept is seen in {prompt!r}: write it as 'a photo of a CONCEPT person', or name "
             "it with --concept"
         )
-    return found["concept"]
+    return match["concept"]
 
 
 def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
@@ -135,12 +135,12 @@ def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
         "# Strike out what is none, then fill in of each: expected, its share in the real world",
         "# from 0 to 1, and source, where that number comes from. Nothing is tested before.",
     ]
-    for one in attributes:
+    for attribute in attributes:
         values = {
             "concept": concept,
-            "attribute": one.name,
-            "positive": one.positive,
-            "negative": one.negative,
+            "attribute": attribute.name,
+            "positive": attribute.positive,
+            "negative": attribute.negative,
             "expected": "",
             "source": "",
         }

@@ -42,18 +42,19 @@ def emergence_charts(record: RunRecord) -> list[Chart]:
     return [_emergence(one, scale) for one in shown]
 
 
-def _emergence(one: EmergenceRecord, scale: Scale) -> Chart:
-    half = one.half_step
+def _emergence(emergence: EmergenceRecord, scale: Scale) -> Chart:
+    half = emergence.half_step
     told = f"half of the final lean by step {half}" if half else "no lean that images agree on"
-    steps = len(one.mean)
+    steps = len(emergence.mean)
     return Chart(
-        f"{one.concept}: {one.attribute}",
-        f"{one.images} images; {told}",
-        f"SPI from {signed(one.mean[0])} at the first step to {signed(one.mean[-1])} at the last "
+        f"{emergence.concept}: {emergence.attribute}",
+        f"{emergence.images} images; {told}",
+        f"SPI from {signed(emergence.mean[0])} at the first step to "
+        f"{signed(emergence.mean[-1])} at the last "
         f"of {steps}; {told}",
-        _line(one.mean, scale),
-        _outline(one.low, one.high, scale),
-        tuple(_line(curve, scale) for curve in one.curves),
+        _line(emergence.mean, scale),
+        _outline(emergence.low, emergence.high, scale),
+        tuple(_line(curve, scale) for curve in emergence.curves),
         100.0 - scale.at(0.0),
         None if half is None else _interval(half.low, half.high, steps),
         signed(scale.high),
@@ -67,22 +68,22 @@ def foreseen_charts(record: RunRecord) -> list[Chart]:
     return [_foreseen(one) for one in record.foreseen if one.shares]
 
 
-def _foreseen(one: ForeseenRecord) -> Chart:
-    known = [share for share in one.shares if share is not None]
-    whole = len(known) == len(one.shares)
-    settles = "" if one.settles is None else f"settles at step {one.settles}; "
-    final = interval_words(one.shares[-1])
-    missing = "" if whole else f"; {len(one.shares) - len(known)} steps without any label"
+def _foreseen(foreseen: ForeseenRecord) -> Chart:
+    known = [share for share in foreseen.shares if share is not None]
+    whole = len(known) == len(foreseen.shares)
+    settles = "" if foreseen.settles is None else f"settles at step {foreseen.settles}; "
+    final = interval_words(foreseen.shares[-1])
+    missing = "" if whole else f"; {len(foreseen.shares) - len(known)} steps without any label"
     return Chart(
-        f"{one.concept}: {one.looked_for}",
+        f"{foreseen.concept}: {foreseen.looked_for}",
         f"{settles}finished images {final}{missing}",
-        f"share of {one.looked_for}, step by step; {settles}finished images {final}",
+        f"share of {foreseen.looked_for}, step by step; {settles}finished images {final}",
         _line([share.estimate for share in known], UNIT) if whole else "",
         _outline([s.low for s in known], [s.high for s in known], UNIT) if whole else "",
         top="100 %",
         bottom="0 %",
-        steps=len(one.shares) - 1,
-        strips=one.strips,
+        steps=len(foreseen.shares) - 1,
+        strips=foreseen.strips,
     )
 
 

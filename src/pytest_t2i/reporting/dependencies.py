@@ -45,15 +45,15 @@ def rows(record: RunRecord) -> list[GroupRow]:
     return [] if found is None else [_row(group) for group in found.groups]
 
 
-def _row(one: GroupRecord) -> GroupRow:
+def _row(group: GroupRecord) -> GroupRow:
     return GroupRow(
-        _name(one),
-        interval_text(one.presence),
-        one.amount,
-        ", ".join(f"{name} {n}" for name, n in one.prevalent.items()) or "-",
-        ", ".join(f"{s.name} {interval_text(s.score)}" for s in one.skewed[:NAMED]) or "-",
-        [p_words(t.p_value.estimate if t.p_value else None) for t in one.independence],
-        [f"{100 * one.intersections[g]:.0f}" if one.intersections else "-" for g in COLUMNS],
+        _name(group),
+        interval_text(group.presence),
+        group.amount,
+        ", ".join(f"{name} {n}" for name, n in group.prevalent.items()) or "-",
+        ", ".join(f"{s.name} {interval_text(s.score)}" for s in group.skewed[:NAMED]) or "-",
+        [p_words(t.p_value.estimate if t.p_value else None) for t in group.independence],
+        [f"{100 * group.intersections[g]:.0f}" if group.intersections else "-" for g in COLUMNS],
     )
 
 
@@ -67,9 +67,9 @@ def told(record: RunRecord) -> Iterator[str]:
         return
     left = f", {found.left_out} images left out" if found.left_out else ""
     yield f"dependency groups of {found.triplets} triplets ({found.images} images{left}):"
-    for one in rows(record):
+    for row in rows(record):
         yield (
-            f"  {one.group}: in {one.presence} of images, {one.amount} different, p {one.tests[0]}"
+            f"  {row.group}: in {row.presence} of images, {row.amount} different, p {row.tests[0]}"
         )
 
 

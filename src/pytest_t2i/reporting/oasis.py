@@ -70,21 +70,23 @@ def variety_scale(record: RunRecord) -> Scale:
 
 
 def _scale_of(varieties: Iterable[Interval | None]) -> Scale:
-    most = max((one.high for one in varieties if one), default=0.0)
+    most = max((interval.high for interval in varieties if interval), default=0.0)
     return Scale(0.0, next(reach for reach in REACHES if reach >= most))
 
 
-def _row(one: VarietyRecord, scale: Scale, checks: tuple) -> Row:  # type: ignore[type-arg]
-    if one.wals is None:
-        return Row(one.attribute, Track(one.absent), "no interval", one.absent, worst(checks))
+def _row(variety: VarietyRecord, scale: Scale, checks: tuple) -> Row:  # type: ignore[type-arg]
+    if variety.wals is None:
+        return Row(
+            variety.attribute, Track(variety.absent), "no interval", variety.absent, worst(checks)
+        )
     track = Track(
-        label=f"variety {interval_words(one.wals, 3)}",
-        bar=scale.span(0.0, one.wals.estimate),
-        whisker=(scale.at(one.wals.low), scale.at(one.wals.high)),
+        label=f"variety {interval_words(variety.wals, 3)}",
+        bar=scale.span(0.0, variety.wals.estimate),
+        whisker=(scale.at(variety.wals.low), scale.at(variety.wals.high)),
         limits=tuple(scale.at(check.bound) for check in checks),
     )
-    note = f"{one.wals.n} images, by {one.encoder}"
-    return Row(one.attribute, track, interval_words(one.wals, 3), note, worst(checks))
+    note = f"{variety.wals.n} images, by {variety.encoder}"
+    return Row(variety.attribute, track, interval_words(variety.wals, 3), note, worst(checks))
 
 
 def planes(record: RunRecord) -> list[Plane]:
@@ -101,16 +103,16 @@ def planes(record: RunRecord) -> list[Plane]:
 
 def compared_planes(comparison: ModelComparison) -> list[Plane]:
     """The same of several models: one point for each attribute and model."""
-    scale = _scale_of(variety for one in comparison.varieties for variety in one.varieties)
+    scale = _scale_of(variety for entrant in comparison.varieties for variety in entrant.varieties)
     points: dict[str, list[Point]] = {}
-    for one in comparison.varieties:
+    for entrant in comparison.varieties:
         for model, mark, score, variety in zip(
-            comparison.models, marks(comparison), one.scores, one.varieties, strict=True
+            comparison.models, marks(comparison), entrant.scores, entrant.varieties, strict=True
         ):
             if score and variety:
-                point = _point(one.attribute, score, variety, scale)
+                point = _point(entrant.attribute, score, variety, scale)
                 named = replace(point, label=f"{model}, {point.label}", mark=mark)
-                points.setdefault(one.concept, []).append(named)
+                points.setdefault(entrant.concept, []).append(named)
     return [Plane(concept, tuple(found), scale.high) for concept, found in points.items()]
 
 

@@ -74,11 +74,11 @@ def object_row(of: ObjectRecord) -> Row:
     return Row(of.name, track, f"{plain(score.estimate, 2)} ({of.feminine}:{of.masculine})", note)
 
 
-def _similarity(found: ObjectsRecord) -> str:
-    if found.gap is None:
+def _similarity(objects: ObjectsRecord) -> str:
+    if objects.gap is None:
         return "too few images show objects in all three variants to compare them"
-    women, men = plain(found.to_feminine), plain(found.to_masculine)
-    return f"to feminine {women}, to masculine {men}, gap {interval_text(found.gap)}"
+    women, men = plain(objects.to_feminine), plain(objects.to_masculine)
+    return f"to feminine {women}, to masculine {men}, gap {interval_text(objects.gap)}"
 
 
 def told(record: RunRecord) -> Iterator[str]:

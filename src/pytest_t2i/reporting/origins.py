@@ -25,18 +25,18 @@ def lines(origins: Origins) -> Iterator[str]:
         f"{origins.prompt.text!r}: {len(origins.clusters)} clusters of {origins.images} images, "
         f"{origins.faceless} without a face"
     )
-    for number, one in enumerate(origins.clusters, start=1):
-        excess = "" if one.excess is None else f", mean stereotype score {one.excess:.2f}"
-        yield f"cluster {number}: {percent(one.share.estimate)} of the images{excess}"
-        if one.shares:
-            known = sorted(one.shares.items(), key=lambda pair: -pair[1].estimate)
+    for number, cluster in enumerate(origins.clusters, start=1):
+        excess = "" if cluster.excess is None else f", mean stereotype score {cluster.excess:.2f}"
+        yield f"cluster {number}: {percent(cluster.share.estimate)} of the images{excess}"
+        if cluster.shares:
+            known = sorted(cluster.shares.items(), key=lambda pair: -pair[1].estimate)
             yield "  " + ", ".join(f"{name} {percent(share.estimate)}" for name, share in known)
-        for prompt in one.prompts[:3]:
+        for prompt in cluster.prompts[:3]:
             yield f"  {prompt.similarity:.3f}  {prompt.text}"
-        if one.optimised is not None and one.plain is not None:
+        if cluster.optimised is not None and cluster.plain is not None:
             yield (
-                f"  images of the first: {interval_words(one.optimised, 3)} near to the cluster, "
-                f"of the plain prompt {interval_words(one.plain, 3)}"
+                f"  images of the first: {interval_words(cluster.optimised, 3)} near to the "
+                f"cluster, of the plain prompt {interval_words(cluster.plain, 3)}"
             )
 
 
@@ -48,7 +48,7 @@ def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
         "prompt": origins.prompt.text,
         "images": origins.images,
         "faceless": origins.faceless,
-        "clusters": [asdict(one) for one in origins.clusters],
+        "clusters": [asdict(cluster) for cluster in origins.clusters],
     }
     return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

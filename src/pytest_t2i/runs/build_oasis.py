@@ -33,10 +33,10 @@ STRIP_SIZE = 72
 def varieties(results: Results) -> list[Variety]:
     """Variety along every attribute that was asked for, each once, with the most images."""
     widest: dict[str, Variety] = {}
-    for one in _asked(results):
-        known = widest.get(one.id)
-        if known is None or len(known.seeds) < len(one.seeds):
-            widest[one.id] = one
+    for variety in _asked(results):
+        known = widest.get(variety.id)
+        if known is None or len(known.seeds) < len(variety.seeds):
+            widest[variety.id] = variety
     return list(widest.values())
 
 
@@ -58,17 +58,17 @@ def _asked(results: Results) -> Iterator[Variety]:
 
 def variety_records(results: Results) -> Iterator[VarietyRecord]:
     """Of every concept and attribute."""
-    for one in varieties(results):
+    for variety in varieties(results):
         yield VarietyRecord(
-            one.id,
-            one.prompt.id,
-            one.prompt.concept,
-            one.attribute.name,
-            one.direction,
-            one.center,
-            one.instruments.encoder,
-            one.interval,
-            one.absent,
+            variety.id,
+            variety.prompt.id,
+            variety.prompt.concept,
+            variety.attribute.name,
+            variety.direction,
+            variety.center,
+            variety.instruments.encoder,
+            variety.interval,
+            variety.absent,
         )
 
 
@@ -77,30 +77,30 @@ def emergence_records(results: Results) -> Iterator[EmergenceRecord]:
     for test, prompt, attribute in _observed(results, VELOCITY):
         seeds = results.session.seeds(prompt, test.images)
         for guidance in (True, False):
-            one = Emergence(
+            emergence = Emergence(
                 prompt, seeds, attribute, results.observations,
                 results.session.instruments(test.selection), results.session.settings.confidence,
                 guidance,
             )  # fmt: skip
-            yield _emergence(one)
+            yield _emergence(emergence)
 
 
-def _emergence(one: Emergence) -> EmergenceRecord:
-    band = one.band or Band((), (), (), one.level, 0)
+def _emergence(emergence: Emergence) -> EmergenceRecord:
+    band = emergence.band or Band((), (), (), emergence.level, 0)
     return EmergenceRecord(
-        one.id,
-        one.prompt.id,
-        one.prompt.concept,
-        one.attribute.name,
-        one.guidance,
-        tuple(one.noise.tolist()),
+        emergence.id,
+        emergence.prompt.id,
+        emergence.prompt.concept,
+        emergence.attribute.name,
+        emergence.guidance,
+        tuple(emergence.noise.tolist()),
         band.mean,
         band.low,
         band.high,
-        one.half_step,
-        len(one.curves),
-        one.absent,
-        tuple(tuple(curve) for curve in one.curves[:SHOWN].round(4).tolist()),
+        emergence.half_step,
+        len(emergence.curves),
+        emergence.absent,
+        tuple(tuple(curve) for curve in emergence.curves[:SHOWN].round(4).tolist()),
     )
 
 
@@ -114,25 +114,25 @@ def foreseen_records(results: Results) -> Iterator[ForeseenRecord]:
         # Of two labels one share says both.
         labels = [first, *others] if len(others) > 1 else [first]
         asked += [sample.foreseen_label(label) for label in labels]
-        for place, one in enumerate(asked):
-            if one.id not in told:
-                told.add(one.id)
-                yield _foreseen(one, strips=SHOWN_STRIPS if not place else 0)
+        for place, predisposition in enumerate(asked):
+            if predisposition.id not in told:
+                told.add(predisposition.id)
+                yield _foreseen(predisposition, strips=SHOWN_STRIPS if not place else 0)
 
 
-def _foreseen(one: Predisposition, *, strips: int) -> ForeseenRecord:
+def _foreseen(predisposition: Predisposition, *, strips: int) -> ForeseenRecord:
     return ForeseenRecord(
-        one.id,
-        one.prompt.id,
-        one.prompt.concept,
-        one.looked_for,
-        one.ref.name,
-        tuple(one.shares) if one.said else (),
-        tuple(one.undetected) if one.said else (),
-        one.settles,
+        predisposition.id,
+        predisposition.prompt.id,
+        predisposition.prompt.concept,
+        predisposition.looked_for,
+        predisposition.ref.name,
+        tuple(predisposition.shares) if predisposition.said else (),
+        tuple(predisposition.undetected) if predisposition.said else (),
+        predisposition.settles,
         tuple(
             film_strip(pictures)
-            for pictures in map(one.strip, range(min(strips, len(one.seeds))))
+            for pictures in map(predisposition.strip, range(min(strips, len(predisposition.seeds))))
             if pictures
         ),
     )

@@ -91,27 +91,27 @@ def dependencies_record(results: Results) -> DependenciesRecord | None:
     )
 
 
-def _group(found: Dependencies, name: str) -> GroupRecord:
-    objects = found.group(name)
-    shares = {other: found.intersection(name, other) for other in (*GROUPS, "nouns")}
+def _group(dependencies: Dependencies, name: str) -> GroupRecord:
+    objects = dependencies.group(name)
+    shares = {other: dependencies.intersection(name, other) for other in (*GROUPS, "nouns")}
     return GroupRecord(
         name,
-        found.presence(name),
-        len(found.names[name]),
-        dict(found.prevalent(name)),
+        dependencies.presence(name),
+        len(dependencies.names[name]),
+        dict(dependencies.prevalent(name)),
         _scores(objects)[:SKEWED],
         _tests(objects),
         {other: share for other, share in shares.items() if share is not None},
-        _example(found, name),
+        _example(dependencies, name),
     )
 
 
-def _example(found: Dependencies, group: str) -> ExampleRecord | None:
-    example = found.example(group)
+def _example(dependencies: Dependencies, group: str) -> ExampleRecord | None:
+    example = dependencies.example(group)
     if example is None:
         return None
     prompt, seed, shown = example
-    file = found.observations.images(prompt, [seed])[0].file
+    file = dependencies.observations.images(prompt, [seed])[0].file
     return ExampleRecord(
         shown.name,
         prompt.text,

@@ -51,11 +51,10 @@ def _prompts(results: Results) -> dict[str, RecordedPrompt]:
 
 def _variety(results: Results) -> dict[str, RecordedVariety]:
     """By what was measured, from images as many as most tests ask for."""
-    found = [one for one in varieties(results) if one.interval is not None]
     return {
-        one.id: RecordedVariety(one.interval, one.encoder_fingerprint)
-        for one in sorted(found, key=lambda one: len(one.seeds))
-        if one.interval is not None
+        variety.id: RecordedVariety(variety.interval, variety.encoder_fingerprint)
+        for variety in sorted(varieties(results), key=lambda variety: len(variety.seeds))
+        if variety.interval is not None
     }
 
 

@@ -44,7 +44,7 @@ class OriginsSearch:
         """
         features, pictures = self._made(prompt, images)
         origins = origins_of_images(prompt, features, pictures, stereotypes, self.parts)
-        near = (self._nearness(one, origins.features, made) for one in origins.clusters)
+        near = (self._nearness(cluster, origins.features, made) for cluster in origins.clusters)
         return replace(origins, clusters=tuple(near))
 
     def _nearness(self, cluster: Cluster, features: np.ndarray, made: int) -> Cluster:

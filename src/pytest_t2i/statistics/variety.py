@@ -108,9 +108,9 @@ def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
     check_level(level)
     if not known:
         raise ValueError("known must hold an interval per prompt, got known=[]")
-    mean = float(np.mean([one.estimate for one in known]))
+    mean = float(np.mean([interval.estimate for interval in known]))
     spread = math.hypot(*map(_spread, known)) / len(known)
-    fewest = min(one.n for one in known)
+    fewest = min(interval.n for interval in known)
     reach = float(stats.t.ppf((1.0 + level) / 2.0, fewest - 1)) * spread
     low, high = max(0.0, mean - reach), min(1.0, mean + reach)
     return Interval(mean, low, high, level, "half-sample", len(known))

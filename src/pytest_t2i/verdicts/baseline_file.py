@@ -107,7 +107,7 @@ class Baseline:
         if self.trials:
             plain["trials"] = {name: _trial_as_plain(t) for name, t in self.trials.items()}
         if self.variety:
-            plain["variety"] = {name: asdict(one) for name, one in self.variety.items()}
+            plain["variety"] = {name: asdict(value) for name, value in self.variety.items()}
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())

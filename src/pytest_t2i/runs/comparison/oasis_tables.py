@@ -55,7 +55,7 @@ def table_1(runs: Sequence[RunRecord]) -> list[Row]:
     known = [{(s.concept, s.attribute): s for s in run.stereotypes} for run in runs]
     rows = []
     for key in keys:
-        measured = tuple(one.get(key) for one in known)
+        measured = tuple(scores.get(key) for scores in known)
         expected = next(s.expected for s in measured if s is not None)
         rows.append(Row(*key, expected, measured))
     return rows
@@ -100,7 +100,7 @@ def _addition(
 ) -> Iterator[Addition]:
     before, after = map(_men, prompts)
     if before[1] and after[1]:
-        alone, together = (statistics.share_interval(*one, level) for one in (before, after))
+        alone, together = (statistics.share_interval(*counts, level) for counts in (before, after))
         change = statistics.share_difference_interval(before, after, level)
         yield Addition(model, concept, added, alone, together, change)
 

@@ -51,11 +51,16 @@ def of_store(folder: Path) -> list[Entrant]:
 
 def _names(store: Store, fingerprints: list[str]) -> dict[str, str]:
     """What the models were called; two of one name, and those without, by their fingerprints."""
-    told = {one: (store.model_name(one) or "")[:NAME_LENGTH] for one in fingerprints}
+    told = {
+        fingerprint: (store.model_name(fingerprint) or "")[:NAME_LENGTH]
+        for fingerprint in fingerprints
+    }
     used = Counter(told.values())
     return {
-        one: name if name and used[name] == 1 else f"{name} {one[:MARK_LENGTH]}".strip()
-        for one, name in told.items()
+        fingerprint: name
+        if name and used[name] == 1
+        else f"{name} {fingerprint[:MARK_LENGTH]}".strip()
+        for fingerprint, name in told.items()
     }
 
 
