@@ -122,8 +122,8 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     Raises:
         ValueError: shapes differ, or no prompt has a clear image.
 
-    >>> bias_as_seen([20, 10], [0, 10]).round(2)
-    array([0.97, 0.  ])
+    >>> bias_as_seen([18, 10, 12], [2, 10, 8]).round(2)
+    array([0.65, 0.  , 0.16])
     """
     men, women = clear_counts(male, female)
     seen = np.abs(men - women) / (men + women)
