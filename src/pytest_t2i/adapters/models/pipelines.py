@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ with needs("the diffusers adapter", "diffusers"):
     import diffusers
     import torch
     import transformers
+    from diffusers.models.autoencoders.vae import DecoderOutput
     from diffusers.pipelines import pipeline_utils
     from safetensors import SafetensorError, safe_open
 
@@ -194,8 +197,8 @@ def settle(pipeline: Any, device: torch.device) -> None:
     """Arrange memory so that a picture is the same, bit for bit, in a batch of 1, 3 or 16.
 
     oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
-    (also the faster one); the decoder takes one image at a time. With MKL_CBWR (devices.py) and
-    a lone request made twice, the tiny models of all four families agree exactly on a CPU with
+    (also the faster one); the decoder takes as many images at any time. With MKL_CBWR (devices.py)
+    and a lone request made twice, the tiny models of all four families agree exactly on a CPU with
     AVX-512; on one with AVX2 alone a guided SDXL differs by 1 of 255.
 
     Another number of threads is another matter: GroupNorm of torch 2.15 sums channels_last by
@@ -210,8 +213,20 @@ def settle(pipeline: Any, device: torch.device) -> None:
         if isinstance(part, torch.nn.Module) and device.type != "mps":
             part.to(memory_format=torch.channels_last)
     vae: Any = getattr(pipeline, "vae", None)
-    if hasattr(vae, "enable_slicing"):
+    if device.type == "cpu" and isinstance(vae, diffusers.AutoencoderKL):
+        vae.decode = partial(_decode_pairs, vae.decode)
+    elif hasattr(vae, "enable_slicing"):
         vae.enable_slicing()
+
+
+def _decode_pairs(
+    decode: Callable[..., Any], latents: torch.Tensor, return_dict: bool = True, **further: Any
+) -> Any:
+    """What ``decode`` gives, always of two images at a time: a quarter faster than of one."""
+    even = torch.cat([latents, latents[-1:]]) if len(latents) % 2 else latents
+    pairs = [decode(pair, return_dict=False, **further)[0] for pair in even.split(2)]
+    pictures = torch.cat(pairs)[: len(latents)]
+    return DecoderOutput(pictures) if return_dict else (pictures,)
 
 
 def hush() -> None:

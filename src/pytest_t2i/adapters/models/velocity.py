@@ -234,12 +234,12 @@ def kind_of(pipeline: Any) -> str:
 
 
 def decoded(pipeline: Any, latents: Any) -> list[Image]:
-    """Pictures of latents, as the pipeline makes them of its last one; one at a time."""
+    """Pictures of latents, as the pipeline makes them of its last one; two at a time."""
     vae = pipeline.vae
     scaled = latents / vae.config.scaling_factor + (getattr(vae.config, "shift_factor", None) or 0)
     pictures: list[Image] = []
     with torch.no_grad():
-        for row in scaled.to(vae.device, vae.dtype).split(1):
+        for row in scaled.to(vae.device, vae.dtype).split(2):
             made = vae.decode(row, return_dict=False)[0]
             pictures += pipeline.image_processor.postprocess(made, output_type="pil")
     return pictures
