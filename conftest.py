@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["pytester"]
+
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+    # Read when torch is loaded: workers that all use every core wait for one another.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // int(workers))))
 
 # Examples cannot be run where a module cannot be imported; no extra brings the first (see there).
 OPTIONAL = {"facenet_pytorch": "finders/mtcnn.py", "openai": "languages/openai.py"}
