@@ -11,10 +11,6 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
-    # Read when torch is loaded: workers that all use every core wait for one another.
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // int(workers))))
-
 # Examples cannot be run where a module cannot be imported; no extra brings the first (see there).
 OPTIONAL = {"facenet_pytorch": "finders/mtcnn.py", "openai": "languages/openai.py"}
 collect_ignore = [
@@ -30,6 +26,18 @@ SLOW_FOLDERS = [
 """Whose modules bring torch, transformers and diffusers: their import takes seconds."""
 BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of the tests share the cores: all that each use every core wait for one another.
+
+    Of a suite's workers a single one makes the images, and may use them all.
+    """
+    workers = os.environ.get("PYTEST_XDIST_WORKER_COUNT")
+    if workers and not config.getoption("t2i_model", None):
+        # Read when torch is loaded.
+        threads = max(1, (os.cpu_count() or 1) // int(workers))
+        os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
