@@ -45,10 +45,10 @@ def checks_of(report: Any) -> list[Check]:
 def gather(report: Any, session: Session) -> None:
     """Take over the checks of a report; a test that is run again counts once."""
     # The report of a crashed worker is xdist's own: nobody judged that test.
-    was_run = hasattr(report, "t2i_marked")
+    was_run, is_again = hasattr(report, "t2i_marked"), report.nodeid in session.judged
     if was_run and (report.when == "call" or not report.passed):
         session.judged.add(report.nodeid)
-    if report.when == "call":
+    if report.when == "call" and is_again:
         session.checks[:] = [check for check in session.checks if check.test != report.nodeid]
         session.failed_otherwise[:] = [n for n in session.failed_otherwise if n != report.nodeid]
     checks = checks_of(report)

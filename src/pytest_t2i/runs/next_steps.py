@@ -49,8 +49,9 @@ def _steps(
     hanging = [check for check in undecided if check.hangs_on_undetected]
     yield from more_labels(session, hanging, reasons)
     still_open = [check for check in undecided if not check.hangs_on_undetected]
-    open_checks = [check for check in still_open if _needs_images(session, check)]
-    yield from _more_labelled([check for check in still_open if check not in open_checks])
+    asking = [(check, _needs_images(session, check)) for check in still_open]
+    open_checks = [check for check, needs_images in asking if needs_images]
+    yield from _more_labelled([check for check, needs_images in asking if not needs_images])
     # What has no estimate lacks something else: the headline says what.
     scored = [check for check in open_checks if check.estimate is not None]
     yield from _more_images(results, [check for check in scored if check.against == "limit"])
