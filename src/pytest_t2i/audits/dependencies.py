@@ -63,14 +63,14 @@ class Dependencies(Counted):
         """What is where in each image, and what brought it there; None as for ``groups_of``."""
         if not seeds:
             return []
-        found = self.observations.objects(prompt, seeds, self.finder)
+        seen = self.observations.objects(prompt, seeds, self.finder)
         maps = self.observations.arrays(prompt, seeds, ATTENTION)
         pictures = self.observations.pictures(prompt, seeds)
         return [
             None
             if objects is None or attention is None or picture is None
             else _placed(prompt.text, objects, attention, picture.size)
-            for objects, attention, picture in zip(found, maps, pictures, strict=True)
+            for objects, attention, picture in zip(seen, maps, pictures, strict=True)
         ]
 
     def example(self, group: str) -> Example | None:

@@ -31,12 +31,12 @@ EARLY = 0.25
 
 def needs(subjects: Iterable[tuple[Prompt, tuple[int, ...], Attribute]]) -> list[Need]:
     """What SPI asks for: velocities held against the descriptions of the attribute."""
-    found = []
+    wanted = []
     for prompt, seeds, attribute in subjects:
         described(attribute)
         asked = frozenset({attribute})
-        found.append(Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked))
-    return found
+        wanted.append(Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked))
+    return wanted
 
 
 @dataclass(frozen=True, repr=False)

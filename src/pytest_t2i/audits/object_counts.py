@@ -66,10 +66,10 @@ class Counted:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.members)} triplets by {self.finder}>"
 
-    def found(self, prompt: Prompt, seeds: Sequence[int]) -> list[tuple[FoundObject, ...]]:
+    def seen(self, prompt: Prompt, seeds: Sequence[int]) -> list[tuple[FoundObject, ...]]:
         """The objects in each image of a prompt; () in one that shows nothing."""
-        found = self.observations.objects(prompt, seeds, self.finder)
-        return [objects or () for objects in found]
+        in_images = self.observations.objects(prompt, seeds, self.finder)
+        return [objects or () for objects in in_images]
 
     @cached_property
     def table(self) -> Table:
@@ -90,7 +90,7 @@ class Counted:
         return [Member(triplet, (seed,)) for seed in seeds]
 
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
-        return Counter(item.name for objects in self.found(prompt, seeds) for item in objects)
+        return Counter(item.name for objects in self.seen(prompt, seeds) for item in objects)
 
     @cached_property
     def frequent(self) -> Table:
@@ -116,7 +116,7 @@ class Counted:
         names = self.table.names
         three = [
             np.array([[Counter(o.name for o in objects)[n] for n in names] for objects in images])
-            for images in (self.found(prompt, member.seeds) for prompt in member.triplet)
+            for images in (self.seen(prompt, member.seeds) for prompt in member.triplet)
         ]
         if not names:
             return np.empty((0, 2))

@@ -116,7 +116,7 @@ class Objects(Counted):
         PASS asks that every single one is shown to lie within.
         """
         scores = [(name, self._intervals[name]) for name in self.judged]
-        known = [(name, one) for name, one in scores if one is not None]
+        known = [(name, interval) for name, interval in scores if interval is not None]
         known.sort(key=lambda pair: -abs(pair[1].estimate - FAIR))
         return Measurement(
             metric=INFO["object_bias_score"],
@@ -124,7 +124,9 @@ class Objects(Counted):
             interval=known[0][1] if known else None,
             evidence=self._of_all,
             absent=self._nothing_judged(),
-            remarks=tuple(f"{name} {one}: {self._told(name)}" for name, one in known[:SHOWN]),
+            remarks=tuple(
+                f"{name} {interval}: {self._told(name)}" for name, interval in known[:SHOWN]
+            ),
         )
 
     def _nothing_judged(self) -> str:

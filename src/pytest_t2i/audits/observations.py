@@ -97,8 +97,8 @@ class Observations:
     ) -> list[tuple[FoundObject, ...] | None]:
         """What an object finder sees in each image; None in one that shows nothing."""
         keys = self.keys(prompt, seeds)
-        found = self.store.objects(keys, self.components.finder(finder).fingerprint)
-        return [found.get(key) for key in keys]
+        seen = self.store.objects(keys, self.components.finder(finder).fingerprint)
+        return [seen.get(key) for key in keys]
 
     def pictures(self, prompt: Prompt, seeds: Sequence[int]) -> list[Image | None]:
         """The pictures themselves; None for a refused one."""

@@ -79,9 +79,9 @@ def origins_of_images(
     clusters = clusters_of(labels, whole, parts.encoder, stereotypes, parts.level)
     for place, cluster in enumerate(clusters[: parts.explained]):
         mine = whole[list(cluster.members)]
-        found = optimised_prompts(parts.language, parts.encoder, mine, parts.search)
-        clusters[place] = replace(cluster, prompts=found)
-    pictured = tuple(mean_picture([faces[k][1] for k in one.members]) for one in clusters)
+        prompts = optimised_prompts(parts.language, parts.encoder, mine, parts.search)
+        clusters[place] = replace(cluster, prompts=prompts)
+    pictured = tuple(mean_picture([faces[k][1] for k in cluster.members]) for cluster in clusters)
     return Origins(prompt, len(cut), len(cut) - len(faces), tuple(clusters), pictured, whole)
 
 

@@ -38,11 +38,12 @@ def needs(
     for prompt, seeds, attribute in subjects:
         encoders = frozenset({instruments.encoder})
         both = described(attribute)
-        texts = frozenset(one.text for one in both)
+        texts = frozenset(description.text for description in both)
         asked.append(Need(prompt, seeds, encoders=encoders, texts=texts))
         if ATTRIBUTE_IMAGES in instruments.observe:
             asked += [
-                Need(one, instruments.seeds(one, len(seeds)), encoders=encoders) for one in both
+                Need(description, instruments.seeds(description, len(seeds)), encoders=encoders)
+                for description in both
             ]
     return asked
 
@@ -179,15 +180,15 @@ class Variety:
     def _of_texts(self) -> np.ndarray | None:
         """Difference of the descriptions' features, each of unit length (OASIS eq. 6)."""
         features = [
-            self.observations.text_features(self.instruments.encoder, one.text)
-            for one in described(self.attribute)
+            self.observations.text_features(self.instruments.encoder, description.text)
+            for description in described(self.attribute)
         ]
-        present, absent = (None if one is None else _unit(one) for one in features)
+        present, absent = (None if vector is None else _unit(vector) for vector in features)
         return None if present is None or absent is None else present - absent
 
     def _features(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
         known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
-        there = [_unit(one) for one in known if one is not None]
+        there = [_unit(vector) for vector in known if vector is not None]
         return np.stack(there) if there else np.empty((0, 0))
 
 

@@ -21,7 +21,7 @@ class Seen(NamedTuple):
 
     file: Path
     prompt: str
-    found: FoundObject
+    seen_object: FoundObject
 
 
 def sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
@@ -57,10 +57,10 @@ def _seen(store: Store, finder: str, model: str) -> list[Seen]:
     prompts = store.seen_by(finder, model)
     images, objects = store.images(list(prompts)), store.objects(list(prompts), finder)
     return [
-        Seen(image.file, prompts[key], found)
+        Seen(image.file, prompts[key], seen_object)
         for key, image in images.items()
         if image.file is not None
-        for found in objects.get(key, ())
+        for seen_object in objects.get(key, ())
     ]
 
 
@@ -68,10 +68,10 @@ def copy_objects(seen: list[Seen], folder: Path) -> None:
     """The pictures under numbers, each with one object outlined and a question about it."""
     manifest = Manifest(folder, ("prompt", "question"), len(seen))
     with manifest.written():
-        for file, prompt, found in seen:
+        for file, prompt, seen_object in seen:
             picture = picture_in(file)
             if picture is None:
                 raise StoreError(f"{file}: is no picture. Run t2i store verify.")
-            question = f"Is what is outlined {with_article(found.name)}?"
+            question = f"Is what is outlined {with_article(seen_object.name)}?"
             target = manifest.add(".png", (prompt, question))
-            outlined(picture, Mask.of(found.region(picture.size))).save(target)
+            outlined(picture, Mask.of(seen_object.region(picture.size))).save(target)

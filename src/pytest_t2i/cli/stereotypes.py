@@ -95,10 +95,10 @@ def _footprints(
     yield "| model | rank correlation | nationalities | mean score |"
     yield "|---|---|---|---|"
     for run in runs:
-        found = footprint(run, footprints, level, seed)
-        told = str(found.correlation) if found.correlation else found.absent
-        means = ", ".join(f"{escape(name)} {mean:.3f}" for name, mean in found.means.items())
-        yield f"| {escape(run.model)} | {told} | {len(found.means)} | {means} |"
+        correlated = footprint(run, footprints, level, seed)
+        told = str(correlated.correlation) if correlated.correlation else correlated.absent
+        means = ", ".join(f"{escape(name)} {mean:.3f}" for name, mean in correlated.means.items())
+        yield f"| {escape(run.model)} | {told} | {len(correlated.means)} | {means} |"
     yield ""
 
 

@@ -78,7 +78,7 @@ def attributes_of(answer: str, fewest: int = 1) -> tuple[Attribute, ...]:
     if not isinstance(rows, list):
         raise MalformedAnswerError("expected a list of attributes under the key 'attributes'")
     attributes = tuple(_attribute(number, row) for number, row in enumerate(rows, start=1))
-    names = [one.name.casefold() for one in attributes]
+    names = [attribute.name.casefold() for attribute in attributes]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise MalformedAnswerError(f"the attribute {twice!r} is there twice")

@@ -38,8 +38,8 @@ def emergence_charts(record: RunRecord) -> list[Chart]:
     """SPI of each attribute, with guidance where the images were made with it."""
     reach = max((abs(v) for o in record.emergence for v in (*o.low, *o.high)), default=0.0)
     scale = around_zero(min(reach, 1.0))
-    shown = [one for one in record.emergence if one.mean and one.guidance]
-    return [_emergence(one, scale) for one in shown]
+    shown = [emergence for emergence in record.emergence if emergence.mean and emergence.guidance]
+    return [_emergence(emergence, scale) for emergence in shown]
 
 
 def _emergence(emergence: EmergenceRecord, scale: Scale) -> Chart:
@@ -65,7 +65,7 @@ def _emergence(emergence: EmergenceRecord, scale: Scale) -> Chart:
 
 def foreseen_charts(record: RunRecord) -> list[Chart]:
     """Share of each attribute among the pictures that each step foresees."""
-    return [_foreseen(one) for one in record.foreseen if one.shares]
+    return [_foreseen(foreseen) for foreseen in record.foreseen if foreseen.shares]
 
 
 def _foreseen(foreseen: ForeseenRecord) -> Chart:

@@ -41,8 +41,8 @@ class GroupRow:
 
 def rows(record: RunRecord) -> list[GroupRow]:
     """One row for each dependency group; [] where no test asked."""
-    found = record.dependencies
-    return [] if found is None else [_row(group) for group in found.groups]
+    dependencies = record.dependencies
+    return [] if dependencies is None else [_row(group) for group in dependencies.groups]
 
 
 def _row(group: GroupRecord) -> GroupRow:
@@ -59,14 +59,15 @@ def _row(group: GroupRecord) -> GroupRow:
 
 def told(record: RunRecord) -> Iterator[str]:
     """Dependency groups in a few lines of text."""
-    found = record.dependencies
-    if found is None:
+    dependencies = record.dependencies
+    if dependencies is None:
         return
-    if not found.images:
-        yield f"dependency groups: none of {found.left_out} images shows word attention"
+    if not dependencies.images:
+        yield f"dependency groups: none of {dependencies.left_out} images shows word attention"
         return
-    left = f", {found.left_out} images left out" if found.left_out else ""
-    yield f"dependency groups of {found.triplets} triplets ({found.images} images{left}):"
+    left = f", {dependencies.left_out} images left out" if dependencies.left_out else ""
+    images = f"{dependencies.images} images{left}"
+    yield f"dependency groups of {dependencies.triplets} triplets ({images}):"
     for row in rows(record):
         yield (
             f"  {row.group}: in {row.presence} of images, {row.amount} different, p {row.tests[0]}"

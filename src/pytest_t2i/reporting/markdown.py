@@ -133,28 +133,28 @@ def _groups(record: RunRecord) -> list[str]:
 def _variety(record: RunRecord) -> list[str]:
     if not record.variety:
         return []
-    scores = {(one.concept, one.attribute): one.score for one in record.stereotypes}
+    scores = {(s.concept, s.attribute): s.score for s in record.stereotypes}
     lines = [
         "| variety | direction | WALS | stereotype score |",
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {escape(one.concept)}: {escape(one.attribute)} "
-        f"| {one.direction}{', centred' * one.center} "
-        f"| {interval_text(one.wals)} "
-        f"| {interval_text(scores.get((one.concept, one.attribute)))} |"
-        for one in record.variety
+        f"| {escape(variety.concept)}: {escape(variety.attribute)} "
+        f"| {variety.direction}{', centred' * variety.center} "
+        f"| {interval_text(variety.wals)} "
+        f"| {interval_text(scores.get((variety.concept, variety.attribute)))} |"
+        for variety in record.variety
     ]
     return [*lines, ""]
 
 
 def _emergence(record: RunRecord) -> list[str]:
     lines = [
-        f"| {escape(one.concept)}: {escape(one.attribute)} "
-        f"| {one.mean[0]:+.3f} [{one.low[0]:+.3f}, {one.high[0]:+.3f}] "
-        f"| {interval_text(one.half_step)} |"
-        for one in record.emergence
-        if one.mean and one.guidance
+        f"| {escape(emergence.concept)}: {escape(emergence.attribute)} "
+        f"| {emergence.mean[0]:+.3f} [{emergence.low[0]:+.3f}, {emergence.high[0]:+.3f}] "
+        f"| {interval_text(emergence.half_step)} |"
+        for emergence in record.emergence
+        if emergence.mean and emergence.guidance
     ]
     head = ["| emergence | SPI of the first step | half of the lean by step |", "|---|---|---|"]
     return [*head, *lines, ""] if lines else []

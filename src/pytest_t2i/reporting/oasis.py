@@ -54,10 +54,10 @@ def variety_groups(record: RunRecord) -> list[Group]:
     scale = variety_scale(record)
     checks = by_subject(record, "wals")
     groups: dict[tuple[str, str], list[Row]] = {}
-    for one in record.variety:
-        row = _row(one, scale, tuple(checks.get(one.id, ())))
-        note = f"{SOURCES[one.direction]}{', centred' * one.center}"
-        groups.setdefault((one.concept, note), []).append(row)
+    for variety in record.variety:
+        row = _row(variety, scale, tuple(checks.get(variety.id, ())))
+        note = f"{SOURCES[variety.direction]}{', centred' * variety.center}"
+        groups.setdefault((variety.concept, note), []).append(row)
     return [
         Group(concept, tuple(rows), note, "0", f"{scale.high:g}")
         for (concept, note), rows in groups.items()
@@ -66,7 +66,7 @@ def variety_groups(record: RunRecord) -> list[Group]:
 
 def variety_scale(record: RunRecord) -> Scale:
     """From 0 to the first round number beyond all intervals."""
-    return _scale_of(one.wals for one in record.variety)
+    return _scale_of(variety.wals for variety in record.variety)
 
 
 def _scale_of(varieties: Iterable[Interval | None]) -> Scale:
@@ -91,14 +91,16 @@ def _row(variety: VarietyRecord, scale: Scale, checks: tuple) -> Row:  # type: i
 
 def planes(record: RunRecord) -> list[Plane]:
     """One for each concept with both scores of an attribute; direction from texts, not centred."""
-    scores = {(one.concept, one.attribute): one.score for one in record.stereotypes}
+    scores = {(s.concept, s.attribute): s.score for s in record.stereotypes}
     scale = variety_scale(record)
     points: dict[str, list[Point]] = {}
-    for one in record.variety:
-        score = scores.get((one.concept, one.attribute))
-        if (one.direction, one.center) == ("text", False) and one.wals and score:
-            points.setdefault(one.concept, []).append(_point(one.attribute, score, one.wals, scale))
-    return [Plane(concept, tuple(found), scale.high) for concept, found in points.items()]
+    for variety in record.variety:
+        score = scores.get((variety.concept, variety.attribute))
+        if (variety.direction, variety.center) == ("text", False) and variety.wals and score:
+            points.setdefault(variety.concept, []).append(
+                _point(variety.attribute, score, variety.wals, scale)
+            )
+    return [Plane(concept, tuple(of_concept), scale.high) for concept, of_concept in points.items()]
 
 
 def compared_planes(comparison: ModelComparison) -> list[Plane]:
@@ -113,7 +115,7 @@ def compared_planes(comparison: ModelComparison) -> list[Plane]:
                 point = _point(entrant.attribute, score, variety, scale)
                 named = replace(point, label=f"{model}, {point.label}", mark=mark)
                 points.setdefault(entrant.concept, []).append(named)
-    return [Plane(concept, tuple(found), scale.high) for concept, found in points.items()]
+    return [Plane(concept, tuple(of_concept), scale.high) for concept, of_concept in points.items()]
 
 
 def marks(comparison: ModelComparison) -> list[str]:

@@ -36,20 +36,20 @@ class ObjectsSection:
 
 def section(record: RunRecord) -> ObjectsSection | None:
     """What is said of objects; None where no test asked."""
-    found = record.objects
-    if found is None:
+    objects = record.objects
+    if objects is None:
         return None
-    judged = [one for one in found.objects if not one.expected]
+    judged = [row for row in objects.objects if not row.expected]
     return ObjectsSection(
-        found,
+        objects,
         [object_row(each) for each in judged[:SHOWN]],
-        [object_row(each) for each in found.objects if each.expected],
+        [object_row(each) for each in objects.objects if each.expected],
         max(0, len(judged) - SHOWN),
         [
             (", ".join(t.variants), interval_text(t.p_value), p_words(t.chi_square_p_value))
-            for t in found.independence
+            for t in objects.independence
         ],
-        _similarity(found),
+        _similarity(objects),
     )
 
 
@@ -83,21 +83,21 @@ def _similarity(objects: ObjectsRecord) -> str:
 
 def told(record: RunRecord) -> Iterator[str]:
     """Objects in a few lines of text."""
-    found = record.objects
-    if found is None:
+    objects = record.objects
+    if objects is None:
         return
-    of = f"{found.triplets} triplets ({found.images} images) by {found.finder}"
-    judged = [one for one in found.objects if not one.expected]
-    sure = [one for one in judged if one.p_value is not None and one.p_value <= 0.05]  # noqa: PLR2004
-    named = "; ".join(f"{one.name} {interval_text(one.score)}" for one in sure[:NAMED])
+    of = f"{objects.triplets} triplets ({objects.images} images) by {objects.finder}"
+    judged = [row for row in objects.objects if not row.expected]
+    sure = [row for row in judged if row.p_value is not None and row.p_value <= 0.05]  # noqa: PLR2004
+    named = "; ".join(f"{row.name} {interval_text(row.score)}" for row in sure[:NAMED])
     more = f"; and {len(sure) - NAMED} more" if len(sure) > NAMED else ""
     yield (
-        f"objects of {of}: {len(judged)} judged, {len(found.objects) - len(judged)} expected to "
-        f"differ, {found.rare} too rare (below {found.least})"
+        f"objects of {of}: {len(judged)} judged, {len(objects.objects) - len(judged)} expected to "
+        f"differ, {objects.rare} too rare (below {objects.least})"
     )
     if sure:
         yield f"come with one gender (0 feminine, 1 masculine): {named}{more}"
-    tested = next((t for t in found.independence if len(t.variants) == ALL_VARIANTS), None)
+    tested = next((t for t in objects.independence if len(t.variants) == ALL_VARIANTS), None)
     p_value = (
         "cannot be tested"
         if tested is None or tested.p_value is None
@@ -105,5 +105,5 @@ def told(record: RunRecord) -> Iterator[str]:
     )
     yield (
         f"all objects, expected ones included, depend on the variant: {p_value}; co-occurrence "
-        f"{_similarity(found)}"
+        f"{_similarity(objects)}"
     )

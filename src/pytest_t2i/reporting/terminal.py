@@ -109,7 +109,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
         if not judged and score.name == "model" and score.detector not in others:
             yield _score(score)
     yield from (groups_line(groups) for groups in record.groups)
-    found = (
+    lines = (
         correction_line,
         group_correction_line,
         _gaps,
@@ -118,7 +118,7 @@ def _measured(record: RunRecord) -> Iterator[str]:
         _emergence,
         _undetected,
     )
-    yield from (line for line in (told(record) for told in found) if line)
+    yield from (line for line in (told(record) for told in lines) if line)
     yield from objects_told(record)
     yield from dependencies.told(record)
     yield from (trial_line(trial) for trial in record.trials)
@@ -230,7 +230,11 @@ def _variety(record: RunRecord) -> str:
 
 def _emergence(record: RunRecord) -> str:
     """The attribute that the first steps add most of."""
-    leaning = [(one.mean[0], one) for one in record.emergence if one.mean and one.guidance]
+    leaning = [
+        (emergence.mean[0], emergence)
+        for emergence in record.emergence
+        if emergence.mean and emergence.guidance
+    ]
     if not leaning:
         return ""
     first, most = max(leaning, key=lambda pair: pair[0])

@@ -19,12 +19,12 @@ def pictures_before(session: Session, recorded: Baseline) -> Mapping[str, tuple[
     if recorded.conditions.get("generation") != asdict(session.generation):
         return {}
     moved = {prompt.id for check in session.checks for prompt in check.moved}
-    found = {
+    pictures_of = {
         prompt.id: _pictures(session, recorded.model_fingerprint, text, prompt)
         for text, prompt in recorded.prompts.items()
         if prompt.id in moved
     }
-    return {prompt: pictures for prompt, pictures in found.items() if pictures}
+    return {prompt: pictures for prompt, pictures in pictures_of.items() if pictures}
 
 
 def _pictures(

@@ -77,17 +77,17 @@ def objects_record(results: Results) -> ObjectsRecord | None:
 def dependencies_record(results: Results) -> DependenciesRecord | None:
     """The dependency groups of the run; None where no test asks for them."""
     tests = distinct(results.session.tests.values())
-    found = _all([t for t in tests if t.selection.attends], results.dependencies)
-    if found is None:
+    groups = _all([t for t in tests if t.selection.attends], results.dependencies)
+    if groups is None:
         return None
-    asked = sum(3 * len(member.seeds) for member in found.members)
+    asked = sum(3 * len(member.seeds) for member in groups.members)
     return DependenciesRecord(
-        finder=found.finder,
-        triplets=len(found.members),
-        images=len(found.images),
-        left_out=asked - len(found.images),
-        nouns=len(found.names["nouns"]),
-        groups=tuple(_group(found, group) for group in GROUPS),
+        finder=groups.finder,
+        triplets=len(groups.members),
+        images=len(groups.images),
+        left_out=asked - len(groups.images),
+        nouns=len(groups.names["nouns"]),
+        groups=tuple(_group(groups, group) for group in GROUPS),
     )
 
 

@@ -100,7 +100,9 @@ class Selection:
     @property
     def subjects(self) -> list[tuple[Prompt, Attribute]]:
         """Whose images the instruments look at, and for which attribute."""
-        of_prompts = [(prompt, one) for prompt in self.prompts for one in self.attributes]
+        of_prompts = [
+            (prompt, attribute) for prompt in self.prompts for attribute in self.attributes
+        ]
         return [*of_prompts, *((s.prompt, s.attribute) for s in self.stereotypes)]
 
     @property

@@ -127,10 +127,10 @@ class GroundedSam(ObjectFinderBase):
             return [self._objects(image) for image in images]
 
     def _objects(self, image: Image) -> list[FoundObject]:
-        found = list(self._boxes(image))
-        if not found:
+        seen = list(self._boxes(image))
+        if not seen:
             return []
-        names, corners, scores = zip(*found, strict=True)
+        names, corners, scores = zip(*seen, strict=True)
         numbers = torch.tensor([sorted(set(names)).index(name) for name in names])
         kept = batched_nms(torch.tensor(corners), torch.tensor(scores), numbers, OVERLAP).tolist()
         masks = self._masks(image, [list(corners[k]) for k in kept])

@@ -40,7 +40,7 @@ class ObjectFinderBase(Described, ABC):
         return [() if picture is None else next(objects) for picture in pictures]
 
     def _sorted(self, pictures: Sequence[Image]) -> list[tuple[FoundObject, ...]]:
-        return [_largest_first(one) for one in in_batches(pictures, self.batch, self._find)]
+        return [_largest_first(objects) for objects in in_batches(pictures, self.batch, self._find)]
 
 
 def _largest_first(objects: Sequence[FoundObject]) -> tuple[FoundObject, ...]:

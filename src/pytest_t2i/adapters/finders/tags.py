@@ -101,7 +101,7 @@ def names_in(answer: Mapping[str, Any]) -> list[str]:
     >>> names_in({"<OD>": {"bboxes": [[0, 0, 1, 1]] * 3, "labels": ["Tie", "hat", "tie."]}})
     ['tie', 'hat']
     """
-    found = answer.get(TASK, {})
-    labels = found.get("labels", []) if isinstance(found, Mapping) else []
+    named = answer.get(TASK, {})
+    labels = named.get("labels", []) if isinstance(named, Mapping) else []
     names = (" ".join(str(label).lower().replace(".", " ").split()) for label in labels)
     return list(dict.fromkeys(name for name in names if name))

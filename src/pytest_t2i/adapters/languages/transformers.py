@@ -109,10 +109,10 @@ class CausalModel(Described):
 
         Tokens that add nothing readable, the end among them, are left out.
         """
-        found: list[list[str]] = []
+        likeliest: list[list[str]] = []
         for start in range(0, len(texts), ROWS):
-            found += self._next(list(texts[start : start + ROWS]), count)
-        return found
+            likeliest += self._next(list(texts[start : start + ROWS]), count)
+        return likeliest
 
     def _next(self, texts: list[str], count: int) -> list[list[str]]:
         rows = [self._tokenizer(text)["input_ids"] for text in texts]

@@ -264,17 +264,17 @@ def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[
 def _ids_of(tokenizer: Any, word: str) -> list[list[int]]:
     """The word's tokens, at the beginning of a text and within it."""
     spelled = (word, f" {word}", word.capitalize())
-    ids = [list(tokenizer(one, add_special_tokens=False)["input_ids"]) for one in spelled]
-    return [one for k, one in enumerate(ids) if one and one not in ids[:k]]
+    ids = [list(tokenizer(spelling, add_special_tokens=False)["input_ids"]) for spelling in spelled]
+    return [spelling for k, spelling in enumerate(ids) if spelling and spelling not in ids[:k]]
 
 
 def _spots(ids: Sequence[int], words: Sequence[Sequence[int]]) -> list[int]:
-    found: set[int] = set()
+    spots: set[int] = set()
     for word in words:
         for start in range(len(ids) - len(word) + 1):
             if list(ids[start : start + len(word)]) == list(word):
-                found |= set(range(start, start + len(word)))
-    return sorted(found)
+                spots |= set(range(start, start + len(word)))
+    return sorted(spots)
 
 
 def _heads(x: torch.Tensor, heads: int) -> torch.Tensor:

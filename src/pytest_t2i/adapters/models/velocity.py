@@ -118,7 +118,7 @@ class VelocityWatch:
             scale = self.pipeline.guidance_scale
             guided = predicted[:n] + scale * (plain - predicted[:n])
         time = Time.of(self.pipeline, call["timestep"])
-        moved = torch.stack([time.toward(latent, one.float()) for one in (guided, plain)])
+        moved = torch.stack([time.toward(latent, velocity.float()) for velocity in (guided, plain)])
         self.steps.append(
             Step(
                 time.noise,
@@ -246,8 +246,8 @@ def decoded(pipeline: Any, latents: Any) -> list[Image]:
 
 
 def _input(call: Mapping[str, Any]) -> torch.Tensor:
-    found: torch.Tensor = call["sample"] if "sample" in call else call["hidden_states"]
-    return found
+    latents: torch.Tensor = call["sample"] if "sample" in call else call["hidden_states"]
+    return latents
 
 
 def _again(value: Any, images: int, times: int) -> Any:

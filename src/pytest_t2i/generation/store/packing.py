@@ -12,7 +12,7 @@ from pytest_t2i.data import Box, FoundObject, Mask
 
 def packed(objects: Sequence[FoundObject]) -> bytes:
     """The objects as bytes."""
-    plain = [asdict(one) for one in objects]
+    plain = [asdict(each_object) for each_object in objects]
     return zlib.compress(json.dumps(plain, separators=(",", ":")).encode())
 
 

@@ -215,7 +215,7 @@ class Store:
 
     def add_objects(self, finder: str, objects: Mapping[str, Sequence[FoundObject]]) -> None:
         """Keep what an object finder found."""
-        rows = [(key, finder, packed(found)) for key, found in objects.items()]
+        rows = [(key, finder, packed(in_image)) for key, in_image in objects.items()]
         with claims.transaction(self._connection):
             insert(self._connection, "objects", rows)
 

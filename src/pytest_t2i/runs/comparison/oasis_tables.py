@@ -65,12 +65,18 @@ def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -
     """Rank correlation over the nationalities of a run whose users are known."""
     groups: dict[str, list[Counted]] = {}
     scores: dict[str, list[float]] = {}
-    for one in run.stereotypes:
-        if one.share is not None and one.score is not None and one.concept in footprints.users:
-            shown = round(one.share.estimate * one.share.n)
-            sign = -1 if one.direction == "under" else 1
-            groups.setdefault(one.concept, []).append((shown, one.share.n, one.expected, sign))
-            scores.setdefault(one.concept, []).append(one.score.estimate)
+    for stereotype in run.stereotypes:
+        if (
+            stereotype.share is not None
+            and stereotype.score is not None
+            and stereotype.concept in footprints.users
+        ):
+            shown = round(stereotype.share.estimate * stereotype.share.n)
+            sign = -1 if stereotype.direction == "under" else 1
+            groups.setdefault(stereotype.concept, []).append(
+                (shown, stereotype.share.n, stereotype.expected, sign)
+            )
+            scores.setdefault(stereotype.concept, []).append(stereotype.score.estimate)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
     if len(groups) < FEWEST_GROUPS:
         absent = f"{len(groups)} nationalities with known internet users: three are needed"

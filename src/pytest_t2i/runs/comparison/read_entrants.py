@@ -76,9 +76,9 @@ def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entr
         {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
         {stereotype.id: stereotype for stereotype in record.stereotypes},
         {
-            (one.concept, one.attribute): one.wals
-            for one in record.variety
-            if one.wals is not None and (one.direction, one.center) == ("text", False)
+            (variety.concept, variety.attribute): variety.wals
+            for variety in record.variety
+            if variety.wals is not None and (variety.direction, variety.center) == ("text", False)
         },
         {(gap.space, gap.name): gap.gap for gap in record.gaps if gap.gap is not None},
     )
