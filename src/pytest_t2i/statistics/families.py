@@ -104,7 +104,7 @@ def family_share_p_values(
         )
     check_level(level)
     kept = (size > 0) & (limits < 1.0)
-    supports = [_above(int(m), float(x)) for m, x in zip(size[kept], limits[kept], strict=True)]
+    supports = list(map(_above, size[kept].tolist(), limits[kept].tolist()))
     p = np.array([table[j] for table, j in zip(supports, k[kept], strict=True)])
     adjusted = np.ones(len(k))
     adjusted[kept] = (

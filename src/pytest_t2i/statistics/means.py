@@ -104,7 +104,7 @@ def mean_interval(
     estimate, size = float(np.sum(sums) / np.sum(sizes)), float(np.median(sizes))
     sums = np.append(sums, [size * end for end in bounds])
     sizes = np.append(sizes, [size, size])
-    chance = np.append(np.ones(len(values)), [0.5, 0.5]) / (len(values) + 1.0)
+    chance = np.append(np.ones(len(values)), np.full(2, 0.5)) / (len(values) + 1.0)
     drawn = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
     low, high = percentiles((drawn @ sums) / (drawn @ sizes), expanded_tail(len(values), level))
     return Interval(

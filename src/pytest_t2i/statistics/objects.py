@@ -181,7 +181,7 @@ def _counts(
 
 def _drawn(triplets: int, resamples: int, seed: int) -> inputs.Floats:
     """How often each triplet is drawn, [resamples, n_triplets + 2 pseudo-triplets]."""
-    chance = np.append(np.ones(triplets), [0.5, 0.5]) / (triplets + 1.0)
+    chance = np.append(np.ones(triplets), np.full(2, 0.5)) / (triplets + 1.0)
     times = np.random.default_rng(seed).multinomial(triplets, chance, size=resamples)
     return times.astype(np.float64)
 

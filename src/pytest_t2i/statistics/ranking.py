@@ -79,7 +79,7 @@ def ranking(
         raise ValueError(f"draws must be at least 1000, got draws={draws!r}")
     sizes = men + women
     fewest = sizes.min(axis=0)
-    means, errors = zip(*(_score(men[k], sizes[k], fewest) for k in range(len(men))), strict=True)
+    means, errors = np.transpose([_score(men[k], sizes[k], fewest) for k in range(len(men))])
     rng = np.random.default_rng(seed)
     drawn = rng.normal(means, errors, size=(draws, len(men)))
     # Ties, as of models without any error, are broken by chance.

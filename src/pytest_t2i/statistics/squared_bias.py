@@ -84,7 +84,7 @@ def squared_bias_interval(
     else:
         n = float(np.median(men + women))
         pseudo = np.append(values, [-1.0 / (n - 1.0), 1.0])
-        chance = np.append(np.ones(prompts), [0.5, 0.5]) / (prompts + 1.0)
+        chance = np.append(np.ones(prompts), np.full(2, 0.5)) / (prompts + 1.0)
         drawn = np.random.default_rng(seed).multinomial(prompts, chance, size=resamples)
         low, high = percentiles(drawn @ pseudo / prompts, expanded_tail(prompts, level))
         method = "cluster-bootstrap"
