@@ -169,9 +169,10 @@ def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLik
     inputs.same_shape(velocity=moved, positive=toward, negative=away)
     if moved.ndim < 2 or not moved.size:  # noqa: PLR2004 - steps, and a latent for each
         raise ValueError(f"velocity must hold a latent per step, got velocity.shape={moved.shape}")
-    steps, lean = moved.reshape(len(moved), -1), (toward - away).reshape(len(moved), -1)
+    lean = toward - away
     cosines = [
-        unit(f"velocity[{t}]", first) @ unit(f"positive[{t}] - negative[{t}]", other)
-        for t, (first, other) in enumerate(zip(steps, lean, strict=True))
+        unit(f"velocity[{t}]", moved[t].ravel())
+        @ unit(f"positive[{t}] - negative[{t}]", lean[t].ravel())
+        for t in range(len(moved))
     ]
     return np.asarray(np.clip(cosines, -1.0, 1.0), dtype=np.float64)

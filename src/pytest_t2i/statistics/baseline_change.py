@@ -232,8 +232,8 @@ def _scores(
     sizes = [before.sum(axis=0), after.sum(axis=0)]
     fewer = np.minimum(*sizes)
     scores, variances = np.zeros((2, len(fewer))), np.zeros(len(fewer))
-    for side, (counts, n) in enumerate(zip((before, after), sizes, strict=True)):
-        each = zip(counts[0].tolist(), n.tolist(), fewer.tolist(), strict=True)
+    for side, counts in enumerate((before, after)):
+        each = np.stack([counts[0], sizes[side], fewer], axis=1).tolist()
         for place, (k, size, least) in enumerate(each):
             scores[side, place] = spread_table(size, least, family)[k]
             variances[place] += score_variances(size, least, family)[k]

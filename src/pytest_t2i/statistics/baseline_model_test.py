@@ -122,7 +122,7 @@ def paired_change_p_value(
         raise ValueError(
             f"before and after must be equally long, got {len(before)} and {len(after)}"
         )
-    pairs = [_pairs(old, new, k) for k, (old, new) in enumerate(zip(before, after, strict=True))]
+    pairs = [_pairs(before[k], after[k], k) for k in range(len(before))]
     kept = [p for p in pairs if (p[:2, :].sum() > 0) and (p[:, :2].sum() > 0)]
     if not kept:
         return 1.0
@@ -152,8 +152,8 @@ class _Tables:
 def _rows(n: Whole, fewer: Whole) -> inputs.Floats:
     """Table of each prompt, padded to the longest, [n_prompts, n + 1]."""
     rows = np.zeros((len(n), int(n.max()) + 1))
-    for row, size, least in zip(rows, n.tolist(), fewer.tolist(), strict=True):
-        row[: size + 1] = spread_table(size, least, BALANCE)
+    for row, (size, least) in enumerate(np.stack([n, fewer], axis=1).tolist()):
+        rows[row, : size + 1] = spread_table(size, least, BALANCE)
     return rows
 
 

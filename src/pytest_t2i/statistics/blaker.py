@@ -46,9 +46,8 @@ def lowest_acceptable(k: int, n: int, level: float) -> float:
 
 def _opposite(k: int, n: int, p: float) -> int:
     """The largest j whose tail P(K <= j) is no larger than P(K >= k); -1 where there is none."""
-    shares = np.full(k, p)
-    tails = _at_most(np.arange(k), n, shares)
-    return int(np.searchsorted(tails, _at_least(k, n, shares[:1])[0], side="right")) - 1
+    tails = _at_most(np.arange(k), n, np.full(k, p))
+    return int(np.searchsorted(tails, _at_least(k, n, np.array(p)), side="right")) - 1
 
 
 def _at_least(k: int, n: int, p: inputs.Floats) -> inputs.Floats:

@@ -120,8 +120,8 @@ class _Scores:
         fewest, prompts = sizes.min(axis=0), men.shape[1]
         family = max(FEW_PROMPTS, prompts)
         means, variances = np.zeros(len(men)), np.zeros(len(men))
-        for run, (counts, totals) in enumerate(zip(men.tolist(), sizes.tolist(), strict=True)):
-            each = list(zip(counts, totals, fewest.tolist(), strict=True))
+        for run in range(len(men)):
+            each = np.stack([men[run], sizes[run], fewest], axis=1).tolist()
             means[run] = np.mean([spread_table(n, least, family)[k] for k, n, least in each])
             spread = [score_variances(n, least, family)[k] for k, n, least in each]
             variances[run] = np.sum(spread) / prompts**2

@@ -111,10 +111,8 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
     mean = np.cumsum(sure[order]) / np.arange(1, len(p) + 1)
     lean = np.zeros(len(p), dtype=np.bool_)
     lean[order] = (mean >= ON_AVERAGE - 1e-12) & (sure[order] >= CONFIDENT)
-    words: list[Lean] = []
-    for is_lean, value in zip(lean.tolist(), p.tolist(), strict=True):
-        side: Lean = "fail" if value > 0.5 else "pass"  # noqa: PLR2004 - more likely than not
-        words.append(side if is_lean else "open")
+    likelier = np.where(p > 0.5, "fail", "pass")  # noqa: PLR2004 - more likely than not
+    words: list[Lean] = np.where(lean, likelier, "open").tolist()
     return words
 
 

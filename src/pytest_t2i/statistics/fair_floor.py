@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
@@ -45,9 +47,8 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
     >>> expected_score(np.array([20]), np.array([0.0, 1.0])).round(4)
     array([0.1762, 1.    ])
     """
-    sizes, prompts = np.unique(n_clear, return_counts=True)
     total = np.zeros(len(bias))
-    for n, times in zip(sizes.tolist(), prompts.tolist(), strict=True):
+    for n, times in sorted(Counter(n_clear.tolist()).items()):
         k = np.arange(n + 1)
         total += times * stats.binom.pmf(k, n, (1.0 + bias[:, None]) / 2.0) @ np.abs(2 * k / n - 1)
     return np.asarray(total / len(n_clear), dtype=np.float64)

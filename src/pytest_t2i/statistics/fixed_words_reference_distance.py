@@ -107,8 +107,8 @@ def _mean(parts: Parts, side: Side) -> tuple[float, float]:
     functions = [bounding_distance(n, r, side) for n, r in parts.pairs]
     shown = parts.shown.ravel().tolist()
     shape = parts.expected.shape
-    value = np.array([f.value[k] for f, k in zip(functions, shown, strict=True)]).reshape(shape)
-    spread = np.array([f.variance[k] for f, k in zip(functions, shown, strict=True)])
+    value = np.array([functions[part].value[k] for part, k in enumerate(shown)]).reshape(shape)
+    spread = np.array([functions[part].variance[k] for part, k in enumerate(shown)])
     # Labels of one image exclude each other; whatever their correlation, deviations add up at most.
     deviation = parts.weight * np.sum(np.sqrt(spread.reshape(shape)), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)

@@ -121,11 +121,12 @@ def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
     """
     unit = _unit(sizes)
     laws = [_law(n, t, unit) for n, t in zip(sizes.images, bias, strict=True)]
-    middle = sum(k * law.middle for k, law in zip(sizes.prompts, laws, strict=True))
-    deviation = np.sqrt(sum(k * law.variance for k, law in zip(sizes.prompts, laws, strict=True)))
+    kinds = list(zip(sizes.prompts, laws, strict=True))
+    middle = sum(k * law.middle for k, law in kinds)
+    deviation = np.sqrt(sum(k * law.variance for k, law in kinds))
     length = fft.next_fast_len(int(2 * REACH * deviation) + 64, real=True)
     transform = np.ones(length // 2 + 1, dtype=np.complex128)
-    for k, law in zip(sizes.prompts, laws, strict=True):
+    for k, law in kinds:
         wrapped = np.bincount(law.places % length, weights=law.chances, minlength=length)
         transform *= fft.rfft(wrapped) ** k
     chances = np.maximum(fft.irfft(transform, n=length), 0.0)

@@ -73,9 +73,10 @@ def fleiss_interval(
     check_resampling(level, resamples)
     estimate = fleiss_kappa(ratings)
     counts = inputs.whole_counts("ratings", ratings).astype(np.float64)
-    items, r = len(counts), float(counts[0].sum())
+    items = len(counts)
     if items < 2:  # noqa: PLR2004 - one item shows no spread
         raise ValueError(f"ratings must hold at least two items, got {items}")
+    r = float(counts.sum()) / items
     drawn = np.random.default_rng(seed).multinomial(items, np.full(items, 1.0 / items), resamples)
     by_chance = np.sum((drawn @ counts / (items * r)) ** 2, axis=1)
     of_item = (np.sum(counts**2, axis=1) - r) / (r * (r - 1.0))
@@ -90,7 +91,7 @@ def fleiss_interval(
 
 
 def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: float) -> float:
-    r, mixed = float(counts[0].sum()), of_item[of_item < 1.0]
+    r, mixed = float(counts.sum()) / len(counts), of_item[of_item < 1.0]
     share = wilson(len(of_item) - len(mixed), len(of_item), level).low
     # Where no item is mixed, one rater of r who dissents is the least that is to be expected.
     agreement = share + (1.0 - share) * (float(np.mean(mixed)) if len(mixed) else (r - 2.0) / r)

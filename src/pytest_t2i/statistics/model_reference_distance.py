@@ -246,12 +246,11 @@ def _single(
     rows = np.asarray(counts)
     used = rows.sum(axis=1) > 0
     shares = np.broadcast_to(np.asarray(reference, dtype=np.float64), rows.shape)[used][0]
-    labels = [str(k) for k in range(rows.shape[1])]
-    exact = total_variation_interval(
-        dict(zip(labels, rows[used][0].tolist(), strict=True)),
-        dict(zip(labels, shares.tolist(), strict=True)),
-        level,
+    counted, real = (
+        {str(label): value for label, value in enumerate(values.tolist())}
+        for values in (rows[used][0], shares)
     )
+    exact = total_variation_interval(counted, real, level)
     estimate = _corrected(parts)
     return Interval(
         estimate, min(exact.low, estimate), max(exact.high, estimate), level, exact.method, 1

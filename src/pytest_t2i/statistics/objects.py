@@ -56,7 +56,7 @@ def object_bias_intervals(
     check_resampling(level, resamples)
     men, women = _counts(masculine, feminine)
     drawn = _drawn(len(men), resamples, seed)
-    pairs = zip(men.T, women.T, strict=True)
+    pairs = np.stack([men.T, women.T], axis=1)
     return [_interval(m, f, drawn, level) if m.sum() + f.sum() else None for m, f in pairs]
 
 

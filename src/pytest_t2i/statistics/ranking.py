@@ -150,7 +150,7 @@ def _score(men: Whole, sizes: Whole, fewest: Whole) -> tuple[float, float]:
     """Mean score of a model, and the standard error that its images give it."""
     family = max(FEW_PROMPTS, len(men))
     scores, variance = [], 0.0
-    for k, n, least in zip(men.tolist(), sizes.tolist(), fewest.tolist(), strict=True):
+    for k, n, least in np.stack([men, sizes, fewest], axis=1).tolist():
         scores.append(spread_table(n, least, family)[k])
         variance += float(score_variances(n, least, family)[k])
     return float(np.mean(scores)), math.sqrt(variance) / len(scores)

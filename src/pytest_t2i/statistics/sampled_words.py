@@ -85,6 +85,6 @@ def _least(categories: Categories, prompts: int) -> inputs.Floats:
     return np.array(
         [
             bounding_function(n, prompts, "below").value[(n - gap) // 2]
-            for n, gap in zip(categories.images.tolist(), gaps.tolist(), strict=True)
+            for n, gap in np.stack([categories.images, gaps], axis=1).tolist()
         ]
     )

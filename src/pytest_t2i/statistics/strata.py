@@ -102,9 +102,10 @@ def variances_of(
 ) -> inputs.Floats:
     """Of each score, by the ratio's linearisation; none where every image is labelled."""
     variances = []
-    for stratum, score, share in zip(strata, scores, clear, strict=True):
+    for k, stratum in enumerate(strata):
         (s, fs), (c, fc) = stratum.values(clear=False), stratum.values(clear=True)
-        residual = ((s - of_sign * fs) - score * (c - of_clear * fc))[stratum.known] / share
+        errors = (s - of_sign * fs) - scores[k] * (c - of_clear * fc)
+        residual = errors[stratum.known] / clear[k]
         left = 1.0 / stratum.labelled - 1.0 / stratum.size
         variances.append(float(np.var(residual, ddof=1)) * max(0.0, left))
     return np.array(variances)

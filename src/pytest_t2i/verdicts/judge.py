@@ -142,11 +142,11 @@ def judge_family(
             f"intervals and evidence must be equally long, got {len(intervals)} and {len(evidence)}"
         )
     verdicts = []
-    for interval, its in zip(intervals, evidence, strict=True):
+    for k, interval in enumerate(intervals):
         if interval is None:
             verdicts.append(Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE))
         else:
-            verdicts.append(_verdict(interval, its, limit, worse, level))
+            verdicts.append(_verdict(interval, evidence[k], limit, worse, level))
     return verdicts if leans is None else _with_leans(verdicts, leans)
 
 
