@@ -265,5 +265,5 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
 def _resampled(grown: inputs.Floats, level: float, seed: int, resamples: int) -> Interval:
     """Mean growth over prompts like these; one prompt alone says nothing of others."""
     if len(grown) == 1:
-        return Interval(float(grown[0]), -1.0, 1.0, level, "cluster-t", 1)
+        return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)
     return mean_interval(list(grown[:, None]), level=level, seed=seed, resamples=resamples)

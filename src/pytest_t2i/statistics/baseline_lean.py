@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import male_share
 
 Whole = npt.NDArray[np.int64]
 
@@ -77,7 +78,7 @@ def growth_probabilities(
 
 
 def _likelihood(men: Whole, women: Whole) -> inputs.Floats:
-    share = (1.0 + GRID) / 2.0
+    share = male_share(GRID)
     chance = stats.binom.pmf(men[:, None], (men + women)[:, None], share)
     return np.asarray(chance, dtype=np.float64)
 

@@ -11,6 +11,7 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model_bias import model_bias_interval
 from pytest_t2i.statistics.model_plan import bias_as_seen
 from pytest_t2i.statistics.power import PER_CHANGE, images_needed
+from pytest_t2i.statistics.shares import male_share
 
 REPEATS = 20
 """Simulated pairs of runs per number of images."""
@@ -82,7 +83,7 @@ def _rates(*counts: npt.ArrayLike, changed: bool) -> tuple[inputs.Floats, inputs
     else:
         same = _least(before_male + after_male, before_female + after_female)
         biases = same, same
-    return (1.0 + biases[0]) / 2.0, (1.0 + biases[1]) / 2.0
+    return male_share(biases[0]), male_share(biases[1])
 
 
 def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
@@ -91,7 +92,7 @@ def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs
     mean = float(np.mean(seen))
     # Chance makes few images look one-sided, and one-sided prompts take the fewest.
     least = model_bias_interval(male, female, level=2.0 * SURE - 1.0, seed=0).low
-    return seen * min(1.0, least / mean) if mean > 0.0 else seen
+    return seen * (min(least, mean) / mean) if mean > 0.0 else seen
 
 
 def _pair(old: inputs.Floats, new: inputs.Floats, images: int, rng: np.random.Generator) -> Pair:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import male_share
 
 Whole = npt.NDArray[np.int64]
 
@@ -53,7 +54,7 @@ def categorise(male: Whole, female: Whole) -> Categories:
     pairs = np.stack([np.abs(male - female), male + female], axis=1)
     unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
     gap, n = unique[:, :1], unique[:, 1:]
-    share = (1.0 + GRID) / 2.0
+    share = male_share(GRID)
     one_way = stats.binom.logpmf((n + gap) // 2, n, share)
     other_way = stats.binom.logpmf((n - gap) // 2, n, share)
     likelihood = _relative(np.logaddexp(one_way, other_way))
@@ -107,7 +108,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     mixing = _fit(weights.reshape(1, -1), likelihood)[0]
     posterior = mixing * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
-    return float(np.clip(weights @ np.sum(posterior * np.abs(departure), axis=1), 0.0, 1.0))
+    return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
 
 
 def _relative(logarithms: inputs.Floats) -> inputs.Floats:

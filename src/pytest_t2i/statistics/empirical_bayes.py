@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import male_share
 
 Lean = Literal["fail", "pass", "open"]
 
@@ -118,7 +119,7 @@ def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
 
 def _likelihood(gap: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> inputs.Floats:
     """Probability of |n_m - n_f| among n images at each point of the grid, up to a factor."""
-    more, size, share = ((n + gap) // 2)[:, None], n[:, None], (1.0 + GRID) / 2.0
+    more, size, share = ((n + gap) // 2)[:, None], n[:, None], male_share(GRID)
     one_way = stats.binom.pmf(more, size, share)
     other_way = stats.binom.pmf(size - more, size, share)
     return np.asarray(one_way + other_way, dtype=np.float64)

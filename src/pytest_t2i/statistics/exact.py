@@ -214,4 +214,4 @@ def stereotype_p_value(
     """
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     share = real + float(inputs.in_range("bound", bound, 0.0, 1.0))
-    return 1.0 if share >= 1.0 else share_p_value(k, size, share, "above")
+    return share_p_value(k, size, min(1.0, share), "above")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import male_share
 
 
 def fair_floor(n_clear: npt.ArrayLike) -> float:
@@ -50,7 +51,7 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
     total = np.zeros(len(bias))
     for n, times in sorted(Counter(n_clear.tolist()).items()):
         k = np.arange(n + 1)
-        total += times * stats.binom.pmf(k, n, (1.0 + bias[:, None]) / 2.0) @ np.abs(2 * k / n - 1)
+        total += times * stats.binom.pmf(k, n, male_share(bias)[:, None]) @ np.abs(2 * k / n - 1)
     return np.asarray(total / len(n_clear), dtype=np.float64)
 
 

@@ -164,7 +164,7 @@ def _thresholds(
             tau = _largest(array, DISCARDED_ABOVE)
             share = _largest(array / tau, COUNTED_ABOVE) if tau else 0.0
             known[id(values)] = float(np.min(array, initial=1.0)), tau, share
-    rows = np.array([known[id(values)] for values in attainable]).reshape(-1, 3)
+    rows = np.reshape([known[id(values)] for values in attainable], (len(attainable), 3))
     return rows[:, 0], rows[:, 1], rows[:, 2]
 
 

@@ -105,7 +105,7 @@ def family_share_p_values(
     check_level(level)
     kept = (size > 0) & (limits < 1.0)
     supports = list(map(_above, size[kept].tolist(), limits[kept].tolist()))
-    p = np.array([table[j] for table, j in zip(supports, k[kept], strict=True)])
+    p = np.array([supports[place][j] for place, j in enumerate(k[kept])])
     adjusted = np.ones(len(k))
     adjusted[kept] = (
         benjamini_hochberg(p) if len(p) < FEW_PROMPTS else adaptive_discarding(p, supports, level)

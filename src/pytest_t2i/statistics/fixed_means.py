@@ -124,7 +124,7 @@ def gap_p_value(
     if alternative != "greater":
         return inverted_p_value(lambda level: abs(interval(level)), limit, alternative=alternative)
     # Beyond the bound on the side that was seen, or as far on the other by chance.
-    side = math.copysign(1.0, interval(0.5).estimate)
+    side = interval(0.5).estimate
     bounds = (limit, -limit)
     return min(1.0, sum(inverted_p_value(lambda x: _turned(interval(x), side), b) for b in bounds))
 

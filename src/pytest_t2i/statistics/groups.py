@@ -60,7 +60,7 @@ def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
     low = max(entry.low for entry in together) - min(entry.high for entry in together)
     high = max(entry.high for entry in together) - min(entry.low for entry in together)
     n = sum(_whole(counts).values())
-    return Interval(estimate, max(0.0, low), min(1.0, high), level, "bonferroni", n)
+    return Interval(estimate, max(0.0, low), high, level, "bonferroni", n)
 
 
 def group_entropy_interval(

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares import male_share
 
 BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
 """Values of |2p - 1| over which bias and noise are balanced, each weighing the same."""
@@ -88,7 +89,7 @@ def table_bias(n: int, prompts: int) -> inputs.Floats:
 
 def _chances(n: int) -> inputs.Floats:
     """Probability of each count at each of BIAS, both genders alike, [len(BIAS), n + 1]."""
-    one_way = stats.binom.pmf(np.arange(n + 1), n, ((1.0 + BIAS) / 2.0)[:, None])
+    one_way = stats.binom.pmf(np.arange(n + 1), n, male_share(BIAS)[:, None])
     return np.asarray((one_way + np.flip(one_way, axis=1)) / 2.0, dtype=np.float64)
 
 

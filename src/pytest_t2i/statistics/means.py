@@ -124,7 +124,7 @@ def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:
     deviation = float(np.std(strayed, ddof=1))
     skewness = 0.0
     if units >= FEW_GROUPS and deviation > 0.0:
-        third = float(np.mean((strayed - np.mean(strayed)) ** 3)) * units**2
+        third = float(np.mean(strayed**3)) * units**2
         skewness = third / ((units - 1.0) * (units - 2.0) * deviation**3)
     return MeanError(mean, deviation / math.sqrt(units), units - 1.0, units, "cluster-t", skewness)
 
@@ -134,7 +134,7 @@ def _values(groups: Sequence[npt.ArrayLike]) -> list[inputs.Floats]:
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     if len(values) == 1:
-        values = list(values[0].reshape(-1, 1))
+        values = list(values[0][:, None])
     if len(values) < 2:  # noqa: PLR2004 - one value shows no spread
         raise ValueError(f"groups must hold at least two values, got groups={list(groups)!r}")
     return values

@@ -10,7 +10,7 @@ from pytest_t2i.statistics.fixed_words import FixedWords
 from pytest_t2i.statistics.inversion import Alternative
 from pytest_t2i.statistics.model_bias import clear_counts, corrected_model_bias_score
 from pytest_t2i.statistics.power import PER_MODEL
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import check_level, male_share
 
 REPEATS = 100
 """Simulated runs per number of images: enough to tell an even chance from a good one."""
@@ -130,7 +130,7 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     mean = float(np.mean(seen))
     if mean == 0.0:
         return np.asarray(seen, dtype=np.float64)
-    shrunk = seen * min(1.0, corrected_model_bias_score(men, women) / mean)
+    shrunk = seen * (min(corrected_model_bias_score(men, women), mean) / mean)
     return np.asarray(shrunk, dtype=np.float64)
 
 
@@ -147,7 +147,7 @@ def _power(
 ) -> float:  # fmt: skip
     rng = np.random.default_rng(seed)
     decided = 0
-    for men in rng.binomial(images, (1.0 + bias) / 2.0, size=(repeats, len(bias))):
+    for men in rng.binomial(images, male_share(bias), size=(repeats, len(bias))):
         evidence = FixedWords.of(men, images - men)
         p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
         decided += p <= 1.0 - level + 1e-12

@@ -192,7 +192,7 @@ def _interval(
     estimate = float(men.sum() / (men.sum() + women.sum()))
     with_men, with_women = drawn @ np.append(men, [1, 0]), drawn @ np.append(women, [0, 1])
     total = with_men + with_women
-    scores = np.where(total > 0, with_men / np.maximum(total, 1e-300), FAIR)
+    scores = np.divide(with_men, total, out=np.full_like(total, FAIR), where=total > 0)
     low, high = percentiles(scores, expanded_tail(len(men), level))
     bounds = min(low, estimate), max(high, estimate)
     return Interval(estimate, *bounds, level, "triplet-bootstrap", len(men))
@@ -202,7 +202,7 @@ def _exceeding(
     more: inputs.Floats, fewer: inputs.Floats, bound: float, drawn: inputs.Floats
 ) -> inputs.Floats:
     """Chance, by resampling, that the score is at most the bound; per object."""
-    ends = np.array([[1.0 - bound], [-bound]]) * np.ones(more.shape[1])
+    ends = np.repeat([[1.0 - bound], [-bound]], more.shape[1], axis=1)
     excess = drawn @ np.concatenate([(1.0 - bound) * more - bound * fewer, ends])
     return np.asarray((1.0 + np.sum(excess <= 0, axis=0)) / (1.0 + len(drawn)), dtype=np.float64)
 

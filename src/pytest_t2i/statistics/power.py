@@ -22,7 +22,7 @@ from pytest_t2i.statistics.families import fewest_to_fail
 from pytest_t2i.statistics.fixed_words import FixedWords, Words
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model_bias import model_bias_interval
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import check_level, male_share
 
 MOST = 2000
 """Images per prompt beyond which planning stops: more are no plan."""
@@ -125,7 +125,7 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
         right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
     else:
         right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
-    return float(np.sum(stats.binom.pmf(k, images, (1.0 + true) / 2.0)[right]))
+    return float(np.sum(stats.binom.pmf(k, images, male_share(true))[right]))
 
 
 def model_power(
@@ -164,7 +164,7 @@ def model_power(
         return _decided(even_biases(bias, design.prompts), bound, images, design, alternative)
     right = 0
     for repeat in range(design.repeats):
-        male = rng.binomial(images, (1.0 + _biases(bias, design.prompts, rng)) / 2.0)
+        male = rng.binomial(images, male_share(_biases(bias, design.prompts, rng)))
         result = model_bias_interval(
             male, images - male, level=one_sided(design.level), seed=repeat, words=words,
             resamples=RESAMPLES,
@@ -206,8 +206,8 @@ def prompt_change_power(
     p = 2.0 * np.minimum(claim, claim[::-1])
     right = p * design.prompts <= 1.0 - design.level + SMALL
     k = np.arange(images + 1)
-    now = stats.binom.pmf(k, images, min(1.0, (1.0 + new) / 2.0))
-    return float(now @ right @ stats.binom.pmf(k, images, (1.0 + old) / 2.0))
+    now = stats.binom.pmf(k, images, male_share(min(1.0, new)))
+    return float(now @ right @ stats.binom.pmf(k, images, male_share(old)))
 
 
 def model_change_power(
@@ -242,7 +242,7 @@ def model_change_power(
     for repeat in range(design.repeats):
         old = _biases(before, design.prompts, rng)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
-        men, now = (rng.binomial(images, (1.0 + bias) / 2.0) for bias in (old, new))
+        men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
         change = paired_model_bias_change(
             men, images - men, now, images - now,
             level=design.level, seed=repeat, resamples=RESAMPLES,
@@ -322,7 +322,7 @@ def _decided(
     """Share of suites of these fixed prompts that refute the bound, as a run would."""
     rng = np.random.default_rng(design.seed)
     error, refuted = 1.0 - design.level + SMALL, 0
-    for male in rng.binomial(images, (1.0 + bias) / 2.0, size=(design.repeats, len(bias))):
+    for male in rng.binomial(images, male_share(bias), size=(design.repeats, len(bias))):
         evidence = FixedWords.of(male, images - male)
         p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
         refuted += p <= error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from scipy import stats
@@ -139,7 +140,7 @@ def distance_range(
     (0.0, 0.25)
     """
     least = max(np.sum(np.maximum(0.0, low - expected)), np.sum(np.maximum(0.0, expected - high)))
-    sets = np.array(np.meshgrid(*[[0.0, 1.0]] * len(low), indexing="ij")).reshape(len(low), -1)
+    sets = np.array(list(product((0.0, 1.0), repeat=len(low)))).T
     reach = np.minimum(high @ sets, 1.0 - low @ (1.0 - sets))
     return float(least), float(max(0.0, np.max(reach - expected @ sets)))
 

@@ -6,6 +6,7 @@ import math
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.data import Interval, Prone
@@ -240,6 +241,15 @@ def check_share(successes: int, n: int, level: float) -> tuple[int, int]:
     if k > size:
         raise ValueError(f"successes must not exceed n, got successes={k}, n={size}")
     return k, size
+
+
+def male_share(bias: npt.ArrayLike) -> inputs.Floats:
+    """Share of male images of a prompt whose score, (n_m - n_f) / (n_m + n_f), is this on average.
+
+    >>> male_share([0.5, -1.0])
+    array([0.75, 0.  ])
+    """
+    return np.asarray((1.0 + np.asarray(bias, dtype=np.float64)) / 2.0, dtype=np.float64)
 
 
 def check_pair(male: int, female: int) -> tuple[int, int]:

@@ -46,6 +46,21 @@ def test_a_baseline_comes_back_as_it_was(tmp_path):
     assert '"seeds": [3, 4, 5]' in (tmp_path / "b.json").read_text()
 
 
+def test_keys_are_sorted_whatever_the_order_of_a_run(tmp_path):
+    baseline().write(tmp_path / "b.json")
+    plain = json.loads((tmp_path / "b.json").read_text())
+    for keys in (list(plain), list(plain["conditions"]), list(plain["prompts"]["a nurse"])):
+        assert keys == sorted(keys)
+        assert len(keys) > 1
+
+
+def test_prompts_of_any_language_can_be_read_in_the_file(tmp_path):
+    plain = json.loads(whole(prompts={"une infirmière": NURSE_AS_PLAIN}))
+    (tmp_path / "b.json").write_text(json.dumps(plain), encoding="utf-8")
+    read_baseline(tmp_path / "b.json").write(tmp_path / "c.json")
+    assert '"une infirmière"' in (tmp_path / "c.json").read_text(encoding="utf-8")
+
+
 def test_undetected_is_no_gender():
     assert baseline().prompts["a nurse"].signs == [1, -1, 0]
 

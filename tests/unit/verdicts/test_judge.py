@@ -40,6 +40,8 @@ def test_compare(low: float, high: float, worse: str, outcome: Outcome) -> None:
     ("beyond", "within", "outcome"),
     [
         (0.05, 1.0, FAIL),
+        (1.0 - 0.95 + verdicts.ROUNDING, 1.0, FAIL),
+        (1.0, 1.0 - 0.95 + verdicts.ROUNDING, PASS),
         (0.051, 0.05, PASS),
         (0.051, 0.051, OPEN),
         (0.01, 0.01, FAIL),  # both at once cannot be; the worse is said
