@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -14,7 +15,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.linear_scores import BIAS, spread_table, table_bias
-from pytest_t2i.statistics.means import mean_interval
+from pytest_t2i.statistics.means import mean_error
 from pytest_t2i.statistics.model_bias import Estimator
 from pytest_t2i.statistics.resampling import check_resampling
 from pytest_t2i.statistics.shares import prompt_bias_interval
@@ -39,7 +40,7 @@ def paired_model_bias_change(
     after_female: npt.ArrayLike,
     *,
     level: float,
-    seed: int,
+    seed: int,  # noqa: ARG001 - asked for as of every interval of the model
     estimator: Estimator = "corrected",
     words: Words = "fixed",
     resamples: int = 2000,
@@ -60,12 +61,13 @@ def paired_model_bias_change(
         after_male: clear male images of the same prompts now, [n_prompts].
         after_female: clear female images of the same prompts now, [n_prompts].
         level: confidence level in (0, 1).
-        seed: seed of the resampling of prompts; unused with fixed words.
+        seed: plays no part, as nothing is resampled; asked for as of every interval of the model.
         estimator: "corrected", or "paper" for Lyu eq. 1 as it is expected at the smaller of the
             two numbers of images of each prompt.
         words: "fixed" for the change on these prompts, whose images alone are drawn; "sample" for
-            the change on prompts like these, by resampling them.
-        resamples: number of bootstrap resamples with "sample".
+            the change on prompts like these: Student's interval of how their changes differ, or
+            Hall's (``mean_interval``) where that reaches farther.
+        resamples: plays no part either, and is at least 100.
 
     Returns:
         Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with two clear
@@ -100,7 +102,7 @@ def paired_model_bias_change(
         half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variances.sum()) / prompts
         low, high, method = estimate - half, estimate + half, "fixed-words"
     else:
-        drawn = _resampled(new - old, level, seed, resamples)
+        drawn = _sampled(new - old, level)
         low, high, method = min(drawn.low, estimate), max(drawn.high, estimate), drawn.method
     bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
     low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
@@ -262,8 +264,15 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
     return float(np.sum(moved * biases[of_size.ravel()]) / len(fewer))
 
 
-def _resampled(grown: inputs.Floats, level: float, seed: int, resamples: int) -> Interval:
-    """Mean growth over prompts like these; one prompt alone says nothing of others."""
+def _sampled(grown: inputs.Floats, level: float) -> Interval:
+    """Mean growth over prompts like these; one prompt alone says nothing of others.
+
+    Student's interval or Hall's, whichever reaches farther: growth is as likely lopsided to either
+    side, which ten prompts do not tell (Hall's alone covered in 0.92 to 0.95).
+    """
     if len(grown) == 1:
         return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)
-    return mean_interval(list(grown[:, None]), level=level, seed=seed, resamples=resamples)
+    error = mean_error(list(grown[:, None]))
+    hall, student = (e.interval(level) for e in (error, replace(error, skewness=0.0)))
+    low, high = min(hall.low, student.low), max(hall.high, student.high)
+    return replace(student, low=low, high=high)

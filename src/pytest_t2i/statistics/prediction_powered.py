@@ -21,9 +21,8 @@ from pytest_t2i.statistics.resampling import percentiles
 from pytest_t2i.statistics.shares import check_level
 from pytest_t2i.statistics.strata import LEAST_LABELS, Stratum, estimates, signs_of, variances_of
 
-BORROWED = 3
-"""Images' worth of the pooled variance that every prompt's own is joined with: few labels that
-all agree do not show that there is no error."""
+BORROWED = 20
+"""Images' worth of the pooled variance that a prompt's own, where larger, is joined with."""
 
 ROGAN_GLADEN = "rogan-gladen, error rates only"
 
@@ -239,18 +238,23 @@ def adjusted_model_bias_score(
 def _prompt_intervals(
     strata: Sequence[Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
 ) -> list[Interval]:
+    """Of each prompt, its variance at least the pooled one.
+
+    Few labels that all agree do not show that there is no error: with the own variance joined from
+    below, single prompts were covered in 0.90 to 0.93 at 10 to 15 labels
+    (tests/simulations/correction.md).
+    """
     pooled = float(np.mean(variances))
     intervals = []
-    for stratum, score, own in zip(strata, scores, variances, strict=True):
+    for k, stratum in enumerate(strata):
         freedom = stratum.labelled - 1
-        joined = (freedom * own + BORROWED * pooled) / (freedom + BORROWED)
+        more = freedom * max(0.0, float(variances[k]) - pooled) / (freedom + BORROWED)
         complete = stratum.labelled == stratum.size
         quantile = float(stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
-        half = 0.0 if complete else quantile * math.sqrt(joined)
+        half = 0.0 if complete else quantile * math.sqrt(pooled + more)
+        score = float(scores[k])
         low, high = max(-1.0, score - half), min(1.0, score + half)
-        intervals.append(
-            Interval(float(score), float(low), float(high), level, "ppi++", stratum.labelled)
-        )
+        intervals.append(Interval(score, low, high, level, "ppi++", stratum.labelled))
     return intervals
 
 

@@ -55,6 +55,17 @@ def test_a_faultless_detector_needs_no_correction():
     assert result.model.estimate == pytest.approx(result.detector)
 
 
+def test_labels_that_all_agree_leave_the_error_of_the_others():
+    # The first prompt's labels agree with the detector, the second's in four of five.
+    words = [[1.0, -1, 1, -1, 1] * 4] * 2
+    people = [[*words[0][:10], *[NAN] * 10], [*words[0][:8], 1, -1, *[NAN] * 10]]
+    sure, open_ = corrected_scores(words, people, 0.95).prompts
+    assert 0.0 < sure.high - sure.estimate < open_.high - open_.estimate
+    # The first has the pooled variance, near v / 2; the second v / 2 + 9 (v - v / 2) / (9 + 20).
+    reaches = [prompt.high - prompt.estimate for prompt in (sure, open_)]
+    assert (reaches[1] / reaches[0]) ** 2 == pytest.approx(1.0 + 9 / 29, rel=0.2)
+
+
 def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
     rng = np.random.default_rng(0)
     words = rng.choice([-1.0, 1.0], (20, 20))

@@ -89,3 +89,19 @@ def test_one_prompt_says_nothing_of_words_like_it():
         [5], [5], [8], [2], level=0.9, seed=0, words="sample", estimator="paper"
     )
     assert (change.low, change.estimate, change.high) == (-1.0, pytest.approx(0.6), 1.0)
+
+
+def test_a_change_over_words_like_these_reaches_as_far_as_the_farther_of_two():
+    men = np.array([10, 3, 17, 20, 0, 9, 12, 5, 14, 10, 16, 8])
+    now = np.array([11, 2, 19, 20, 1, 9, 20, 4, 15, 10, 18, 7])
+    counts = (men, 20 - men, now, 20 - now)
+    options = {"level": 0.9, "seed": 0, "estimator": "paper"}
+    found = s.paired_model_bias_change(*counts, words="sample", **options)
+    grown = np.abs(now / 10 - 1) - np.abs(men / 10 - 1)
+    hall = s.mean_interval(list(grown[:, None]), level=0.9, seed=0)
+    student = stats.t.interval(0.9, 11, grown.mean(), stats.sem(grown))
+    assert (found.low, found.high) == pytest.approx(
+        (min(hall.low, student[0]), max(hall.high, student[1]))
+    )
+    assert hall.low > student[0] + 1e-3
+    assert hall.high > student[1] + 1e-3
