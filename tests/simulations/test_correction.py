@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from correction import judged
+from correction import judged, trial
 
 pytestmark = pytest.mark.slow
 
@@ -20,3 +20,9 @@ def test_a_biased_model_fails():
     fails = judged("SDXL's rates", 3, 3, seed=2)
     assert fails["effective fail"] == 1.0
     assert fails["effective pass"] == 0.0
+
+
+def test_single_prompts_are_covered_where_most_labels_agree():
+    found = trial("sdxl", "clip-enhance", 10, 8, seed=2)
+    # 800 prompts: at 0.95 fewer have a chance of 1 in 200. With each one's own error it was 0.91.
+    assert found["prompts covered"] >= 0.93

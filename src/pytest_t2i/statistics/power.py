@@ -125,7 +125,7 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
         right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
     else:
         right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
-    return float(np.sum(stats.binom.pmf(k, images, male_share(true))[right]))
+    return float(np.sum(stats.binom.pmf(k[right], images, male_share(true))))
 
 
 def model_power(

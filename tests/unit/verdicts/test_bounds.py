@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_t2i.data import Bounds, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
@@ -104,6 +104,13 @@ def test_the_same_pictures_have_not_changed_at_all():
 )
 def test_beyond_the_end_of_a_metric_lies_nothing(metric, bound, never):
     assert never_beyond(INFO[metric], bound) is never
+
+
+@pytest.mark.parametrize(("worse", "never"), [("away_from_zero", False), ("higher", True)])
+def test_what_reaches_further_down_than_up(worse, never):
+    lopsided = MetricInfo("x", -1.0, 0.5, worse, "none")
+    assert never_beyond(lopsided, 0.7) is never
+    assert never_beyond(lopsided, 1.0) is True
 
 
 @pytest.mark.parametrize(
