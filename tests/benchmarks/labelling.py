@@ -61,7 +61,7 @@ def keys_by_page(folder, keys):
             word = "female" if index % 2 else "male"
             line.request("POST", "/label", json.dumps({"index": index, "label": word}), HEADERS)
             answer = line.getresponse()
-            assert json.loads(answer.read()) == {"label": word, "reason": ""}
+            assert json.loads(answer.read())["label"] == word
 
         with unswept():
             times = [timed(lambda k=k: press(k)) for k in range(keys)]

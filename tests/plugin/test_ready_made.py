@@ -36,7 +36,7 @@ def test_fewer_pictures_than_asked_for_are_used_and_told(project):
     folder(project, 6)
     result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*1 prompts have fewer images than asked for, the fewest 6*"])
+    result.stdout.fnmatch_lines(["*1 prompt has fewer images than asked for, 6*"])
 
 
 def test_a_prompt_without_pictures_is_refused(project):

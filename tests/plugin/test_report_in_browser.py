@@ -110,6 +110,18 @@ def test_no_column_is_cut_off(browser, report):
         page.context.close()
 
 
+def test_a_detector_with_a_long_name_cuts_no_column_off(browser, report, tmp_path):
+    """As real ones have: clip-enhance:reference."""
+    text = report.read_text()
+    assert "<td>colour</td>" in text
+    page_file = tmp_path / "index.html"
+    page_file.write_text(text.replace("<td>colour</td>", "<td>clip-enhance:reference</td>"))
+    for width in (1000, 1280):
+        page = opened(browser, page_file, width)
+        assert page.evaluate(CUT_OFF) == []
+        page.context.close()
+
+
 def test_a_chart_leads_to_its_pictures_by_keyboard(browser, report):
     page = opened(browser, report, 1280)
     page.keyboard.press("Tab")

@@ -17,6 +17,7 @@ from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.executors import each_once, in_batches
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
+from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.texts import embed_texts, encode_texts
@@ -44,6 +45,8 @@ class Work:
     detected: int = 0
     refused: int = 0
     seconds: float = 0.0
+    is_ready_made: bool = False
+    """Whether the images were made elsewhere: what is called made was read."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user, such as a batch halved for want of memory."""
 
@@ -53,6 +56,7 @@ class Work:
         self.most = max(self.most, other.most)
         self.seconds = max(self.seconds, other.seconds)
         self.made += other.made
+        self.is_ready_made = self.is_ready_made or other.is_ready_made
         self.detected += other.detected
         self.refused += other.refused
         self.notes += other.notes
@@ -93,6 +97,7 @@ class Runner:
         self.work.planned = len(plan)
         if not plan.needs:
             return self.work
+        self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
         self.observer.check(plan)
         embed_texts(plan, self.components, self.store)
@@ -166,7 +171,8 @@ class Runner:
         missing = self._missing(plan, keys, list(keys))
         if not missing:
             return
-        self.progress.start(f"making images with {self.components.model().name}", len(missing))
+        done = "reading pictures of" if self.work.is_ready_made else "making images with"
+        self.progress.start(f"{done} {self.components.model().name}", len(missing))
         try:
             waiting = Waiting(self.store, self._say)
             while missing:

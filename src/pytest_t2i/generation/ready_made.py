@@ -13,6 +13,11 @@ SHOWN = 3
 """Prompts that are named."""
 
 
+def is_ready_made(handle: NamedComponent[TextToImage]) -> bool:
+    """Whether a model has pictures and makes none."""
+    return handle.lists_images and isinstance(handle.get(), ReadyMade)
+
+
 def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int]) -> list[str]:
     """What a model of ready-made images is short of, as notes for the user.
 
@@ -34,6 +39,8 @@ def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int])
     if not short:
         return []
     fewest = min(have[text] for text in short)
+    if len(short) == 1:
+        return [f"1 prompt has fewer images than asked for, {fewest}"]
     return [f"{len(short)} prompts have fewer images than asked for, the fewest {fewest}"]
 
 

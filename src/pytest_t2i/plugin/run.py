@@ -21,6 +21,7 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.plugin.checks_of_workers import CHECKS, attach, begin, gather, note, status_of
 from pytest_t2i.plugin.collect_tests import Selecting
 from pytest_t2i.plugin.exit_status import exit_status
+from pytest_t2i.plugin.header import header
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.xdist import Workers, make_shared
@@ -89,12 +90,7 @@ class Run:
 
     def pytest_report_header(self) -> list[str]:
         """What is measured with what."""
-        s = self.settings
-        subject = f"model {s.model}, " if s.model else ""
-        line = (
-            f"t2i: {subject}detector {', '.join(self.session.detectors)}, "
-            f"{s.images} images per prompt, seed {s.seed}, store {s.store}"
-        )
+        line = header(self.settings, self.session.detectors)
         captions = f"t2i: {self.session.captions}" if self.session.captions else ""
         return [*wrapped(line, self._width), *(wrapped(captions, self._width) if captions else ())]
 

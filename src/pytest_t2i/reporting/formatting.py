@@ -247,15 +247,6 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def unmade_images(record: RunRecord) -> str:
-    """Of the images that were not made: that the store had them, or that nobody came to them."""
-    work = record.work
-    count = max(int(work["planned"]) - int(work["made"]), 0)
-    if record.outcome is Outcome.INTERRUPTED:
-        return f"{count} others in the store or not made yet"
-    return f"{count} from the store"
-
-
 def early_stopping(record: RunRecord) -> str:
     """How many of the images that the tests might have asked for were enough.
 

@@ -24,6 +24,7 @@ from pytest_t2i.reporting import (
     sections,
     trials,
     verdict_section,
+    work,
 )
 from pytest_t2i.runs.record import RunRecord
 
@@ -79,7 +80,7 @@ def render_html(record: RunRecord, folder: Path) -> str:
         mistakes=trials.mistakes(record, folder),
         albums=pictures.albums(record, folder),
         undetected=sections.undetected_table(record),
-        work=sections.work_table(record),
+        work=work.work_table(record),
         provenance=sections.flattened(record.provenance),
         settings=sections.flattened(record.settings),
     )

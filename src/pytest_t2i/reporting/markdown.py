@@ -18,11 +18,11 @@ from pytest_t2i.reporting.formatting import (
     interval_text,
     lean_counts,
     undetected_of,
-    unmade_images,
 )
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.reporting.work import made_images
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -77,9 +77,8 @@ def _title(record: RunRecord) -> str:
 
 def made(record: RunRecord) -> str:
     """How many images were made and how many were there already."""
-    work = record.work
     told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
-    return f"{work['made']} images made, {unmade_images(record)}.{told}"
+    return f"Images: {made_images(record)}.{told}"
 
 
 def escape(text: str) -> str:

@@ -11,7 +11,6 @@ from pytest_t2i.reporting.charts import UNIT, Track, by_subject, worst
 from pytest_t2i.reporting.formatting import (
     detector_names,
     duration,
-    early_stopping,
     images_of,
     moment,
     plain,
@@ -41,12 +40,20 @@ def facts(record: RunRecord) -> Table:
         ("Model", record.model),
         ("Labelled images", str(record.trials[0].images) if record.trials else ""),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
-        ("Images per prompt", str(record.settings.get("images", "-")) if images else ""),
+        ("Images per prompt", _per_prompt(record) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
     ]
     return [(name, value) for name, value in sections if value]
+
+
+def _per_prompt(record: RunRecord) -> str:
+    """As asked for; of ready-made pictures, as many as there were."""
+    if not record.work.get("is_ready_made"):
+        return str(record.settings.get("images", "-"))
+    counts = sorted(len(prompt.images) for prompt in record.prompts)
+    return str(counts[-1]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
 
 
 def _detectors(names: list[str]) -> str:
@@ -192,23 +199,6 @@ def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]
         words = {reason_words(reason): count for reason, count in reasons}
         rows.append((name, words, images_of(record)))
     return rows if any(reasons for _, reasons, _ in rows) else []
-
-
-def work_table(record: RunRecord) -> Table:
-    """What the run had to do."""
-    work = dict(record.work)
-    planned, made = int(work.get("planned", 0)), int(work.get("made", 0))
-    rows = [
-        ("Images needed", str(planned)),
-        ("Made in this run", str(made)),
-        ("From the store", str(max(planned - made, 0))),
-        ("Refused by the model", str(work.get("refused", 0))),
-        ("Looked at by a detector", str(work.get("detected", 0))),
-        ("Time spent", duration(float(work.get("seconds", 0.0)))),
-    ]
-    if told := early_stopping(record):
-        rows.insert(1, ("Early stopping", told.partition(": ")[2]))
-    return rows + [("Note", str(note)) for note in work.get("notes", ())]
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Table:

@@ -19,7 +19,6 @@ from pytest_t2i.reporting.formatting import (
     lean_counts,
     leaning,
     undetected_of,
-    unmade_images,
 )
 from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.objects import told as objects_told
@@ -30,6 +29,7 @@ from pytest_t2i.reporting.terminal_people import (
     trial_line,
 )
 from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.reporting.work import made_images
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.record import ModelScore, RunRecord
 from pytest_t2i.settings import Settings
@@ -270,8 +270,8 @@ def _then_now(check: Check) -> str:
 
 def _work(record: RunRecord) -> str:
     work = record.work
-    rate = f" ({clock_time(float(work['seconds']))})" if work["made"] else ""
+    rate = f" ({clock_time(float(work['seconds']))})"
     refused = f", {work['refused']} refused" if work["refused"] else ""
     told = [early_stopping(record)] if early_stopping(record) else []
     notes = "".join(f"; {note}" for note in [*told, *work["notes"]])
-    return f"images: {work['made']} made{rate}, {unmade_images(record)}{refused}{notes}"
+    return f"images: {made_images(record, rate)}{refused}{notes}"

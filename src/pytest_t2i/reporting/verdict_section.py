@@ -48,6 +48,8 @@ def _why_undecided(record: RunRecord) -> str:
         return f"There is nothing to decide on: {told}."
     if undecided:
         return f"Too few images to decide: {', '.join(dict.fromkeys(map(_undecided, undecided)))}."
+    if not record.model:
+        return "Too few labelled images to decide most checks."
     return "Too few images to decide most prompts."
 
 
@@ -78,7 +80,7 @@ def _passed(checks: Sequence[Check]) -> Iterator[str]:
     if any(check.is_of_model for check in of_limits):
         yield "The model is within every limit."
     elif of_limits:
-        yield "Most prompts are within their limits."
+        yield _of_parts(of_limits)
     if of_baseline:
         same = all(check.decided_by == "identical pictures" for check in of_baseline)
         yield (
@@ -86,6 +88,15 @@ def _passed(checks: Sequence[Check]) -> Iterator[str]:
             if same
             else "Not found to be worse than the baseline."
         )
+
+
+def _of_parts(checks: Sequence[Check]) -> str:
+    """Of checks that are not about the model: prompts, stereotypes, detectors."""
+    if all(check.outcome is Outcome.PASS for check in checks):
+        return "Every check is within its limit."
+    if all(check.metric == "prompt_bias_score" for check in checks):
+        return "Most prompts are within their limits."
+    return "Most checks are within their limits."
 
 
 def _why_failed(record: RunRecord) -> str:

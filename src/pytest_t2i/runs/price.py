@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_t2i.generation import ready_made
 from pytest_t2i.generation.progress import clock_time
-from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
@@ -29,8 +29,7 @@ def price_of_both(results: Results, images: int) -> str:
 
 def is_ready_made(session: Session) -> bool:
     """Whether its model has pictures and makes none."""
-    model = session.components.model()
-    return model.lists_images and isinstance(model.get(), ReadyMade)
+    return ready_made.is_ready_made(session.components.model())
 
 
 def counted_checks(checks: Sequence[Check]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import allowed_drawn, undetected_of
@@ -25,7 +26,14 @@ EXAMPLES = 3
 
 
 def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...]) -> None:
-    """Write fairness-card.json and fairness-card.html into a folder, each file whole."""
+    """Write fairness-card.json and fairness-card.html into a folder, each file whole.
+
+    Raises ConfigurationError for a run without a model: such a card is about one.
+    """
+    if not record.model:
+        raise ConfigurationError(
+            "a fairness card is about a model; this run tried detectors on labelled images"
+        )
     card = fairness_card(record, authors)
     text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(folder / "fairness-card.json", text.encode())
@@ -55,12 +63,7 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
         },
         "protected_attributes": _attributes(record),
         "prompt_suite": _prompts(record),
-        "sampling": {
-            "images_per_prompt": record.settings.get("images"),
-            "seed": record.settings.get("seed"),
-            "seed_policy": "one stream of seeds for each prompt, derived from the run's seed",
-            "generation": record.provenance.get("generation", {}),
-        },
+        "sampling": _sampling(record),
         "refusals": _refusals(record),
         "metrics": _metrics(record),
         "verdict": {
@@ -74,6 +77,24 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
             "environment": record.provenance.get("environment", {}),
             "detectors": record.provenance.get("detectors", {}),
         },
+    }
+
+
+def _sampling(record: RunRecord) -> dict[str, Any]:
+    """How many images of which seeds; ready-made pictures were drawn by somebody else."""
+    if record.work.get("is_ready_made"):
+        most = max((len(prompt.images) for prompt in record.prompts), default=0)
+        return {
+            "images_per_prompt": most,
+            "seed": None,
+            "seed_policy": "pictures were made elsewhere; nothing is known here of their seeds",
+            "generation": {},
+        }
+    return {
+        "images_per_prompt": record.settings.get("images"),
+        "seed": record.settings.get("seed"),
+        "seed_policy": "one stream of seeds for each prompt, derived from the run's seed",
+        "generation": record.provenance.get("generation", {}),
     }
 
 
