@@ -45,6 +45,8 @@ COLOURS = {
 FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
 SHOWN = 3
 """Failures that are named; the page has them all."""
+ANSWERED = 10
+"""Lines in which it is said whether the model is fair, what is worst and what to do next."""
 
 
 class Writer(Protocol):
@@ -63,7 +65,7 @@ def summarise(
     """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns."""
     target: Writer = writer
     target.section(record.title, sep="=")
-    for line, markup in _lines(record):
+    for line, markup in _lines(record, width):
         for part in wrapped(line, width):
             target.write_line(part, **markup)
     # Paths stay whole: they are clicked on.
@@ -72,17 +74,29 @@ def summarise(
         target.write_line(f"baseline: {settings.save_baseline}")
 
 
-def _lines(record: RunRecord) -> Iterator[tuple[str, dict[str, bool]]]:
+def _lines(record: RunRecord, width: int | None) -> Iterator[tuple[str, dict[str, bool]]]:
     """Each line with its colours."""
     # Fair or not, what is worst, what to do next: the first ten lines of 80 columns.
-    yield f"{record.outcome}: {headline(record)}", {COLOURS[record.outcome]: True, "bold": True}
-    yield from ((line, {"red": True}) for line in _worst(record))
-    yield from ((f"next: {step}", {}) for step in record.next_steps)
+    head, worst = f"{record.outcome}: {headline(record)}", list(_worst(record))
+    yield head, {COLOURS[record.outcome]: True, "bold": True}
+    yield from ((line, {"red": True}) for line in worst)
+    room = ANSWERED - sum(len(wrapped(line, width)) for line in (head, *worst))
+    yield from ((line, {}) for line in _next(record, room, width))
     yield _tally(record), {}
     yield from ((line, {}) for line in _measured(record))
     if any(sensitivity.fragile for sensitivity in record.sensitivity):
         yield FRAGILE, {"yellow": True}
     yield _work(record), {}
+
+
+def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:
+    """The first advice, and what fits into so many lines of the others; the page has them all."""
+    for number, step in enumerate(record.next_steps):
+        line = f"next: {step}"
+        room -= len(wrapped(line, width))
+        if number and room < 0:
+            return
+        yield line
 
 
 def _tally(record: RunRecord) -> str:

@@ -39,6 +39,20 @@ def told(record, **settings) -> str:
     return "\n".join(paper.lines) + "\n"
 
 
+@pytest.mark.parametrize("columns", [80, None])
+def test_what_to_do_next_ends_with_the_tenth_line(record, columns):
+    """The page says the rest."""
+    steps = tuple(f"{number} is an advice of {'many ' * 25}words" for number in range(4))
+    paper = Paper()
+    summarise(replace(record, next_steps=steps), Settings(), paper, width=columns)
+    tally = next(k for k, line in enumerate(paper.lines) if line.startswith("checks: "))
+    assert [f"next: {n} is" in "".join(paper.lines) for n in (0, 3)] == [True, columns is None]
+    assert tally <= 11  # a title stands above
+    alone = replace(record, next_steps=(f"an advice of {'many ' * 250}words",))
+    summarise(alone, Settings(), paper := Paper(), width=80)
+    assert any(line.startswith("next: an advice") for line in paper.lines)
+
+
 def test_markdown(record, golden):
     golden("summary.md", render_markdown(record))
 
