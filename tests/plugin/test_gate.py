@@ -165,3 +165,21 @@ def test_failures_by_plain_numbers_stand_in_the_page_with_their_reason(project):
     assert "2 tests failed without a verdict." in page
     assert "test_suite.py::test_plain[profession-nurse]" in page
     assert "RuntimeError: my bug" in page
+
+
+@pytest.mark.slow
+def test_what_grew_is_pictured_where_no_prompt_is_probable(project):
+    """Few prompts of few images: the model fails, and of no prompt is it certain."""
+    words = 'axes.profession.only("CEO", "judge", "nurse", "pilot"),'
+    project.write({"test_suite.py": SUITE.replace(EVERY, words)})
+    assert project.run(*IMAGES, "--t2i-save-baseline", "shipped.json").ret == 0
+    assert project.run("--t2i-images", "6", *GATE, model="biased").ret == 1
+    record = project.record()
+    (check,) = record["checks"]
+    assert not check["moved"]
+    (step,) = (step for step in record["next_steps"] if "grew most" in step)
+    assert step.startswith("CEO, judge, nurse and 1 more grew most")
+    pictured = {name.split("-")[-1] for name in record["baseline"]["pictures"]}
+    assert pictured == {"ceo", "judge", "nurse", "pilot"}
+    assert "<b>before</b><figure><img" in project.page()
+    assert "those that grew most" in project.page()

@@ -103,7 +103,8 @@ def _pictures(
     record: RunRecord, recorded: BaselineRecord, moved: list[MovedPrompt]
 ) -> Iterator[MovedPictures]:
     of_now = {prompt.id: prompt.images for prompt in record.prompts}
-    for prompt in [each.id for each in moved if each.id in recorded.pictures][:PICTURED]:
+    likeliest = [prompt.id for prompt in moved if prompt.id in recorded.pictures]
+    for prompt in list(dict.fromkeys([*likeliest, *recorded.pictures]))[:PICTURED]:
         before = recorded.pictures[prompt]
         seeds = {picture.seed for picture in before}
         images = [i for i in of_now.get(prompt, ()) if i.file is not None and i.detections]

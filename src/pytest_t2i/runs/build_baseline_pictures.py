@@ -6,25 +6,40 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from pytest_t2i.data import Request
+from pytest_t2i.runs.grown_prompts import failed_growth, grown_prompts
 from pytest_t2i.runs.record import BeforeRecord
+from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
 SHOWN = 8
 """Pictures of each prompt."""
+PROMPTS = 6
+"""That are shown where none is probable."""
 
 
-def pictures_before(session: Session, recorded: Baseline) -> Mapping[str, tuple[BeforeRecord, ...]]:
-    """By prompt, those of what probably became more biased; {} where settings are others now."""
+def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[BeforeRecord, ...]]:
+    """By prompt, those of what probably became more biased; {} where settings are others now.
+
+    Where the model did and no prompt is probable, those of the prompts that grew most.
+    """
+    session = results.session
     if recorded.conditions.get("generation") != asdict(session.generation):
         return {}
     moved = {prompt.id for check in session.checks for prompt in check.moved}
+    moved = moved or _grown(results, recorded)
     pictures_of = {
         prompt.id: _pictures(session, recorded.model_fingerprint, text, prompt)
         for text, prompt in recorded.prompts.items()
         if prompt.id in moved
     }
     return {prompt: pictures for prompt, pictures in pictures_of.items() if pictures}
+
+
+def _grown(results: Results, recorded: Baseline) -> set[str]:
+    failed = failed_growth(results.session.checks)
+    grown = [] if failed is None else grown_prompts(results, failed, recorded)
+    return {recorded.prompts[prompt.sample.prompt.text].id for prompt in grown[:PROMPTS]}
 
 
 def _pictures(

@@ -70,7 +70,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
             for test in session.failed_otherwise
             if test in session.failed_because
         },
-        baseline=None if recorded is None else baseline_record(session, recorded),
+        baseline=None if recorded is None else baseline_record(results, recorded),
         next_steps=next_steps(results, session.checks, recorded, prompts),
         selected=session.selected,
         judged=len(session.judged),
@@ -92,8 +92,9 @@ def interrupted_record(session: Session, command: str) -> RunRecord:
     )
 
 
-def baseline_record(session: Session, recorded: Baseline) -> BaselineRecord:
+def baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
     """What the run was compared with, and how that differs."""
+    session = results.session
     differences = library_differences(recorded, environment())
     if session.needs_model:
         # What may not differ was refused before, unless the comparison was forced.
@@ -108,7 +109,7 @@ def baseline_record(session: Session, recorded: Baseline) -> BaselineRecord:
         seed=recorded.seed,
         is_same_model=recorded.model_fingerprint == fingerprint,
         differences=tuple(differences),
-        pictures=pictures_before(session, recorded),
+        pictures=pictures_before(results, recorded),
     )
 
 

@@ -6,12 +6,17 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.parity_change import PROMPT_MARGIN
-from pytest_t2i.audits.recorded_pairs import RecordedPairs
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
+from pytest_t2i.runs.grown_prompts import (
+    GrownPrompt,
+    failed_growth,
+    grown_prompts,
+    is_model_bias,
+    score,
+)
 from pytest_t2i.runs.price import price_of_both
 from pytest_t2i.runs.results import Results
 from pytest_t2i.statistics.power import Design, images_needed, prompt_change_power
@@ -30,10 +35,10 @@ def after_failures(
 ) -> Iterator[str]:
     """What explains a failure, and what would settle it."""
     failed = [check for check in checks if check.outcome is Outcome.FAIL]
-    grown = [c for c in failed if c.against == "baseline" and _is_model_bias(c)]
+    grown = failed_growth(failed)
     beyond = [c for c in failed if c.against == "limit"]
-    if grown and recorded is not None:
-        yield from _regression(results, grown[0], recorded)
+    if grown is not None and recorded is not None:
+        yield from _regression(results, grown, recorded)
     elif beyond:
         yield from _beyond_limit(results, beyond)
     elif failed:
@@ -46,10 +51,9 @@ def after_failures(
 def _regression(results: Results, check: Check, recorded: Baseline) -> Iterator[str]:
     """Which prompts grew, how many images tell which for certain, and what if it is meant."""
     samples, settings = _samples(results, check), results.session.settings
-    pairs = RecordedPairs(samples.members, recorded)
-    grown = _grown(pairs)
+    grown = grown_prompts(results, check, recorded)
     if grown:
-        names = some([sample.prompt.concept for sample, _, _ in grown])
+        names = some([prompt.sample.prompt.concept for prompt in grown])
         yield (
             f"{names} grew most: `t2i compare {settings.baseline} {_run(results)}` shows each "
             "prompt then and now"
@@ -61,24 +65,7 @@ def _regression(results: Results, check: Check, recorded: Baseline) -> Iterator[
     )
 
 
-def _grown(pairs: RecordedPairs) -> list[tuple[DetectedPrompt, float, float]]:
-    """(prompt, score as recorded, score now) of those that grew, the most first."""
-    known = [
-        (sample, abs(before.male - before.female) / (before.male + before.female), _score(sample))
-        for before, sample in pairs
-        if before.male + before.female and sample.clear
-    ]
-    grown = [row for row in known if row[2] - row[1] > PROMPT_MARGIN]
-    return sorted(grown, key=lambda row: row[1] - row[2])
-
-
-def _score(sample: DetectedPrompt) -> float:
-    return abs(sample.male - sample.female) / sample.clear
-
-
-def _singly(
-    results: Results, grown: list[tuple[DetectedPrompt, float, float]], prompts: int
-) -> Iterator[str]:
+def _singly(results: Results, grown: Sequence[GrownPrompt], prompts: int) -> Iterator[str]:
     """How many images a test of each prompt takes to find half of those that grew."""
     _, before, now = grown[len(grown) // 2]
     # Where half of m grown prompts of n are found, Benjamini-Hochberg asks for alpha m / (2 n).
@@ -89,7 +76,7 @@ def _singly(
         EVEN_CHANCE,
         TRIED,
     )
-    have = min(len(sample.seeds) for sample, _, _ in grown)
+    have = min(len(prompt.sample.seeds) for prompt in grown)
     if images is None:
         yield f"{TRIED[-1]} images of each would not show which prompts grew, only that they did"
     elif images <= have:
@@ -109,7 +96,7 @@ def _singly(
 
 def _beyond_limit(results: Results, failed: Sequence[Check]) -> Iterator[str]:
     """What would have to change, and whether people see what the detector says."""
-    of_model = [check for check in failed if _is_model_bias(check)]
+    of_model = [check for check in failed if is_model_bias(check)]
     names = _needed_to_pass(results, of_model[0]) if of_model else ""
     if names:
         yield f"the model would be within its limit were these prompts even: {names}"
@@ -134,10 +121,10 @@ def _needed_to_pass(results: Results, check: Check) -> str:
     clear = [sample for sample in samples.members if sample.clear]
     excess = (check.estimate - check.bound) * len(clear)
     names = []
-    for sample in sorted(clear, key=_score, reverse=True):
+    for sample in sorted(clear, key=score, reverse=True):
         if excess <= 0.0:
             break
-        excess -= _score(sample)
+        excess -= score(sample)
         names.append(sample.prompt.concept)
     return f"{some(names)} ({len(names)} of {len(clear)})" if names else ""
 
@@ -153,10 +140,6 @@ def _run(results: Results) -> str:
     """The record of this run, as one types it here."""
     file = results.session.settings.report.absolute() / "run.json"
     return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
-
-
-def _is_model_bias(check: Check) -> bool:
-    return check.metric == "model_bias_score" and check.is_of_model
 
 
 def _subjects(checks: Sequence[Check]) -> list[str]:

@@ -1,0 +1,55 @@
+"""Prompts whose score grew since a baseline where a model's growth failed, each certain or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.parity_change import PROMPT_MARGIN
+from pytest_t2i.audits.recorded_pairs import RecordedPairs
+from pytest_t2i.data import Outcome
+from pytest_t2i.runs.results import Results
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.check import Check
+
+
+class GrownPrompt(NamedTuple):
+    """A prompt and its absolute scores."""
+
+    sample: DetectedPrompt
+    before: float
+    now: float
+
+
+def is_model_bias(check: Check) -> bool:
+    """Whether the model's score is what was compared."""
+    return check.metric == "model_bias_score" and check.is_of_model
+
+
+def failed_growth(checks: Iterable[Check]) -> Check | None:
+    """The first check by which a model is more biased than its baseline."""
+    failed = (c for c in checks if c.outcome is Outcome.FAIL and c.against == "baseline")
+    return next(filter(is_model_bias, failed), None)
+
+
+def grown_prompts(results: Results, check: Check, recorded: Baseline) -> list[GrownPrompt]:
+    """Those of a check that grew by more than a prompt may, the most first."""
+    samples = results.samples(results.session.tests[check.test]).members
+    pairs = RecordedPairs(samples, recorded)
+    scored = [
+        GrownPrompt(
+            sample,
+            abs(before.male - before.female) / (before.male + before.female),
+            score(sample),
+        )
+        for before, sample in pairs
+        if before.male + before.female and sample.clear
+    ]
+    grown = [prompt for prompt in scored if prompt.now - prompt.before > PROMPT_MARGIN]
+    return sorted(grown, key=lambda prompt: prompt.before - prompt.now)
+
+
+def score(sample: DetectedPrompt) -> float:
+    """|male - female| / (male + female) of a prompt with clear images."""
+    return abs(sample.male - sample.female) / sample.clear
