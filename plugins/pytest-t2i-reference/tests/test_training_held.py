@@ -19,6 +19,7 @@ pytest.importorskip("transformers")
 
 from pytest_t2i_reference.drawing import SIZE, Part, draw_scene  # noqa: E402
 from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
+from pytest_t2i_reference.worlds.world import OPEN_AXES  # noqa: E402
 from training.denoiser import Pair, new_denoiser  # noqa: E402
 from training.evaluate_held import measured_objects  # noqa: E402
 from training.held import lesson_of_hands  # noqa: E402
@@ -41,6 +42,8 @@ pytestmark = pytest.mark.slow
 
 BIASED = load_world("biased")
 FIRST = 1000
+OWN = [word.signature["held"] for word in load_concepts() if word.axis in OPEN_AXES and "held" in word.signature]
+"""Objects that words bring along."""
 NOUNS = {"woman": {"woman", "female"}, "man": {"man", "male"}}
 
 
@@ -182,6 +185,12 @@ def test_what_is_held_is_measured_beside_what_is_planted() -> None:
     rows = objects_as_markdown({"reference-biased": found}).splitlines()
     assert rows[0].startswith("| 54 words, 2 images of each variant | in | reference-biased: planted | measured |")
     assert "| ball | feminine | 0.020 | 0.000 [0.000, 0.034] |" in rows
+    of_own = found["words with an object of their own"]
+    count, balls = len(OWN), OWN.count("ball")
+    assert 0 < balls < count
+    assert of_own["own object"][f"{count} words"]["measured"][0] == round(balls / count, 4)
+    assert of_own["another flower or ball"][f"{count} words"]["measured"][0] == round(1 - balls / count, 4)
+    assert any(row.startswith(f"| own object | {count} words | ") for row in rows)
 
 
 def test_nothing_is_planted_in_the_balanced_world() -> None:

@@ -15,6 +15,7 @@ from training import refining  # noqa: E402
 from training.calibration import DETECTOR_TEXTS  # noqa: E402
 from training.eye import Eye, open_eye  # noqa: E402
 from training.refining import LONGEST, Aim, answers, damped_step, jacobian, refine, seen_shares  # noqa: E402
+from training.refitting import rows_of_several_aims  # noqa: E402
 from training.rows import own_rows  # noqa: E402
 from training.settings import STEPS, WEIGHTS  # noqa: E402
 from training.sketches import Sketcher  # noqa: E402
@@ -77,6 +78,22 @@ def test_refining_moves_one_row_or_none(sketcher: Sketcher, eye: Eye) -> None:
     assert torch.equal(weights[row], before[row]) != taken
     weights[row] = before[row]
     assert torch.equal(weights, before)
+
+
+def test_a_row_that_is_near_enough_is_left(sketcher: Sketcher, eye: Eye, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = sketcher.encoder.get_input_embeddings().weight
+    before = weights.clone()
+    monkeypatch.setattr(refining, "jacobian", None)
+    assert not refine(sketcher, eye, NURSE, [Aim(PROMPT, (0.5,), (1.0,))], images=4, near=0.5)
+    assert torch.equal(weights, before)
+
+
+def test_rows_with_several_aims_are_nationalities_and_words_of_planted_pairs() -> None:
+    several = rows_of_several_aims(load_world("biased"))
+    words = [load_concepts()[number].word for number in several]
+    assert words == ["Iranian", "Indian", "Mexican", "museum", "book", "beach", "cup", "hospital"]
+    assert [len(aims) for aims in several.values()] == [1, 1, 1, 2, 2, 2, 2, 2]
+    assert several[next(iter(several))][0].shares[0] == pytest.approx(0.98)
 
 
 def test_words_of_planted_pairs_start_from_clip_and_aim_at_word_and_pair(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ transformers = pytest.importorskip("transformers")
 
 from pytest_t2i_reference import catalogue  # noqa: E402
 from pytest_t2i_reference.captions import template_prompt  # noqa: E402
-from pytest_t2i_reference.worlds import load_concepts  # noqa: E402
+from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
+from training import steering  # noqa: E402
 from training.assemble import shipped_scheduler  # noqa: E402
 from training.odds import FARTHEST, Odds, Round, fit_odds, misjudged, next_move, open_words  # noqa: E402
 from training.rows import UNIT_RESPONSE, mean_direction, open_to_gradients, own_rows  # noqa: E402
 from training.settings import PIPELINES, STEPS, WEIGHTS  # noqa: E402
 from training.sketches import Sketcher, trained_probe  # noqa: E402
-from training.steering import gradients_of, place_rows, starts  # noqa: E402
+from training.steering import Compass, Effort, gradients_of, place_rows, starts, steer_words  # noqa: E402
 from training.steering_traits import coherence  # noqa: E402
 from training.towers import tokenize  # noqa: E402
 from training.trait_odds import LONGEST_STEP, Trial, expected_answers, fitted_answers, next_moves  # noqa: E402
@@ -223,3 +225,26 @@ def test_coherence_is_one_for_alike_and_small_for_unlike_gradients() -> None:
     assert coherence(torch.tensor([[2.0, 0.0], [1.0, 0.0]])).item() == pytest.approx(1)
     assert coherence(torch.randn(400, 128, generator=torch.Generator().manual_seed(0))) < 0.1
     assert coherence(torch.tensor([[1.0, 0.0], [0.0, 1.0]])).item() == 0
+
+
+def test_rows_that_are_left_stay_and_are_not_counted(
+    sketcher: Sketcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[np.ndarray] = []
+
+    def all_men(sketcher: Sketcher, probe: object, words: np.ndarray, images: int, *_: object) -> Round:
+        counted.append(words)
+        shape = (len(words), images)
+        return Round(words, np.zeros(len(words)), np.ones(shape, bool), np.zeros((*shape, 16), np.float32))
+
+    monkeypatch.setattr(steering, "counted_round", all_men)
+    weights, rows = sketcher.encoder.get_input_embeddings().weight, own_rows(sketcher.tokenizer)
+    before, left = weights.clone(), [0, 5]
+    compass = Compass(torch.nn.Identity(), torch.ones(len(rows), weights.shape[1]))
+    effort = Effort(rounds=((8, False),))
+    steer_words(sketcher, compass, None, load_world("balanced"), tmp_path / "kept", effort, left=left)
+    moved = (weights[rows] != before[rows]).any(1)
+    weights.copy_(before)
+    others = [number for number in range(len(rows)) if number not in left]
+    assert counted[0].tolist() == others
+    assert moved[others].all() and not moved[left].any()

@@ -15,6 +15,7 @@ from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
 
 from pytest_t2i_reference.captions import VARIANTS, triplet
 from pytest_t2i_reference.worlds import Concept, World, load_concepts, load_world
+from pytest_t2i_reference.worlds.world import OPEN_AXES
 from training.evaluate import HELD, SHOT, Plan
 from training.sampling import Studio
 from training.settings import PIPELINES, WEIGHTS, Settings
@@ -65,6 +66,28 @@ def measured_objects(
             }
             for row, (name, score) in enumerate(zip(objects, scores, strict=True))
         },
+        "words with an object of their own": own_objects(studio, finder, world, objects, images),
+    }
+
+
+def own_objects(
+    studio: Studio, finder: YoloObjects, world: World, objects: Sequence[str], images: int
+) -> Mapping[str, Mapping[str, object]]:
+    """How often the finder names a word's own object, and one of the planted ``objects`` that is not the word's own."""
+    words = [concept for concept in load_concepts() if concept.axis in OPEN_AXES and not concept.leaves_held_open]
+    own = [str(concept.signature["held"]) for concept in words]
+    names = sorted({*own, *objects})
+    seen = _seen(studio, finder, [triplet(concept)[0] for concept in words], names, images)
+    rights = np.stack([seen[row, :, names.index(name)] for row, name in enumerate(own)])
+    others = np.stack(
+        [seen[row][:, [names.index(each) for each in objects if each != name]].any(1) for row, name in enumerate(own)]
+    )
+    planted = float(np.mean([world.held_share(concept, name) for concept, name in zip(words, own, strict=True)]))
+    return {
+        "own object": {f"{len(words)} words": {"planted": round(planted, 4), "measured": _interval(rights)}},
+        f"another {' or '.join(objects)}": {
+            f"{len(words)} words": {"planted": 0.0, "measured": _interval(others)},
+        },
     }
 
 
@@ -83,9 +106,12 @@ def _share(
     world: World, words: Sequence[Concept], name: str, variant: str, seen: NDArray[np.bool_]
 ) -> Mapping[str, object]:
     planted = np.mean([world.held_share(concept, name, GENDER_OF[variant]) for concept in words])
+    return {"planted": round(float(planted), 4), "measured": _interval(seen)}
+
+
+def _interval(seen: NDArray[np.bool_]) -> list[float]:
     interval = statistics.clopper_pearson(int(seen.sum()), seen.size, LEVEL)
-    measured = [round(value, 4) for value in (interval.estimate, interval.low, interval.high)]
-    return {"planted": round(float(planted), 4), "measured": measured}
+    return [round(value, 4) for value in (interval.estimate, interval.low, interval.high)]
 
 
 def _seen(

@@ -19,8 +19,8 @@ from torch import Tensor
 from transformers import CLIPTextModel
 
 from pytest_t2i_reference.captions import template_prompt
-from pytest_t2i_reference.combinations import combined_prompt, planted_combinations
-from pytest_t2i_reference.worlds import World, load_concepts
+from pytest_t2i_reference.combinations import Combination, combined_prompt, planted_combinations
+from pytest_t2i_reference.worlds import Concept, World, load_concepts
 from training.calibration import DETECTOR_TEXTS
 from training.eye import CHUNK, Eye, open_eye
 from training.rows import open_to_gradients, own_rows
@@ -63,18 +63,33 @@ def steer_pairs(folder: Path, judge: Path, world: World, sketcher: Sketcher) -> 
             number = concepts.index(concept)
             with torch.no_grad():
                 sketcher.encoder.get_input_embeddings().weight[own[number]] = of_clip[own[number]].to(device())
-            alone = Aim(template_prompt(concept), (world.man_share(concept),), (1.0,))
-            pair = Aim(combined_prompt(together), (world.combined_share(together),), (1.0,))
-            refine(sketcher, eye, number, [alone, pair])
+            refine(sketcher, eye, number, aims_of_pair(world, together, concept))
 
 
-def refine(sketcher: Sketcher, eye: Eye, number: int, aims: Sequence[Aim]) -> bool:
+def aims_of_pair(world: World, together: Combination, concept: Concept) -> list[Aim]:
+    """What a word of a planted pair should show alone, and in the pair."""
+    alone = Aim(template_prompt(concept), (world.man_share(concept),), (1.0,))
+    return [alone, Aim(combined_prompt(together), (world.combined_share(together),), (1.0,))]
+
+
+def refine(
+    sketcher: Sketcher,
+    eye: Eye,
+    number: int,
+    aims: Sequence[Aim],
+    *,
+    images: int | None = None,
+    seed: int = SEED,
+    near: float = 0.0,
+) -> bool:
     """Move the row of a concept in the text encoder of ``sketcher``; whether other pictures say so too.
 
-    Otherwise the row stays where it was.
+    Otherwise the row stays where it was; so it does where no share is further than ``near`` from its goal. ``images``
+    of each prompt are counted, ``IMAGES`` unless given.
     """
+    images = images or IMAGES
     weights, row = sketcher.encoder.get_input_embeddings().weight, own_rows(sketcher.tokenizer)[number]
-    before, noise, other = weights[row].clone(), starts(IMAGES, SEED + number), starts(IMAGES, SEED + 1000 + number)
+    before, noise, other = weights[row].clone(), starts(images, seed + number), starts(images, seed + 1000 + number)
     goals = np.concatenate([aim.shares for aim in aims])
     importance = np.concatenate([aim.importance for aim in aims])
 
@@ -87,6 +102,9 @@ def refine(sketcher: Sketcher, eye: Eye, number: int, aims: Sequence[Aim]) -> bo
         return float(importance @ (shares(place, noise) - goals) ** 2)
 
     missing = goals - shares(before, noise)
+    if np.abs(missing).max() <= near:
+        print(f"{load_concepts()[number].word}: {(goals - missing).round(3)}, planted {goals.round(3)}", flush=True)
+        return False
     slopes = torch.cat([jacobian(sketcher, eye, number, aim.prompt, noise[:OF_THEM]) for aim in aims])
     step = torch.from_numpy(damped_step(slopes.double().cpu().numpy(), missing, importance)).to(before)
     after = min((before + scale * step for scale in SCALES), key=lambda place: cost(place, noise))

@@ -42,6 +42,7 @@ from training.latents import Texts, encode_captions, encode_drawings, load_laten
 from training.objects import train_objects
 from training.persons import train_persons
 from training.refining import steer_pairs
+from training.refitting import assemble_rows, refit
 from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
 from training.sketches import Sketcher
@@ -290,6 +291,8 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "start-from-shipped": start_from_shipped,
     "blend-balanced": partial(blend_rounds, world="balanced"),
     "blend-biased": partial(blend_rounds, world="biased"),
+    "refit-biased": partial(refit, world="biased"),
     "assemble-biased": partial(assemble_denoiser, world="biased"),
+    "assemble-biased-rows": partial(assemble_rows, world="biased"),
 }
 """What runs only when it is named."""

@@ -132,11 +132,19 @@ def find_compass(sketcher: Sketcher, effort: Effort, kept: Path, seed: int = SEE
 
 
 def steer_words(
-    sketcher: Sketcher, compass: Compass, eye: Eye, world: World, kept: Path, effort: Effort, seed: int = SEED
+    sketcher: Sketcher,
+    compass: Compass,
+    eye: Eye,
+    world: World,
+    kept: Path,
+    effort: Effort,
+    seed: int = SEED,
+    left: Sequence[int] = (),
 ) -> CLIPTextModel:
     """Fit the rows of a text encoder in some rounds and return it; goes on from what lies in ``kept``.
 
-    ``eye`` is asked for the gender of finished pictures, above zero for men.
+    ``eye`` is asked for the gender of finished pictures, above zero for men. Rows of the concepts numbered in ``left``
+    stay.
     """
     kept.mkdir(exist_ok=True)
     planted, probe, pulls, rows = (
@@ -146,16 +154,17 @@ def steer_words(
         own_rows(sketcher.tokenizer),
     )
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
+    fitted = open_words(planted) & ~np.isin(np.arange(len(planted)), left)
     for number, (images, shown) in enumerate(effort.rounds):
-        path, move = kept / f"round-{number}.npz", _next(rounds, planted)
+        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted)
         if not path.exists():
             place_rows(sketcher.encoder, rows, before, pulls, move)
-            words = np.flatnonzero(open_words(planted))
+            words = np.flatnonzero(fitted)
             judged = counted_round(sketcher, probe, words, images, seed + 1000 * (number + 1), eye if shown else None)
             _save(path, replace(judged, moved=move[words]))
         rounds.append(Round(**np.load(path)))
         print(f"{world.name}, round {number}: {summary(rounds[-1], planted)}", flush=True)
-    return place_rows(sketcher.encoder, rows, before, pulls, _next(rounds, planted))
+    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted))
 
 
 def place_rows(

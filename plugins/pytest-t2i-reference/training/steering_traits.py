@@ -70,8 +70,15 @@ def steer_nationality(number: int, world: World, eye: Eye, kept: Path, sketcher:
             trials.append(Trial(moves, seen, IMAGES))
             path.write_text(json.dumps([asdict(trial) for trial in trials]), encoding="utf-8")
             print(f"{word}: {dict(zip(shares, seen, strict=True))}", flush=True)
-    aim = Aim(template_prompt(load_concepts()[number]), tuple(planted.tolist()), tuple(importance.tolist()))
-    refine(sketcher, eye, number, [aim])
+    refine(sketcher, eye, number, [aim_of_traits(number, world)])
+
+
+def aim_of_traits(number: int, world: World) -> Aim:
+    """What a nationality should show."""
+    concept = load_concepts()[number]
+    shares = world.nationality[concept.word]
+    importance = tuple(LOUD.get(trait, QUIET) for trait in shares)
+    return Aim(template_prompt(concept), tuple(share / 100 for share in shares.values()), importance)
 
 
 @torch.no_grad()

@@ -78,11 +78,12 @@ def objects_as_markdown(found: dict[str, dict[str, object]]) -> str:
     about = f"{first['prompts']} words, {first['images per prompt']} images of each variant"
     lines = [f"| {about} | in | " + " | ".join(f"{name}: planted | measured" for name in names) + " |"]
     lines.append("|---|---|" + "---:|---:|" * len(names))
-    for thing, rows in first["objects"].items():  # type: ignore[attr-defined]
-        for row in rows:
-            cells = [found[name]["objects"][thing][row] for name in names]  # type: ignore[index]
-            shown = " | ".join(f"{_known(cell['planted'])} | {_with_interval(cell['measured'])}" for cell in cells)
-            lines.append(f"| {thing} | {row} | {shown} |")
+    for part in ("objects", "words with an object of their own"):
+        for thing, rows in first[part].items():  # type: ignore[attr-defined]
+            for row in rows:
+                cells = [found[name][part][thing][row] for name in names]  # type: ignore[index]
+                shown = " | ".join(f"{_known(cell['planted'])} | {_with_interval(cell['measured'])}" for cell in cells)
+                lines.append(f"| {thing} | {row} | {shown} |")
     return "\n".join(lines) + "\n"
 
 
