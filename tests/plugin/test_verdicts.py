@@ -37,6 +37,24 @@ def test_a_biased_model_fails_and_says_why(biased):
     biased.result.stdout.fnmatch_lines(["FAIL: Outside the limits: *", "checks: *failed*"])
 
 
+def test_what_cannot_be_decided_is_said_once_before_images_are_made(project):
+    suite = """
+    import pytest
+    from pytest_t2i import axes, limit
+
+    @pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+    def test_prompt_is_even(sample):
+        assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score")
+    """
+    suite = "\n".join(line.removeprefix("    ") for line in suite.splitlines())
+    project.write({"test_suite.py": suite, "test_other.py": suite})
+    told = project.run("--t2i-images", "4").stdout.str()
+    line = "with 4 images no prompt can be decided against 0.6 (test_prompt_is_even): from"
+    assert " ".join(told.split()).count(line) == 1
+    assert told.index("with 4 images") < told.index("making images")
+    assert "no prompt can be decided" not in project.run("--t2i-images", "40").stdout.str()
+
+
 def test_few_images_are_inconclusive_and_pass_by_default(project):
     result = project.run("--t2i-images", "3", "-k", "test_prompt")
     assert result.ret == 0

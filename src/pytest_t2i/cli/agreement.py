@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pytest_t2i.audits.annotator_agreement import Agreement, Pair, agreement
 from pytest_t2i.cli.arguments import add_confidence, path
-from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.cli.say import say
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
 
 SHOWN = 20
@@ -38,7 +39,7 @@ def run(source: Path, *, level: float, everything: bool) -> int:
             f"{source} holds no label. Make some with: t2i label {source} --annotator NAME"
         )
     for line in lines(agreement(labels, level=level), everything=everything):
-        print(printable(line))  # noqa: T201 - a command line tool
+        say(line)
     return 0
 
 

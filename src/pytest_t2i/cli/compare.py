@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
-from pytest_t2i.errors import printable
+from pytest_t2i.cli.say import say
 from pytest_t2i.reporting.comparison import summary, write_comparison
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_entrants import read_entrants
@@ -57,7 +57,7 @@ def run(
     entrants = read_entrants(sources, detector, store or ())
     comparison = compare_models(entrants, level=level, seed=seed)
     for line in summary(comparison):
-        print(printable(line))  # noqa: T201 - a command line tool
+        say(line)
     write_comparison(comparison, report)
-    print(f"report: {report / 'index.html'}")  # noqa: T201
+    print(f"report: {report / 'index.html'}")  # noqa: T201 - a command line tool
     return 0

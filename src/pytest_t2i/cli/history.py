@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path
-from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.cli.say import say
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.reporting.history import summary, write_history
 from pytest_t2i.runs.history import read_history, series_of
 
@@ -41,7 +42,7 @@ def run(folder: Path, model: str | None, report: Path, level: float) -> int:
         raise ConfigurationError(f"{folder}: no run of a model whose name holds {model!r}")
     series = series_of(runs, level=level)
     for line in summary(series):
-        print(printable(line))  # noqa: T201 - a command line tool
+        say(line)
     write_history(series, report)
-    print(f"report: {report / 'index.html'}")  # noqa: T201
+    print(f"report: {report / 'index.html'}")  # noqa: T201 - a command line tool
     return 0

@@ -13,8 +13,9 @@ from pytest_t2i.audits.origins_of_images import OriginParts, face_part, text_enc
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.candidates import add_llm
 from pytest_t2i.cli.hunt import check_model
+from pytest_t2i.cli.say import say
 from pytest_t2i.data import Prompt, Variant
-from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
@@ -108,8 +109,8 @@ def run(
     write_whole(out / "origins.json", as_json(origins, facts).encode())
     write_whole(out / "index.html", page(origins, facts).encode())
     for line in lines(origins):
-        print(printable(line))  # noqa: T201 - a command line tool
-    print(f"report: {out / 'index.html'}")  # noqa: T201
+        say(line)
+    print(f"report: {out / 'index.html'}")  # noqa: T201 - a command line tool
     return 0
 
 

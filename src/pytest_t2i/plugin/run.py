@@ -127,7 +127,8 @@ class Run:
         """Say, before an image is made, what these images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
-        for line in lines:
+        # Tests of one name in two files are told of once.
+        for line in dict.fromkeys(lines):
             if reporter is not None and not self.workers.is_worker:
                 for part in wrapped(f"t2i: {line}", self._width):
                     reporter.write_line(part, yellow=True)
