@@ -97,7 +97,7 @@ class Scans(list):
 
 
 def test_no_check_is_looked_for_among_all(project, monkeypatch):
-    """Calls do not show it: 10,000 prompts took two of their four minutes in such searches."""
+    """Counted calls do not show it: a list is searched without any."""
     compared, scans, gather = [], [], plugin_run.gather
 
     def watched(report, session):

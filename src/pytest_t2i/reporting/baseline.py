@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from pytest_t2i.reporting.formatting import moment, percent, reason_words
 from pytest_t2i.reporting.thumbnails import thumbnails
+from pytest_t2i.runs.build_baseline_pictures import PROMPTS
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
-PICTURED = 6
-"""Prompts whose pictures of then and now are laid side by side."""
 SHORT = 12
 """Characters of a fingerprint that are shown."""
 
@@ -104,7 +103,7 @@ def _pictures(
 ) -> Iterator[MovedPictures]:
     of_now = {prompt.id: prompt.images for prompt in record.prompts}
     likeliest = [prompt.id for prompt in moved if prompt.id in recorded.pictures]
-    for prompt in list(dict.fromkeys([*likeliest, *recorded.pictures]))[:PICTURED]:
+    for prompt in list(dict.fromkeys([*likeliest, *recorded.pictures]))[:PROMPTS]:
         before = recorded.pictures[prompt]
         seeds = {picture.seed for picture in before}
         images = [i for i in of_now.get(prompt, ()) if i.file is not None and i.detections]

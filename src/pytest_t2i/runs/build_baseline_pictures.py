@@ -15,7 +15,7 @@ from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 SHOWN = 8
 """Pictures of each prompt."""
 PROMPTS = 6
-"""That are shown where none is probable."""
+"""Whose pictures of then and now are laid side by side."""
 
 
 def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[BeforeRecord, ...]]:

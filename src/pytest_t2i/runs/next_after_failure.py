@@ -35,10 +35,10 @@ def after_failures(
 ) -> Iterator[str]:
     """What explains a failure, and what would settle it."""
     failed = [check for check in checks if check.outcome is Outcome.FAIL]
-    grown = failed_growth(failed)
+    growth = failed_growth(failed)
     beyond = [c for c in failed if c.against == "limit"]
-    if grown is not None and recorded is not None:
-        yield from _regression(results, grown, recorded)
+    if growth is not None and recorded is not None:
+        yield from _regression(results, growth, recorded)
     elif beyond:
         yield from _beyond_limit(results, beyond)
     elif failed:

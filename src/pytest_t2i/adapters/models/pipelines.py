@@ -222,7 +222,7 @@ def settle(pipeline: Any, device: torch.device) -> None:
 def _decode_pairs(
     decode: Callable[..., Any], latents: torch.Tensor, return_dict: bool = True, **further: Any
 ) -> Any:
-    """What ``decode`` gives, always of two images at a time: a quarter faster than of one."""
+    """What ``decode`` gives, always of two images at a time, which is faster than of one."""
     even = torch.cat([latents, latents[-1:]]) if len(latents) % 2 else latents
     pairs = [decode(pair, return_dict=False, **further)[0] for pair in even.split(2)]
     pictures = torch.cat(pairs)[: len(latents)]
