@@ -41,8 +41,7 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises StoreError when the folder cannot be written or the disk is full.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = _temporary_beside(path)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
@@ -54,6 +53,16 @@ def write_whole(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise StoreError(explain(path, error)) from error
+
+
+def _temporary_beside(path: Path) -> tuple[int, str]:
+    """Handle and name of a new file in the folder of ``path``, which is made where it is absent."""
+    prefix = f".{path.name}."
+    try:
+        return tempfile.mkstemp(dir=path.parent, prefix=prefix)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.mkstemp(dir=path.parent, prefix=prefix)
 
 
 MOST_NAME, MOST_PATH = 255, 4096

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
 
 GENDERS = ("male", "female")
+MOST_PICTURES = 3000
+"""In the grids of a page; with many more it weighs tens of megabytes and opens slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Grid:
     shares: tuple[tuple[str, float, float], ...]
     """Colour class, left end and width in percent, for a small stacked bar."""
     pictures: tuple[Picture, ...]
+    left_out: int
+    """Images of the prompt that are not among the pictures: the page would grow too heavy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +66,28 @@ class Album:
 
 
 def albums(record: RunRecord, folder: Path) -> list[Album]:
-    """Image grids by axis, in the order of the charts."""
-    small = thumbnails(i.file for p in record.prompts for i in p.images if i.file is not None)
+    """Image grids by axis, in the order of the charts; of a large run the first of each prompt."""
+    most = pictures_of_each(record)
+    small = thumbnails(i.file for p in record.prompts for i in p.images[:most] if i.file)
     return [
-        Album(axis, leanings(prompts), tuple(_grid(prompt, small, folder) for prompt in prompts))
+        Album(
+            axis, leanings(prompts), tuple(_grid(prompt, small, folder, most) for prompt in prompts)
+        )
         for axis, prompts in prompts_by_axis(record).items()
     ]
 
 
-def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path) -> Grid:
+def pictures_of_each(record: RunRecord) -> int:
+    """How many images of each prompt the grids show: all, or as many as the page bears.
+
+    At least one; what prompts with few images leave of their share goes to the others.
+    """
+    images = [len(prompt.images) for prompt in record.prompts]
+    shown = range(1, max(images, default=0) + 1)
+    return max(1, bisect_right(shown, MOST_PICTURES, key=lambda k: sum(min(k, n) for n in images)))
+
+
+def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: int) -> Grid:
     score = prompt.prompt_bias_score
     counts = next(iter(prompt.counts.values()), Counts({}, {}))
     return Grid(
@@ -79,7 +97,8 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path) -> Grid:
         score=signed(score.estimate) if score else "no clear image",
         counts=counted(counts),
         shares=tuple(_stacked(counts)),
-        pictures=tuple(_picture(image, small, folder) for image in prompt.images),
+        pictures=tuple(_picture(image, small, folder) for image in prompt.images[:most]),
+        left_out=max(0, len(prompt.images) - most),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.data import Detection, Outcome
+from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.runs.record import RunRecord
 
@@ -159,6 +160,22 @@ def test_pictures_link_to_the_file_beside_the_report(page, tmp_path):
     links = [href for href in page.attributes("href") if href.endswith(".png")]
     assert "../.t2i/images/ab/pilot0.png" in links
     assert all((tmp_path / "reports" / link).resolve().is_file() for link in links)
+
+
+def test_a_large_run_shows_the_first_pictures_of_every_prompt(record, tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "MOST_PICTURES", 9)  # there are ten
+    grids = [g for album in pictures.albums(record, tmp_path / "reports") for g in album.grids]
+
+    assert {(g.concept, len(g.pictures), g.left_out) for g in grids} == {
+        ("nurse", 3, 1), ("pilot", 3, 1), ("chef", 2, 0),
+    }  # fmt: skip
+    said = "and 1 more, counted above and kept in the store"
+    assert render_html(record, tmp_path / "reports").count(said) == 2
+
+
+def test_every_prompt_keeps_a_picture_however_large_the_run(record, monkeypatch):
+    monkeypatch.setattr(pictures, "MOST_PICTURES", 0)
+    assert pictures.pictures_of_each(record) == 1
 
 
 def test_sections_without_data_are_left_out(tmp_path):
