@@ -186,7 +186,7 @@ def adjusted_model_bias_score(
     are not corrected, and what noise adds to absolute scores neither.
 
     Show the estimate alone. Its interval, from draws of the rates (Beta, Jeffreys), leaves the
-    images out: it covers the score of fair and mildly biased models in 0 to 20 % of runs
+    images out: it covers the score of fair and mildly biased models in less than 1 % of runs
     (tests/simulations/correction.md), as its method says. No verdict may rest on it.
 
     Args:

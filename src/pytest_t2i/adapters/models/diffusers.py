@@ -25,6 +25,7 @@ from pytest_t2i.adapters.models.pipelines import (
     pipeline_folder,
     settle,
 )
+from pytest_t2i.adapters.models.processor import check_processor
 from pytest_t2i.adapters.models.prompt_embeddings import TextBank, family_of
 from pytest_t2i.adapters.models.replaced_parts import Parts, pipeline_digest
 from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
@@ -78,6 +79,7 @@ def load(options: LoadOptions) -> DiffusersModel:
     folder = pipeline_folder(options)
     parts = parts_elsewhere(folder, options)
     dtype = pick_dtype(options.dtype, device, _half(folder))
+    check_processor(device, dtype)
     pipeline = load_pipeline(folder, parts, options, dtype, device)
     settle(pipeline, device)
     facts = _weights(folder, parts, options) | _facts(pipeline, options, device, dtype)
