@@ -42,6 +42,7 @@ from training.shipped import place_of
 from training.sketches import Sketcher, gender_probe
 from training.tables import (
     as_markdown,
+    attention_as_markdown,
     combinations_as_markdown,
     drawings_as_markdown,
     objects_as_markdown,
@@ -53,6 +54,7 @@ from training.towers import all_triplets, similarity_gaps, tokenize
 SHOT = Shot(steps=STEPS, guidance=1.0)
 """How the shipped pipelines are used by default; the catalogue says the same."""
 HELD = RESULTS / "objects.json"
+ATTENTION = RESULTS / "attention.json"
 OTHER_GUIDANCES = (1.5, 3.0)
 CALIBRATION_SEED = 1_000_000
 """Calibration's seeds lie from here on; no evaluation reaches them."""
@@ -126,6 +128,7 @@ def report(settings: Settings) -> None:
         steps_as_markdown(steps),
         combinations_as_markdown(combined),
         *([objects_as_markdown(json.loads(HELD.read_text(encoding="utf-8")))] if HELD.exists() else []),
+        *([attention_as_markdown(json.loads(ATTENTION.read_text(encoding="utf-8")))] if ATTENTION.exists() else []),
         drawings_as_markdown(drawn),
     )
     write_into_readme("\n".join(tables))

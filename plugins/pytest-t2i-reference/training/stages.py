@@ -23,6 +23,7 @@ from training.combined import UsualSampler, train_combined
 from training.denoiser import DROPPED, HEADWEAR_TEXTS, Pair, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import calibrate_world, evaluate_world, report
+from training.evaluate_attention import evaluate_attention
 from training.evaluate_combinations import evaluate_combinations
 from training.evaluate_drawings import evaluate_drawings
 from training.evaluate_flows import evaluate_flow
@@ -283,6 +284,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "evaluate-stop": evaluate_stop,
     "evaluate-combinations": evaluate_combinations,
     "evaluate-objects": evaluate_held,
+    "evaluate-attention": evaluate_attention,
     "evaluate-steps": evaluate_steps,
     "report": report,
 }

@@ -87,6 +87,18 @@ def objects_as_markdown(found: dict[str, dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def attention_as_markdown(found: dict[str, dict[str, dict[str, object]]]) -> str:
+    """A line for each pipeline and word."""
+    columns = ("pictures with the object", "covers more than by chance", "covered", "by chance")
+    lines = ["| attention of | word | " + " | ".join(columns) + " |", "|---|---|" + "---:|" * len(columns)]
+    for name, words in found.items():
+        for word, row in words.items():
+            share: list[float] | None = row["share"]  # type: ignore[assignment]
+            shown = "none" if share is None else "{:.2f} [{:.2f}, {:.2f}]".format(*share)
+            lines.append(f"| {name} | {word} | {row[columns[0]]} | {shown} | {row['covered']} | {row['by chance']} |")
+    return "\n".join(lines) + "\n"
+
+
 def _known(value: float | None) -> str:
     return "none" if value is None else f"{value:.3f}"
 
