@@ -1,6 +1,6 @@
 """What stage ``evaluate-spi`` runs: SPI of a flow pipeline's images of nationalities, written as one line of JSON each.
 
-The attributes are those that are planted, one that plays no part, and one planted one with its descriptions exchanged.
+The attributes are those that are planted, two that play no part, and a planted one with its descriptions exchanged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ ASKED = {
     ),
 }
 """Nationality to what is planted of it."""
-IDLE = Attribute("earphone", "a photo of a person wearing an earphone", "a photo of a person without an earphone")
+IDLE = (
+    Attribute("earphone", "a photo of a person wearing an earphone", "a photo of a person without an earphone"),
+    Attribute("smiling", "a photo of a smiling person", "a photo of a frowning person"),
+)
+"""Planted of nobody. Few wear an earphone, so nearly all pictures are as its negative description says; as many people
+smile as frown, whoever they are."""
 EXCHANGED = Attribute("woman", MAN.negative, MAN.positive)
-EVERY = tuple(dict.fromkeys([*(one for asked in ASKED.values() for one in asked), IDLE, EXCHANGED]))
+EVERY = tuple(dict.fromkeys([*(each for asked in ASKED.values() for each in asked), *IDLE, EXCHANGED]))
 
 
 @pytest.mark.t2i(axes.nationality.only(*ASKED), attributes=list(EVERY), observe=["velocity"])
