@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.history import last_that_made_images
+from pytest_t2i.runs.history import last_that_made_images, seconds_per_image
 from pytest_t2i.runs.record import read_run
 
 HISTORY = Path("reports/t2i/history")
@@ -46,18 +46,13 @@ def rate(
     if told is not None:
         return Rate(told, "as given")
     if run is not None:
-        return Rate(seconds_per_image(run), f"as in {run}")
+        measured = seconds_per_image(read_run(run))
+        if measured is None:
+            raise ConfigurationError(
+                f"{run} made no image (all came from the store): give --seconds-per-image"
+            )
+        return Rate(measured, f"as in {run}")
     last = last_that_made_images(folder / HISTORY, model)
     if last is None:
         return None
-    return Rate(last.seconds / last.made, f"as {last.model} took on {last.created[:10]}")
-
-
-def seconds_per_image(run: Path) -> float:
-    """What an image took in a run; ConfigurationError where it made none."""
-    work = read_run(run).work
-    if not work["made"] or not work["seconds"]:
-        raise ConfigurationError(
-            f"{run} made no image (all came from the store): give --seconds-per-image"
-        )
-    return float(work["seconds"]) / int(work["made"])
+    return Rate(last.seconds_per_image, f"as {last.model} took on {last.created[:10]}")

@@ -46,8 +46,8 @@ class PastRun:
     """Neutral prompt's id -> male, female, undetected images."""
     made: int = 0
     """Images that were made, and not taken from the store or from elsewhere."""
-    seconds: float = 0.0
-    """That making and looking took."""
+    seconds_per_image: float = 0.0
+    """That making and looking took; 0 where it is not known."""
     schema: str = SCHEMA
 
 
@@ -74,8 +74,20 @@ def past_run(record: RunRecord) -> PastRun:
         {f"{g.space}: {g.name}": g.gap for g in record.gaps if g.gap is not None},
         {prompt.id: _counts(prompt, detector) for prompt in neutral},
         0 if record.work.get("is_ready_made") else int(record.work.get("made", 0)),
-        float(record.work.get("seconds", 0.0)),
+        seconds_per_image(record) or 0.0,
     )
+
+
+def seconds_per_image(record: RunRecord) -> float | None:
+    """What an image took in a run, without the wait for the first batch where there were more.
+
+    None where it made none.
+    """
+    work = record.work
+    made, seconds = int(work.get("made", 0)), float(work.get("seconds", 0.0))
+    if not made or not seconds:
+        return None
+    return float(work.get("seconds_per_image", 0.0)) or seconds / made
 
 
 def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
@@ -128,7 +140,7 @@ def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | N
     """
     for file in sorted(folder.glob("*.json"), reverse=True):
         run = _read(file)
-        if run.made >= ENOUGH_MADE and run.seconds > 0 and model in (None, run.model):
+        if run.made >= ENOUGH_MADE and run.seconds_per_image > 0 and model in (None, run.model):
             return run
     return None
 

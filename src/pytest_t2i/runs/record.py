@@ -681,6 +681,7 @@ class _Work:
     detected: int = 0
     refused: int = 0
     seconds: float = 0.0
+    seconds_per_image: float = 0.0
     notes: tuple[str, ...] = ()
 
 
