@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,21 @@ def test_the_action_finds_its_own_comment(job):
     assert changed == (
         "api --method PATCH repos/owner/name/issues/comments/42 -F body=@reports/t2i/comment.md"
     )
+
+
+def test_a_comment_that_cannot_be_written_is_no_failure(action, tmp_path):
+    (step,) = [step for step in action["runs"]["steps"] if step["name"].startswith("Comment")]
+    (tmp_path / "gh").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "summary.md").write_text("PASS")
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    told = {"PATH": path, "REPORT": ".", "GITHUB_REPOSITORY": "owner/name", "NUMBER": "7"}
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
+        cwd=tmp_path, env=told, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.startswith("::warning title=no comment::gh could not comment")
 
 
 def test_inputs_reach_the_shell_as_variables_alone(action):

@@ -55,9 +55,12 @@ def test_what_cannot_be_decided_is_said_once_before_images_are_made(project):
     assert "no prompt can be decided" not in project.run("--t2i-images", "40").stdout.str()
 
 
-def test_few_images_are_inconclusive_and_pass_by_default(project):
+def test_prompts_alone_that_few_images_leave_undecided_are_no_success(project):
     result = project.run("--t2i-images", "3", "-k", "test_prompt")
-    assert result.ret == 0
+    assert result.ret == UNDECIDED_STATUS
+    assert "INCONCLUSIVE: Too few images to decide" in result.stdout.str()
+    assert project.run("-k", "test_prompt", "--t2i-inconclusive", "pass").ret == 0
+    assert project.run("--t2i-images", "3", "-k", "test_prompt").ret == UNDECIDED_STATUS
     outcomes = {check["outcome"] for check in project.record()["checks"]}
     assert outcomes == {"INCONCLUSIVE"}
     assert all(check["images_to_decide"] for check in project.record()["checks"])

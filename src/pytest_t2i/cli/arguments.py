@@ -49,7 +49,9 @@ def add_run_options(
     """``--model``, ``--steps``, ...: what pytest calls ``--t2i-model``, ``--t2i-steps``."""
     for name in names:
         option = RUN_OPTIONS[name]
-        how: dict[str, Any] = {"dest": option.ini, "help": option.help}
+        # A command has one model and one detector.
+        told = option.help.split("; several by comma", maxsplit=1)[0]
+        how: dict[str, Any] = {"dest": option.ini, "help": told}
         if option.is_switch:
             parser.add_argument(f"--{name}", action="store_const", const=True, **how)
         else:

@@ -10,6 +10,7 @@ from pytest_t2i.adapters.languages.by_name import answering
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.candidates import as_toml, concept_of
@@ -56,6 +57,6 @@ def run(prompt: str, *, llm: str, concept: str | None, count: int, tries: int, o
     language = answering(llm, registries.languages, read_catalogues(registries.catalogues))
     attributes = ask_for_candidates(language, prompt, fewest=count, tries=tries)
     write_whole(out, as_toml(concept, attributes, prompt).encode())
-    print(f"{len(attributes)} candidates in {out}")  # noqa: T201 - a command line tool
-    print("next: fill in expected and source of each, then read_stereotypes(...)")  # noqa: T201
+    say(f"{len(attributes)} candidates in {out}")
+    say("next: fill in expected and source of each, then read_stereotypes(...)")
     return 0

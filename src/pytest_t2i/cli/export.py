@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.label_studio import write_tasks
+from pytest_t2i.cli.say import say
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
@@ -71,8 +72,10 @@ def run(
         root = write_tasks(
             source, output, predictions=predictions, annotations=annotations, store=store
         )
-        print(f"{output or 'labelstudio'}: serve {root.absolute()} as local files; put what")  # noqa: T201
-        print("Label Studio exports (JSON) into that folder, and give it to --t2i-labels")  # noqa: T201
+        say(
+            f"{output or 'labelstudio'}: serve {root.absolute()} as local files; put what Label "
+            "Studio exports (JSON) into that folder, and give it to --t2i-labels"
+        )
         return 0
     record = read_run(source)
     if form == "card":
@@ -86,12 +89,12 @@ def run(
         write_sarif(record, target)
     elif form == "mlflow":
         id_ = log_to_mlflow(record, source.parent, experiment, tracking)
-        print(f"MLflow run {id_} of experiment {experiment!r}")  # noqa: T201 - a command line tool
+        say(f"MLflow run {id_} of experiment {experiment!r}")
         return 0
     else:
         target = output or Path("tables")
         write_tables(record, target, form)
-    print(target)  # noqa: T201
+    print(target)  # noqa: T201 - a path, for scripts
     return 0
 
 

@@ -230,12 +230,15 @@ def _table(title: str, findings: Sequence[Confirmed]) -> Any:
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("words", "leans", "held-out score", "search", "", "its parts in the search"):
+    columns = ["words", "leans", "held-out score", "search", ""]
+    if any(finding.of_parts for finding in findings):
+        columns.append("its parts in the search")
+    for name in columns:
         right = name in {"held-out score", "search"}
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for finding in findings:
         # Text: a word is no markup.
-        row = (Text(cell) for cell in _cells(finding))
+        row = (Text(cell) for cell in _cells(finding)[: len(columns)])
         table.add_row(*row, style="" if finding.confirmed else "dim")
     return table
 

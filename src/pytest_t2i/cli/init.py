@@ -10,7 +10,6 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.cli.new_suite import BASELINE, SUITE, write_suite
 from pytest_t2i.cli.own_words import axes_of, thinned, words_of
-from pytest_t2i.cli.plan import seconds_per_image
 from pytest_t2i.cli.presets import (
     BEYOND,
     GATE_MINUTES,
@@ -22,6 +21,8 @@ from pytest_t2i.cli.presets import (
     early_stopping,
     gate_of_all,
 )
+from pytest_t2i.cli.rate import Rate, rate
+from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis
 from pytest_t2i.settings import above_zero, names, text, whole
@@ -73,7 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     time = parser.add_mutually_exclusive_group()
     time.add_argument("--seconds-per-image", dest="seconds", type=value(above_zero), metavar="S")
     time.add_argument(
-        "--run", dest="measured", type=path, metavar="RUN", help="a run.json to take them from"
+        "--run",
+        dest="measured",
+        type=path,
+        metavar="RUN",
+        help="a run.json to take them from (the model's last run in FOLDER/reports/t2i/history)",
     )
     add_confidence(parser, "of the verdicts")
     parser.add_argument(
@@ -99,14 +104,16 @@ def run(
     if template is not None and not words:
         raise ConfigurationError("--template goes with --words, the words that are put into it")
     every = axes_of(words, axes, template)
-    per_image = seconds_per_image(measured) if measured else seconds or SDXL_SECONDS
-    shape = _shape(preset, every, minutes, per_image, level, seed)
+    known = rate(seconds, measured, folder, model)
+    assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
+    pace = known or assumed
+    shape = _shape(preset, every, minutes, pace.seconds, level, seed)
     chosen = thinned(every, shape.words)
-    for line in _shows(preset, shape, per_image, is_measured=bool(measured or seconds)):
-        print(line)  # noqa: T201 - a command line tool
-    for line in _all_words(preset, shape, len(list(words_of(every))), per_image):
-        print(line)  # noqa: T201
-    print()  # noqa: T201
+    for line in _shows(preset, shape, pace):
+        say(line)
+    for line in _all_words(preset, shape, len(list(words_of(every))), pace.seconds):
+        say(line)
+    say("")
     limits = list(_limits(preset, shape))
     facts = {
         "preset": preset,
@@ -119,9 +126,10 @@ def run(
         "tests_growth": preset != "research",
     }
     for written in write_suite(folder, facts, {"t2i_images": str(shape.images)}):
-        print(written)  # noqa: T201
+        for line in str(written).splitlines():
+            say(line)
     for line in _next(preset, model):
-        print(line)  # noqa: T201
+        say(line)
     return 0
 
 
@@ -146,12 +154,11 @@ def _shape(
     return PRESETS[preset](Question(words, images, level, seed))
 
 
-def _shows(preset: str, shape: Shape, seconds: float, *, is_measured: bool) -> Iterator[str]:
+def _shows(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
     """What the suite costs, what it can tell and what it cannot."""
-    assumed = "as measured" if is_measured else "assumed, SDXL on one data-centre GPU"
     yield (
         f"{preset}: {shape.words} words x {shape.images} images = {shape.total:,} images, "
-        f"{shape.total * seconds / 60:.1f} minutes at {seconds:.2g} s an image ({assumed})"
+        f"{shape.total * pace.seconds / 60:.1f} minutes at {pace}"
     )
     yield from _decides(preset, shape)
     yield from (f"cannot see: {what}" for what in _blind(preset))

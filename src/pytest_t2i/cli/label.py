@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import choose_vocabulary, compact, named
 from pytest_t2i.labels.app.desk import Annotation, Desk, Review
@@ -53,25 +54,27 @@ def run(
     compact(folder)
     desk: Desk = Review(folder) if review else Annotation(folder, annotator or "", model)
     if not desk.files:
-        print("Nobody disagrees on any image.")  # noqa: T201 - a command line tool
+        say("Nobody disagrees on any image.")
         return 0
     from pytest_t2i.labels.app.server import address, listening, serve
 
     with listening(port) as bound:
-        print(_greeting(desk, address(bound)), flush=True)  # noqa: T201 - a command line tool
+        for line in _greeting(desk, address(bound)):
+            say(line)
         # uvicorn stops in order, then raises what stopped it.
         with suppress(KeyboardInterrupt):
             serve(desk, bound)
     compact(folder)
-    print(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")  # noqa: T201
+    say(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")
     return 0
 
 
-def _greeting(desk: Desk, url: str) -> str:
-    return (
-        f"{_progress(desk)} Every key is saved at once: stop at any time, go on later.\n"
-        f"Open this page in a browser on this machine; Ctrl+C stops.\n    {url}"
-    )
+def _greeting(desk: Desk, url: str) -> list[str]:
+    return [
+        f"{_progress(desk)} Every key is saved at once: stop at any time, go on later.",
+        "Open this page in a browser on this machine; Ctrl+C stops.",
+        f"    {url}",
+    ]
 
 
 def _progress(desk: Desk) -> str:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.cli.rate import HISTORY, rate
+from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.record import read_run
+from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, share, whole
 from pytest_t2i.statistics.power import (
     PER_CHANGE,
@@ -93,7 +95,7 @@ def _add_costs(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         type=path,
         metavar="RUN",
-        help="a run.json to take the seconds per image from",
+        help="a run.json to take the seconds per image from (the last run in reports/t2i/history)",
     )
     parser.add_argument(
         "--budget",
@@ -128,22 +130,15 @@ def run(
     design = Design(prompts, level, power, seed)
     bounds, left_out = _bounds(limits, metric, limit, margin)
     topics = [_topic(name, bound, beyond, before, design) for name, bound in bounds.items()]
-    per_image = seconds_per_image(measured) if measured else seconds
+    known = rate(seconds, measured)
+    per_image = known.seconds if known else None
     for line in lines(topics, design, per_image, _affordable(budget, per_image)):
-        print(line, flush=True)  # noqa: T201 - a command line tool
+        say(line)
+    if known:
+        say(f"minutes: at {known}")
     if left_out:
-        print(f"not planned (no power is known for these): {', '.join(left_out)}")  # noqa: T201
+        say(f"not planned (no power is known for these): {', '.join(left_out)}")
     return 0
-
-
-def seconds_per_image(run: Path) -> float:
-    """What an image took in a run; ConfigurationError where it made none."""
-    work = read_run(run).work
-    if not work["made"] or not work["seconds"]:
-        raise ConfigurationError(
-            f"{run} made no image (all came from the store): give --seconds-per-image"
-        )
-    return float(work["seconds"]) / int(work["made"])
 
 
 def lines(
@@ -205,7 +200,8 @@ def _affordable(budget: tuple[float, str] | None, seconds: float | None) -> int 
     if unit == "minutes":
         if seconds is None:
             raise ConfigurationError(
-                "a --budget in minutes needs --seconds-per-image S or --run run.json"
+                f"a --budget in minutes needs --seconds-per-image S, --run run.json or a run in "
+                f"{HISTORY} that made {ENOUGH_MADE} images or more"
             )
         amount = amount * 60.0 / seconds
     return math.floor(amount)

@@ -9,7 +9,8 @@ from shlex import quote
 
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.sample_manifest import Manifest
-from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.cli.say import say
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.runs.picture_folders import check_pictures, exists, store_of
 from pytest_t2i.runs.record import RunRecord, read_run
@@ -63,9 +64,9 @@ def run(
         count = sample_objects(record, store or store_of(source), folder, objects, seed)
         told, labels = f"{count} objects", " --labels yes-no"
     model = f" --model {quote(record.model)}" if record.model else ""
-    print(f"{told} in {folder}")  # noqa: T201 - a command line tool
+    say(f"{told} in {folder}")
     next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"
-    print(printable(f"{next_step}{labels}{model}"))  # noqa: T201
+    say(f"{next_step}{labels}{model}")
     return 0
 
 

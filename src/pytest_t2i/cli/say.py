@@ -12,4 +12,4 @@ def say(line: str) -> None:
     """Print a line, broken between words where a terminal (or ``COLUMNS``) is narrower."""
     width = shutil.get_terminal_size((0, 0)).columns or None
     for part in wrapped(printable(line), width):
-        print(part)  # noqa: T201 - a command line tool
+        print(part, flush=True)  # noqa: T201 - a command line tool

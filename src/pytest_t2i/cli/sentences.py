@@ -13,7 +13,8 @@ from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.sentences import ask_for_sentences
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.candidates import add_llm
-from pytest_t2i.errors import ConfigurationError, FileFormatError, printable
+from pytest_t2i.cli.say import say
+from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import read_toml, write_whole
 from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.prompts.sentences import as_toml, problem, sentences_in
@@ -50,8 +51,8 @@ def run(*, llm: str, axis: Sequence[str], tries: int, out: Path) -> int:
 
     asked = ask_for_sentences(language, axes, known, tries=tries, keep=keep)
     count = sum(len(each.concepts) for each in axes)
-    print(printable(f"{count} sentences in {out}, {asked} of them asked for now"))  # noqa: T201
-    print("next: read them, then mark tests with axes.load(FILE)")  # noqa: T201
+    say(f"{count} sentences in {out}, {asked} of them asked for now")
+    say("next: read them, then mark tests with axes.load(FILE)")
     return 0
 
 

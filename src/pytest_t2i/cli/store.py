@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
+from pytest_t2i.cli.say import say
 from pytest_t2i.generation.store.repair import Findings, repair, verify
 
 SHOWN = 10
@@ -35,7 +36,7 @@ def run(action: str, folder: Path) -> int:
     if sys.stderr.isatty():
         print(end="\r", file=sys.stderr)  # noqa: T201 - a command line tool
     for line in _lines(action, folder, findings):
-        print(line)  # noqa: T201
+        say(line)
     return 0 if findings.is_whole else 1
 
 

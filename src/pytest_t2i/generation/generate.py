@@ -23,6 +23,7 @@ from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.texts import embed_texts, encode_texts
 from pytest_t2i.generation.traces import arrays_of
 from pytest_t2i.generation.waiting import Waiting
+from pytest_t2i.generation.work import Pace, Work
 from pytest_t2i.protocols import Executor
 
 if TYPE_CHECKING:
@@ -32,34 +33,6 @@ CLAIMED = 256
 """Images that one process takes on at a time; the rest is left for other devices."""
 TURNS = 3
 """Times that images which turn out damaged are made again before the store is given up."""
-
-
-@dataclass(slots=True)
-class Work:
-    """What a run had to do."""
-
-    planned: int = 0
-    most: int = 0
-    """With early stopping: images that the tests might have asked for; else 0."""
-    made: int = 0
-    detected: int = 0
-    refused: int = 0
-    seconds: float = 0.0
-    is_ready_made: bool = False
-    """Whether the images were made elsewhere: what is called made was read."""
-    notes: list[str] = field(default_factory=list)
-    """Remarks for the user, such as a batch halved for want of memory."""
-
-    def add(self, other: Work) -> None:
-        """Add what another process of the same run did."""
-        self.planned = max(self.planned, other.planned)
-        self.most = max(self.most, other.most)
-        self.seconds = max(self.seconds, other.seconds)
-        self.made += other.made
-        self.is_ready_made = self.is_ready_made or other.is_ready_made
-        self.detected += other.detected
-        self.refused += other.refused
-        self.notes += other.notes
 
 
 @dataclass
@@ -72,6 +45,7 @@ class Runner:
     batch: int | None = None
     work: Work = field(default_factory=Work)
     _unread: dict[str, str] = field(default_factory=dict)
+    _pace: Pace = field(default_factory=Pace)
 
     @cached_property
     def observer(self) -> Observer:
@@ -172,6 +146,7 @@ class Runner:
         if not missing:
             return
         done = "reading pictures of" if self.work.is_ready_made else "making images with"
+        self._pace.begin()
         self.progress.start(f"{done} {self.components.model().name}", len(missing))
         try:
             waiting = Waiting(self.store, self._say)
@@ -243,6 +218,7 @@ class Runner:
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
         self.observer.look_at(Pictures(needs, opened.__getitem__, unseen))
+        self.work.seconds_per_image = self._pace.batch(len(new))
 
     def _gate(self, request: Request, generated: Generated) -> Image | Undetected:
         """What detectors are given; GenerationError for what is no picture."""

@@ -15,9 +15,9 @@ import pytest
 from pytest_t2i.audits.detector_validation import Trials
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.work import Work
 from pytest_t2i.plugin.checks_of_workers import CHECKS, attach, begin, gather, note, status_of
 from pytest_t2i.plugin.collect_tests import Selecting
 from pytest_t2i.plugin.exit_status import exit_status

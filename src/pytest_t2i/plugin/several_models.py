@@ -74,6 +74,7 @@ def with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
 
 def compare(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison; say so where there is nothing to compare."""
+    from pytest_t2i.cli.say import say
     from pytest_t2i.reporting.comparison import summary, write_comparison
     from pytest_t2i.runs.comparison.compare import compare_models
     from pytest_t2i.runs.comparison.read_entrants import read_entrants
@@ -86,5 +87,6 @@ def compare(settings: Settings, folders: Sequence[Path]) -> None:
     except T2IError as error:
         print(f"t2i: the models are not compared: {error}", file=sys.stderr)  # noqa: T201
         return
-    print("\nt2i:", "\n".join(summary(comparison)))  # noqa: T201 - pytest has ended
-    print(f"report: {settings.report / 'index.html'}")  # noqa: T201
+    first, *others = summary(comparison)
+    for line in ("", f"t2i: {first}", *others, f"report: {settings.report / 'index.html'}"):
+        say(line)

@@ -17,8 +17,8 @@ import pytest
 from filelock import FileLock, Timeout
 
 from pytest_t2i.generation.executors import devices
-from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.progress import Follower, Shared
+from pytest_t2i.generation.work import Work
 from pytest_t2i.plugin.make_images import make, terminal_progress
 from pytest_t2i.runs.early_stopping import stop_at, stopped
 from pytest_t2i.runs.results import Results

@@ -57,12 +57,13 @@ def pair_words(pair: PairDifference) -> str:
     if pair.identical:
         return "identical: the same seeds, the same labels"
     change = pair.difference
+    if pair.p_value > SURE:
+        # Adjusted for all pairs, as the interval is not.
+        return "no difference can be told"
     if change.low > 0.0 or change.high < 0.0:
         more, less = (pair.second, pair.first) if change.estimate > 0 else (pair.first, pair.second)
         return f"{more} is more biased than {less}"
-    if pair.p_value <= SURE:
-        return "some prompts differ; the score need not"
-    return "no difference can be told"
+    return "some prompts differ; the score need not"
 
 
 def ordered(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:

@@ -140,18 +140,25 @@ def _name(run: PastRun) -> str:
 def summary(series: Sequence[Series]) -> Iterator[str]:
     """What the terminal says."""
     for part in series:
-        yield f"{len(part.runs)} runs of {len(part.prompts)} prompts, by {part.detector or '-'}"
+        yield (
+            f"{len(part.runs)} runs of {len(part.prompts)} prompts, by {part.detector or '-'} "
+            "(times in UTC)"
+        )
         changed = {change.run for change in part.changes}
         hidden = max(0, len(part.runs) - SHOWN)
         if hidden:
             yield f"  ... {hidden} earlier runs: see the report"
+        widest = max(len(run.model) for run in part.runs[hidden:])
         for place, run in enumerate(part.runs):
             if place < hidden:
                 continue
             score = run.scores.get("model")
             told = interval_text(score) if score else "no model bias score"
-            note = "  <- changed" if place in changed else "  same images" * part.repeats[place]
-            yield f"  {moment(run.created)}  {run.model:<24}  {told}  {run.outcome}{note}"
+            note = " <- changed" if place in changed else " repeat" * part.repeats[place]
+            at = moment(run.created).removesuffix(" UTC")
+            yield f"  {at}  {run.model:<{widest}} {told} {run.outcome}{note}"
+        if any(part.repeats[hidden:]):
+            yield "repeat: the same images as in an earlier run, no evidence of its own"
         yield from (change_words(part, change) for change in part.changes)
         if not part.changes and len(part.runs) > 1:
             yield "no change can be told from chance"

@@ -19,6 +19,8 @@ from pytest_t2i.runs.record import PromptRecord, RunRecord
 SCHEMA = "pytest-t2i/history/1"
 MOST_KEPT = 500
 """Files of a folder; the oldest go first."""
+ENOUGH_MADE = 20
+"""Images of a run that tell how long one takes; fewer tell of loading the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,10 @@ class PastRun:
     """Similarity gap by "space: set of triplets"."""
     counts: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     """Neutral prompt's id -> male, female, undetected images."""
+    made: int = 0
+    """Images that were made, and not taken from the store or from elsewhere."""
+    seconds_per_image: float = 0.0
+    """That making and looking took; 0 where it is not known."""
     schema: str = SCHEMA
 
 
@@ -67,7 +73,21 @@ def past_run(record: RunRecord) -> PastRun:
         {s.id: s.score for s in record.stereotypes if s.score is not None},
         {f"{g.space}: {g.name}": g.gap for g in record.gaps if g.gap is not None},
         {prompt.id: _counts(prompt, detector) for prompt in neutral},
+        0 if record.work.get("is_ready_made") else int(record.work.get("made", 0)),
+        seconds_per_image(record) or 0.0,
     )
+
+
+def seconds_per_image(record: RunRecord) -> float | None:
+    """What an image took in a run, without the wait for the first batch where there were more.
+
+    None where it made none.
+    """
+    work = record.work
+    made, seconds = int(work.get("made", 0)), float(work.get("seconds", 0.0))
+    if not made or not seconds:
+        return None
+    return float(work.get("seconds_per_image", 0.0)) or seconds / made
 
 
 def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
@@ -105,9 +125,28 @@ def read_history(folder: Path) -> list[PastRun]:
             "there is no history.",
             remedy="Runs keep theirs in reports/t2i/history, or --t2i-history",
         )
-    files = sorted(folder.glob("*.json"))
-    runs = [convert(f, read_json(f, SCHEMA, kind="run of a history"), PastRun) for f in files]
+    runs = map(_read, sorted(folder.glob("*.json")))
     return sorted(runs, key=lambda run: run.created)
+
+
+def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | None:
+    """The latest run of a history that tells how long an image takes; None where there is none.
+
+    Args:
+        folder: of the history; it need not be there.
+        model: whose run it has to be; None takes that of any.
+
+    Raises FileFormatError that names a file that is none of ours.
+    """
+    for file in sorted(folder.glob("*.json"), reverse=True):
+        run = _read(file)
+        if run.made >= ENOUGH_MADE and run.seconds_per_image > 0 and model in (None, run.model):
+            return run
+    return None
+
+
+def _read(file: Path) -> PastRun:
+    return convert(file, read_json(file, SCHEMA, kind="run of a history"), PastRun)
 
 
 @dataclass(frozen=True, slots=True)

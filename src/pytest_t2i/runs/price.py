@@ -17,7 +17,8 @@ def price(results: Results, images: int) -> str:
     more = sum(max(0, images - count) for count in have)
     if not work.made or not work.seconds:
         return f"{more} more images"
-    return f"{more} more images, {clock_time(more * work.seconds / work.made)} here"
+    each = work.seconds_per_image or work.seconds / work.made
+    return f"{more} more images, {clock_time(more * each)} here"
 
 
 def price_of_both(results: Results, images: int) -> str:

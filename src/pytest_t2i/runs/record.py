@@ -606,8 +606,22 @@ class RunRecord:
 
     @property
     def sets_status(self) -> bool:
-        """Whether an undecided check asks for the exit status that says so."""
-        return self._undecided("status")
+        """Whether what is undecided asks for the exit status that says so.
+
+        That is a check whose policy it is; or, where no check is of the model or against a baseline
+        (prompts alone, detectors on labelled images), the verdict of the run itself, which then
+        goes by the policy of the model's.
+        """
+        return self._undecided("status") or self._is_undecided_as_a_whole()
+
+    def _is_undecided_as_a_whole(self) -> bool:
+        policies = self.settings.get("inconclusive", ())
+        return (
+            any(policy in ("status", "fail") for policy in policies[1:])
+            and self.outcome is Outcome.INCONCLUSIVE
+            and self.tally()[Outcome.INCONCLUSIVE] > 0
+            and not any(check.weighs_on_run for check in self.checks)
+        )
 
     def _undecided(self, policy: str) -> bool:
         """Whether a check is undecided whose policy is this one."""
@@ -681,6 +695,7 @@ class _Work:
     detected: int = 0
     refused: int = 0
     seconds: float = 0.0
+    seconds_per_image: float = 0.0
     notes: tuple[str, ...] = ()
 
 

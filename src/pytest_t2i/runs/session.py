@@ -23,10 +23,10 @@ from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.data import FORESEEN, VELOCITY, GenerationSettings, Prompt
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.generate import Work
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.work import Work
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
 from pytest_t2i.prompts import CaptionFile, Reference, read_captions, read_reference
 from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted

@@ -83,3 +83,14 @@ def test_the_table_is_as_wide_as_told(folder, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     assert any("+1.00" in line for line in lines)
+
+
+def test_single_words_have_no_column_of_parts(folder, capsys):
+    main([*HUNT, "--model", "men"])
+    assert "its parts" not in capsys.readouterr().out
+
+
+def test_one_model_is_asked_for_and_the_help_says_so(capsys):
+    with pytest.raises(SystemExit):
+        main(["hunt", "--help"])
+    assert "by comma" not in capsys.readouterr().out.split("--axes")[0]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from pytest_t2i.cli import own_words, presets
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.presets import Question, Shape
+from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import read_axes
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.history import keep
+from pytest_t2i.runs.record import ModelScore, RunRecord
 from pytest_t2i.verdicts.limits_file import read_limits
 
 WORDS = "nurse,Pilot,gym,astronaut"
@@ -49,7 +52,8 @@ def test_a_gate_is_written_here(folder, capsys, shape):
     first = told.splitlines()[0]
     assert first == (
         f"gate: 4 words x {shape.images} images = {shape.total} images, "
-        f"{shape.total / 30:.1f} minutes at 2 s an image (assumed, SDXL on one data-centre GPU)"
+        f"{shape.total / 30:.1f} minutes at 2 s an image (assumed, SDXL on one data-centre GPU; "
+        "./model has not run here)"
     )
     assert f"decides: model bias score <= {shape.model_limit:g}: an even model passes in" in told
     assert "decides: no more biased than a baseline" in told
@@ -182,9 +186,27 @@ def test_the_price_is_as_measured(folder, capsys):
     record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
     (folder / "run.json").write_text(record.to_json())
     init("--run", "run.json", "--minutes", "3")
-    assert "4 words x 80 images = 320 images, 2.7 minutes at 0.5 s an image (as measured)" in (
+    assert "4 words x 80 images = 320 images, 2.7 minutes at 0.5 s an image (as in run.json)" in (
         capsys.readouterr().out
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "price"),
+    [
+        ("m", "1.3 minutes at 0.25 s an image (as m took on 2026-01-02)"),
+        ("n", "at 2 s an image (assumed"),
+    ],
+)
+def test_the_price_is_that_of_the_last_run_of_the_model(folder, capsys, model, price):
+    score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
+    scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
+    for day, made, seconds in ((1, 40, 80.0), (2, 40, 10.0), (3, 0, 5.0), (4, 3, 60.0)):
+        work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
+        run = RunRecord(f"2026-01-0{day}T00:00:00+00:00", 1.0, "m", {}, {}, work)
+        keep(replace(run, model_scores=scores), folder / "here/reports/t2i/history")
+    init("here", "--model", model, "--preset", "research", "--minutes", "1.34", words="nurse,cook")
+    assert price in capsys.readouterr().out
 
 
 def test_too_few_minutes_decide_nothing_and_say_so(folder, capsys):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_t2i.cli.main import main
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.cli.rate import HISTORY
+from pytest_t2i.data import Interval
+from pytest_t2i.runs.history import keep
+from pytest_t2i.runs.record import ModelScore, RunRecord, read_run
 
 PROMPT = ("plan", "--metric", "prompt_bias_score", "--limit", "0.5", "--prompts", "10")
 
@@ -39,6 +44,20 @@ def test_a_limits_file(tmp_path, capsys):
     assert "not planned (no power is known for these): accuracy" in told
 
 
+def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
+    scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
+    run = replace(read_run(write_run(tmp_path, made=40, seconds=60.0)), model_scores=scores)
+    keep(run, HISTORY)
+    assert main([*PROMPT, "--budget", "10min"]) == 0
+    told = capsys.readouterr().out
+    assert f"minutes: at 1.5 s an image (as {run.model} took on {run.created[:10]})" in told
+    assert "with 400 images (40 per prompt, 10.0 minutes)" in told
+    assert main([*PROMPT, "--seconds-per-image", "3"]) == 0
+    assert "minutes: at 3 s an image (as given)" in capsys.readouterr().out
+
+
 def test_a_budget_too_small_for_an_image_each(capsys):
     assert main([*PROMPT, "--budget", "5"]) == 0
     assert "with 0 images (0 per prompt):" in capsys.readouterr().out
@@ -54,7 +73,7 @@ def test_a_budget_too_small_for_an_image_each(capsys):
         (("--metric", "prompt_bias_scor", "--limit", "0.5"), "Did you mean 'prompt_bias_score'"),
         (("--metric", "accuracy", "--limit", "0.5"), "a plan can be made for prompt_bias_score"),
         (("--limits", "absent.toml"), "absent.toml: no such file"),
-        ((*PROMPT[1:], "--budget", "9min"), "needs --seconds-per-image S or --run run.json"),
+        ((*PROMPT[1:], "--budget", "9min"), "needs --seconds-per-image S, --run run.json or"),
         ((*PROMPT[1:], "--before", "1"), "expected a score of 0 or more and below 1"),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
-from pytest_t2i.generation.generate import Work
+from pytest_t2i.generation.work import Work
 from pytest_t2i.runs import record as records
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt

@@ -80,7 +80,16 @@ def test_the_same_images_again_are_no_evidence():
     runs = [past(0, 10), past(0, 10), past(1, 10)]
     (series,) = series_of(runs, level=0.95)
     assert series.repeats == (False, True, False)
-    assert "same images" in "\n".join(summary([series]))
+    told = list(summary([series]))
+    assert [line.endswith(" repeat") for line in told[1:4]] == [False, True, False]
+    assert told[4].startswith("repeat: the same images as in an earlier run")
+    assert "repeat" not in "".join(summary(series_of(runs[1:], level=0.95)))
+
+
+def test_a_run_of_the_reference_is_told_in_one_line_of_80_columns():
+    runs = [replace(past(0, 10, name="reference-biased"), outcome=Outcome.INCONCLUSIVE)] * 2
+    rows = list(summary(series_of(runs, level=0.95)))[1:3]
+    assert max(map(len, rows)) <= 80
 
 
 def test_other_prompts_make_another_series():

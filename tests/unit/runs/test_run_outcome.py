@@ -29,3 +29,25 @@ def check(outcome, subject="profession-nurse"):
 def test_outcome(checks, otherwise, outcome):
     record = RunRecord("", 0.0, "m", {}, {}, {}, tuple(checks), failed_otherwise=otherwise)
     assert record.outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("checks", "policies", "is_set"),
+    [
+        ([check(PASS), check(OPEN), check(OPEN)], ("pass", "status"), True),
+        ([check(OPEN, "detector clip")], ("pass", "status"), True),
+        ([check(OPEN)], ("pass", "fail"), True),
+        ([check(OPEN)], ("pass", "pass"), False),
+        ([check(OPEN)], ("estimate", "estimate"), False),
+        ([check(PASS), check(OPEN)], ("pass", "status"), False),
+        ([check(PASS, "model"), check(OPEN), check(OPEN)], ("pass", "status"), False),
+        ([check(OPEN, "model")], ("pass", "status"), True),
+        ([check(OPEN, "model")], ("pass", "pass"), False),
+        ([check(PASS), check(OPEN)], ("status", "status"), True),
+        ([], ("pass", "status"), False),
+        ([check(OPEN)], (), False),
+    ],
+)
+def test_a_run_that_is_headed_inconclusive_sets_the_status(checks, policies, is_set):
+    record = RunRecord("", 0.0, "m", {"inconclusive": list(policies)}, {}, {}, tuple(checks))
+    assert record.sets_status is is_set

@@ -58,6 +58,8 @@ def test_scores_places_and_differences():
     assert pair.same_seeds
     assert pair_words(pair) == "biased is more biased than fair"
     assert headline(result) == "fair is the least biased of 2 models."
+    # Of many pairs the p-value is adjusted and the interval is not: the words go by the p-value.
+    assert pair_words(replace(pair, p_value=0.21)) == "no difference can be told"
 
 
 def test_the_same_labels_are_identical_and_not_told_apart():

@@ -1,0 +1,58 @@
+"""What an image takes: as told, as a run measured it, or as the last run here did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.runs.history import last_that_made_images, seconds_per_image
+from pytest_t2i.runs.record import read_run
+
+HISTORY = Path("reports/t2i/history")
+"""Where runs leave their small records unless they are told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Seconds per image, and where they come from."""
+
+    seconds: float
+    source: str
+    """"as reference took on 2026-11-22"."""
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2g} s an image ({self.source})"
+
+
+def rate(
+    told: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
+) -> Rate | None:
+    """Seconds per image: those given, of a run.json, or of the last run in a project's history.
+
+    Args:
+        told: ``--seconds-per-image``.
+        run: ``--run``, a run.json.
+        folder: of the project, whose ``reports/t2i/history`` is looked into where neither is given.
+        model: that the history's run has to be of; None takes that of any.
+
+    Returns:
+        None where nothing is known.
+
+    Raises:
+        ConfigurationError: the run.json made no image.
+        FileFormatError: it, or a file of the history, cannot be read.
+    """
+    if told is not None:
+        return Rate(told, "as given")
+    if run is not None:
+        measured = seconds_per_image(read_run(run))
+        if measured is None:
+            raise ConfigurationError(
+                f"{run} made no image (all came from the store): give --seconds-per-image"
+            )
+        return Rate(measured, f"as in {run}")
+    last = last_that_made_images(folder / HISTORY, model)
+    if last is None:
+        return None
+    return Rate(last.seconds_per_image, f"as {last.model} took on {last.created[:10]}")

@@ -1,0 +1,67 @@
+"""What a run had to do, and how fast it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Work:
+    """What a run had to do."""
+
+    planned: int = 0
+    most: int = 0
+    """With early stopping: images that the tests might have asked for; else 0."""
+    made: int = 0
+    detected: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    seconds_per_image: float = 0.0
+    """Of the batches after the first, which waits for what is loaded, where there are more; 0 where
+    nothing was made."""
+    is_ready_made: bool = False
+    """Whether the images were made elsewhere: what is called made was read."""
+    notes: list[str] = field(default_factory=list)
+    """Remarks for the user, such as a batch halved for want of memory."""
+
+    def add(self, other: Work) -> None:
+        """Add what another process of the same run did."""
+        self.planned = max(self.planned, other.planned)
+        self.most = max(self.most, other.most)
+        self.seconds = max(self.seconds, other.seconds)
+        self.seconds_per_image = max(self.seconds_per_image, other.seconds_per_image)
+        self.made += other.made
+        self.is_ready_made = self.is_ready_made or other.is_ready_made
+        self.detected += other.detected
+        self.refused += other.refused
+        self.notes += other.notes
+
+
+@dataclass
+class Pace:
+    """How long an image takes: by the batches after the first, which waits for what is loaded."""
+
+    clock: Callable[[], float] = time.monotonic
+    _images: int = 0
+    _seconds: float = 0.0
+    _last: float = 0.0
+    _is_first: bool = True
+
+    def begin(self) -> None:
+        """A stretch of batches begins."""
+        self._last, self._is_first = self.clock(), True
+
+    def batch(self, images: int) -> float:
+        """So many images more are done; seconds per image by now."""
+        now = self.clock()
+        took, self._last = now - self._last, now
+        was_first, self._is_first = self._is_first, False
+        if was_first and self._images:
+            return self._seconds / self._images
+        if was_first:
+            return took / max(1, images)
+        self._images += images
+        self._seconds += took
+        return self._seconds / max(1, self._images)
