@@ -86,4 +86,6 @@ def test_from_four_people_to_a_corrected_share(project, capsys):
     assert correction["labels"] == 80
     assert "F1 1.000" not in result.stdout.str()
     assert "Groups corrected by people" in project.page()
+    # A prompt of ten tones has no score of men and women, and clear images all the same.
+    assert "no gender label" in project.page()
     assert "Accuracy, monk-1" in project.page()
