@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.generation.spaces import words_of
 from pytest_t2i.reporting.formatting import (
+    absent,
     anchor,
     bounds_words,
     counted,
@@ -16,7 +17,7 @@ from pytest_t2i.reporting.formatting import (
     signed,
     spoken,
 )
-from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import Counts, GapRecord, PromptRecord, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -173,15 +174,17 @@ def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
 def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     score = prompt.prompt_bias_score
     variant = "" if prompt.variant == "neutral" else f" ({prompt.variant})"
-    counts = next((counted(count) for count in prompt.counts.values()), "")
+    seen = next(iter(prompt.counts.values()), Counts({}, {}))
+    missing = absent(seen.labels)
+    counts = counted(seen) if prompt.counts else ""
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))
-    words = f"prompt bias score {interval_words(score)}; {counts}"
+    words = f"prompt bias score {interval_words(score, instead=missing)}; {counts}"
     if prompt.worst_case is not None:
         words += f"; {bounds_words(prompt.worst_case, 2)} whatever the undetected show"
     track = Track(words, zero=50.0, limits=tuple(dict.fromkeys(bounds)))
     if score is not None:
         track = _bias_track(score, words, track.limits)
-    value = signed(score.estimate) if score else "no clear image"
+    value = signed(score.estimate) if score else missing
     name = f"{prompt.concept}{variant}"
     return Row(name, track, value, prompt.text, worst(checks), anchor(prompt.id), lean_of(checks))
 

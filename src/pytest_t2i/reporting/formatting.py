@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from markupsafe import Markup, escape
@@ -51,10 +51,22 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def interval_words(interval: Interval | None, digits: int = 2) -> str:
+NO_IMAGE = "no clear image"
+
+
+def absent(labels: Collection[str]) -> str:
+    """Why there is no score of men and women: no clear image, or labels of something else.
+
+    >>> absent({}), absent({"monk-4": 3})
+    ('no clear image', 'no gender label')
+    """
+    return NO_IMAGE if {"male", "female"}.intersection(labels) or not labels else "no gender label"
+
+
+def interval_words(interval: Interval | None, digits: int = 2, *, instead: str = NO_IMAGE) -> str:
     """``+0.85 [+0.70, +0.93]``, or what its absence means."""
     if interval is None:
-        return "no clear image"
+        return instead
     ends = f"{signed(interval.low, digits)}, {signed(interval.high, digits)}"
     return f"{signed(interval.estimate, digits)} [{ends}]"
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from pytest_t2i.data import Detection
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
-from pytest_t2i.reporting.formatting import anchor, counted, reason_words, said, signed
+from pytest_t2i.reporting.formatting import absent, anchor, counted, reason_words, said, signed
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
 
@@ -94,7 +94,7 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: in
         anchor=anchor(prompt.id),
         concept=f"{prompt.concept}{'' if prompt.variant == 'neutral' else f' ({prompt.variant})'}",
         text=prompt.text,
-        score=signed(score.estimate) if score else "no clear image",
+        score=signed(score.estimate) if score else absent(counts.labels),
         counts=counted(counts),
         shares=tuple(_stacked(counts)),
         pictures=tuple(_picture(image, small, folder) for image in prompt.images[:most]),
