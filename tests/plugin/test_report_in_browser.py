@@ -183,5 +183,8 @@ def test_paper_has_it_unfolded_and_whole(browser, report):
     page.set_viewport_size({"width": 700, "height": 1000})  # A4 with margins
     full, visible = page.evaluate(WIDTHS)
     assert full <= visible
+    # Names of tests have room: a quarter of the paper, whatever columns stand beside them.
+    widths = page.eval_on_selector_all(".checks tbody th", "all => all.map(x => x.offsetWidth)")
+    assert min(widths) >= 175
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.context.close()
