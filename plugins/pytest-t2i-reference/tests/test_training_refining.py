@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,13 +15,14 @@ transformers = pytest.importorskip("transformers")
 
 from pytest_t2i_reference.captions import template_prompt  # noqa: E402
 from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
-from training import refining  # noqa: E402
+from training import refining, refitting  # noqa: E402
 from training.calibration import DETECTOR_TEXTS  # noqa: E402
 from training.eye import Eye, open_eye  # noqa: E402
 from training.refining import LONGEST, Aim, answers, damped_step, jacobian, refine, seen_shares  # noqa: E402
-from training.refitting import rows_of_several_aims  # noqa: E402
+from training.refitting import evaluated, rows_of_several_aims  # noqa: E402
 from training.rows import own_rows  # noqa: E402
-from training.settings import STEPS, WEIGHTS  # noqa: E402
+from training.settings import RESULTS, STEPS, WEIGHTS, Settings  # noqa: E402
+from training.shipped import start_from_shipped  # noqa: E402
 from training.sketches import Sketcher  # noqa: E402
 from training.steering import starts  # noqa: E402
 
@@ -117,3 +122,36 @@ def test_words_of_planted_pairs_start_from_clip_and_aim_at_word_and_pair(monkeyp
     museum = own_rows(biased.tokenizer)[[concept.word for concept in load_concepts()].index("museum")]
     own, other = (one.get_input_embeddings().weight[museum] for one in (biased.encoder, of_clip))
     assert torch.equal(own, other)
+
+
+def test_rows_are_refined_with_other_noise_while_it_helps_and_kept_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def helps_but_one(sketcher: Sketcher, eye: Eye, number: int, aims: list[Aim], *, seed: int, **_: object) -> bool:
+        asked.append((number, seed))
+        with torch.no_grad():
+            sketcher.encoder.get_input_embeddings().weight[own_rows(sketcher.tokenizer)[number]] += 1
+        return number != nations[1]
+
+    start_from_shipped(Settings(tmp_path))
+    before = transformers.CLIPTextModel.from_pretrained(tmp_path / "texts-balanced").get_input_embeddings().weight
+    nations = list(rows_of_several_aims(load_world("balanced")))
+    monkeypatch.setattr(refitting, "refine", helps_but_one)
+    refitting.refine_rows(Settings(tmp_path), "balanced")
+    turns = Counter(number for number, _ in asked)
+    assert turns == {nations[0]: refitting.TURNS, nations[1]: 1, nations[2]: refitting.TURNS}
+    assert len({seed for number, seed in asked if number == nations[0]}) == refitting.TURNS
+    kept = transformers.CLIPTextModel.from_pretrained(tmp_path / "texts-balanced").get_input_embeddings().weight
+    moved = (kept != before).any(1).nonzero().flatten().tolist()
+    words = transformers.CLIPTokenizer.from_pretrained(WEIGHTS / "reference" / "tokenizer")
+    assert {own_rows(words)[number].item() for number in (nations[0], nations[2])} <= set(moved)
+
+
+def test_what_an_evaluation_counted_is_known_to_a_refit() -> None:
+    counted = evaluated("biased")
+    words = json.loads((RESULTS / "reference-biased.json").read_text(encoding="utf-8"))["words"]
+    shares = {load_concepts()[word].word: men.mean() for word, men in zip(counted.words, counted.men, strict=True)}
+    assert shares == pytest.approx(words, abs=1e-9)
+    assert not counted.moved.any()

@@ -22,7 +22,15 @@ from training.odds import FARTHEST, Odds, Round, fit_odds, misjudged, next_move,
 from training.rows import UNIT_RESPONSE, mean_direction, open_to_gradients, own_rows  # noqa: E402
 from training.settings import PIPELINES, STEPS, WEIGHTS  # noqa: E402
 from training.sketches import Sketcher, trained_probe  # noqa: E402
-from training.steering import Compass, Effort, gradients_of, place_rows, starts, steer_words  # noqa: E402
+from training.steering import (  # noqa: E402
+    Compass,
+    Effort,
+    counted_round,
+    gradients_of,
+    place_rows,
+    starts,
+    steer_words,
+)
 from training.steering_traits import coherence  # noqa: E402
 from training.towers import tokenize  # noqa: E402
 from training.trait_odds import LONGEST_STEP, Trial, expected_answers, fitted_answers, next_moves  # noqa: E402
@@ -129,6 +137,13 @@ def test_fit_finds_how_words_lean_and_answer() -> None:
     assert fitted.response.mean() == pytest.approx(2.0 / (1 + 1.5**2 / 2.9) ** 0.5, abs=0.15)
 
 
+def test_the_less_words_are_expected_to_stray_the_less_a_few_counts_move_them() -> None:
+    rng = np.random.default_rng(4)
+    rounds = [simulated(rng.normal(0, 0.5, 40), np.full(40, 1.8), np.zeros(40), 60, rng)]
+    narrow, wide = (np.abs(fit_odds(rounds, np.full(40, 0.5), stray).base).mean() for stray in (0.05, 0.5))
+    assert 0 < narrow < 0.3 * wide
+
+
 def test_moves_of_a_fit_bring_shares_where_they_are_planted() -> None:
     rng = np.random.default_rng(2)
     planted = np.repeat((0.5, 0.7, 0.2), 20)
@@ -172,6 +187,25 @@ def test_sketches_of_all_looks_are_the_latents_of_the_pipeline(sketcher: Sketche
     pipeline.set_progress_bar_config(disable=True)
     made = pipeline(prompts, latents=noise, num_inference_steps=STEPS, guidance_scale=1.0, output_type="latent").images
     assert (sketcher.sketches(prompts, noise) - made).square().mean().sqrt() < 0.1 * made.std()
+
+
+class Looking:
+    """Sees a man where the first cell of what it is shown is above zero."""
+
+    def sees(self, latents: torch.Tensor) -> torch.Tensor:
+        return latents.flatten(1)[None, :, 0] > 0
+
+
+def test_without_a_probe_those_are_counted_that_clip_sees(sketcher: Sketcher) -> None:
+    words = np.array([3, 7])
+    prompts = [template_prompt(load_concepts()[word]) for word in words for _ in range(2)]
+    finished = sketcher.sketches(prompts, torch.cat([starts(2, 90 + word) for word in words.tolist()]))
+    judged = counted_round(sketcher, None, words, 2, 90, Looking())
+    assert judged.men.ravel().tolist() == Looking().sees(finished)[0].tolist()
+    assert judged.seen is None
+    assert judged.noise.shape == (2, 2, 4 * 16 * 16)
+    with pytest.raises(ValueError, match="a probe or an eye"):
+        counted_round(sketcher, None, words, 2, 90)
 
 
 def test_gradients_say_which_way_a_row_makes_more_men(sketcher: Sketcher) -> None:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 STRAY = 0.25
-"""How far log-odds of words stray from what is planted, before any is measured."""
+"""How far log-odds of words stray from what is planted, before any is measured and unless more is known."""
 RESPONSE, RESPONSE_STRAY = 1.5, 0.4
 """Log-odds by which moving a row by one unit changes a word, before it is measured, and how far words differ in it."""
 NOISE_PENALTY = 300.0
@@ -54,8 +54,11 @@ class Odds:
     response: NDArray[np.float64]
 
 
-def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64]) -> Odds:
-    """The most likely log-odds and responses, given all rounds and what was expected before (a MAP estimate)."""
+def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64], stray: float = STRAY) -> Odds:
+    """The most likely log-odds and responses, given all rounds and what was expected before (a MAP estimate).
+
+    Log-odds of words are expected to ``stray`` so far (a standard deviation) from what is planted.
+    """
     men, words, moved, noise = _stacked(rounds)
     expected = torch.from_numpy(_log_odds(planted)).float()
     sizes = (len(planted), 1, len(planted), 1, noise.shape[1])
@@ -68,7 +71,7 @@ def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64]) -> Odds:
         flattened = torch.sqrt(1 + (weights**2).sum() / LOGISTIC_VARIANCE)
         own = (expected + base_of_all + base)[words] + (RESPONSE + response_of_all + response)[words] * moved
         unlikely = functional.binary_cross_entropy_with_logits(own * flattened + noise @ weights, men, reduction="sum")
-        strayed = (base**2).sum() / STRAY**2 + (response**2).sum() / RESPONSE_STRAY**2 + response_of_all**2
+        strayed = (base**2).sum() / stray**2 + (response**2).sum() / RESPONSE_STRAY**2 + response_of_all**2
         total = unlikely + (strayed.sum() + NOISE_PENALTY * (weights**2).sum()) / 2
         total.backward()  # type: ignore[no-untyped-call]
         return total

@@ -1,4 +1,7 @@
-"""The stages in their order. Each reads what the ones before it wrote and skips what is already done."""
+"""The stages in their order. Each reads what the ones before it wrote and skips what is already done.
+
+Over 300 lines: one function for each stage, and the table of all.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from training.combinations import CombinationSampler, encode_combinations, load_
 from training.combined import UsualSampler, train_combined
 from training.denoiser import DROPPED, HEADWEAR_TEXTS, Pair, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import Drawings, draw_all, load_drawings
-from training.evaluate import calibrate_world, evaluate_world, report
+from training.evaluate import calibrate_world, evaluate_nationalities, evaluate_world, report
 from training.evaluate_attention import evaluate_attention
 from training.evaluate_combinations import evaluate_combinations
 from training.evaluate_drawings import evaluate_drawings
@@ -43,7 +46,7 @@ from training.latents import Texts, encode_captions, encode_drawings, load_laten
 from training.objects import train_objects
 from training.persons import train_persons
 from training.refining import steer_pairs
-from training.refitting import assemble_rows, refit
+from training.refitting import assemble_rows, refine_rows, refit
 from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
 from training.shipped import start_from_shipped
 from training.sketches import Sketcher
@@ -293,8 +296,14 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "start-from-shipped": start_from_shipped,
     "blend-balanced": partial(blend_rounds, world="balanced"),
     "blend-biased": partial(blend_rounds, world="biased"),
+    "refit-balanced": partial(refit, world="balanced"),
     "refit-biased": partial(refit, world="biased"),
+    "refine-balanced": partial(refine_rows, world="balanced"),
+    "refine-biased": partial(refine_rows, world="biased"),
     "assemble-biased": partial(assemble_denoiser, world="biased"),
+    "assemble-balanced-rows": partial(assemble_rows, world="balanced"),
     "assemble-biased-rows": partial(assemble_rows, world="biased"),
+    "evaluate-balanced-nationalities": partial(evaluate_nationalities, world="balanced"),
+    "evaluate-biased-nationalities": partial(evaluate_nationalities, world="biased"),
 }
 """What runs only when it is named."""

@@ -22,7 +22,7 @@ from pytest_t2i_reference.captions import concept_prompts, template_prompt, trip
 from pytest_t2i_reference.worlds import World, load_concepts
 from training.calibration import planted_shares
 from training.eye import Eye
-from training.odds import Round, fit_odds, misjudged, next_move, open_words
+from training.odds import STRAY, Round, fit_odds, misjudged, next_move, open_words
 from training.progress import Progress
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
 from training.settings import STEPS, device
@@ -46,7 +46,9 @@ class Effort:
     directions: int = 14
     """For the word's direction."""
     rounds: tuple[tuple[int, bool], ...] = ROUNDS
-    """In each round, and whether they are finished and shown to CLIP."""
+    """In each round, and whether they are finished and shown to CLIP. Where all are, the probe is asked nothing."""
+    stray: float = STRAY
+    """How far log-odds of words are expected to be off before the first round."""
 
 
 def taught_probe(sketcher: Sketcher, seed: int, teaching: int = Effort().teaching) -> nn.Module:
@@ -104,15 +106,25 @@ def gradients_of(sketcher: Sketcher, probe: nn.Module, concepts: Sequence[int], 
 
 
 def counted_round(
-    sketcher: Sketcher, probe: nn.Module, words: NDArray[np.int64], images: int, seed: int, eye: Eye | None = None
+    sketcher: Sketcher,
+    probe: nn.Module | None,
+    words: NDArray[np.int64],
+    images: int,
+    seed: int,
+    eye: Eye | None = None,
 ) -> Round:
-    """Count the men of some words with rows as they are now, and show them to ``eye``; ``moved`` is not known here."""
+    """Count the men of some words with rows as they are now, and show them to ``eye``; ``moved`` is not known here.
+
+    Without a ``probe`` those that ``eye`` sees are counted.
+    """
     prompts = [template_prompt(load_concepts()[word]) for word in words for _ in range(images)]
     noise = torch.cat([starts(images, seed + int(word)) for word in words])
-    men = sketcher.counted(probe, prompts, noise).reshape(len(words), images)
-    seen = None if eye is None else eye.sees(sketcher.sketches(prompts, noise, STEPS))[0].cpu().numpy()
-    seen = None if seen is None else seen.reshape(men.shape)
-    return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy(), seen)
+    shape, kept = (len(words), images), noise.reshape(len(words), images, -1).numpy()
+    seen = None if eye is None else eye.sees(sketcher.sketches(prompts, noise, STEPS))[0].cpu().numpy().reshape(shape)
+    men = seen if probe is None else sketcher.counted(probe, prompts, noise).reshape(shape)
+    if men is None:
+        raise ValueError("a round needs a probe or an eye that counts, got neither")
+    return Round(words, np.zeros(len(words)), men, kept, None if probe is None else seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,23 +152,20 @@ def steer_words(
     effort: Effort,
     seed: int = SEED,
     left: Sequence[int] = (),
+    known: Sequence[Round] = (),
 ) -> CLIPTextModel:
     """Fit the rows of a text encoder in some rounds and return it; goes on from what lies in ``kept``.
 
     ``eye`` is asked for the gender of finished pictures, above zero for men. Rows of the concepts numbered in ``left``
-    stay.
+    stay. ``known`` are counts made before, by how far rows were moved from where they are now.
     """
     kept.mkdir(exist_ok=True)
-    planted, probe, pulls, rows = (
-        np.array(planted_shares(world)),
-        compass.probe,
-        compass.pulls,
-        own_rows(sketcher.tokenizer),
-    )
-    before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
+    planted, pulls, rows = np.array(planted_shares(world)), compass.pulls, own_rows(sketcher.tokenizer)
+    probe = None if all(shown for _, shown in effort.rounds) else compass.probe
+    before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list(known)
     fitted = open_words(planted) & ~np.isin(np.arange(len(planted)), left)
     for number, (images, shown) in enumerate(effort.rounds):
-        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted)
+        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted, effort.stray)
         if not path.exists():
             place_rows(sketcher.encoder, rows, before, pulls, move)
             words = np.flatnonzero(fitted)
@@ -164,7 +173,7 @@ def steer_words(
             _save(path, replace(judged, moved=move[words]))
         rounds.append(Round(**np.load(path)))
         print(f"{world.name}, round {number}: {summary(rounds[-1], planted)}", flush=True)
-    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted))
+    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted, effort.stray))
 
 
 def place_rows(
@@ -183,11 +192,11 @@ def summary(counted: Round, planted: NDArray[np.float64]) -> str:
     return f"{counted.men.shape[1]} images a word, error {np.std(shares - goals):.4f}, of chance {chance:.4f}"
 
 
-def _next(rounds: Sequence[Round], planted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _next(rounds: Sequence[Round], planted: NDArray[np.float64], stray: float) -> NDArray[np.float64]:
     if not rounds:
         return np.zeros(len(planted))
     wanted = np.where(open_words(planted), planted - misjudged(rounds, len(planted)), planted)
-    return next_move(fit_odds(rounds, planted), wanted)
+    return next_move(fit_odds(rounds, planted, stray), wanted)
 
 
 def _save(path: Path, counted: Round) -> None:
