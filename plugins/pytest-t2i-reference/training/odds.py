@@ -54,8 +54,14 @@ class Odds:
     response: NDArray[np.float64]
 
 
-def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64]) -> Odds:
-    """The most likely log-odds and responses, given all rounds and what was expected before (a MAP estimate)."""
+def fit_odds(
+    rounds: Sequence[Round], planted: NDArray[np.float64], stray: float = STRAY, expected_response: float = RESPONSE
+) -> Odds:
+    """The most likely log-odds and responses, given all rounds and what was expected before (a MAP estimate).
+
+    ``stray`` is how far log-odds of words may be from the planted ones, ``expected_response`` by how much they change
+    for one unit.
+    """
     men, words, moved, noise = _stacked(rounds)
     expected = torch.from_numpy(_log_odds(planted)).float()
     sizes = (len(planted), 1, len(planted), 1, noise.shape[1])
@@ -66,15 +72,15 @@ def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64]) -> Odds:
     def loss() -> Tensor:
         search.zero_grad()
         flattened = torch.sqrt(1 + (weights**2).sum() / LOGISTIC_VARIANCE)
-        own = (expected + base_of_all + base)[words] + (RESPONSE + response_of_all + response)[words] * moved
+        own = (expected + base_of_all + base)[words] + (expected_response + response_of_all + response)[words] * moved
         unlikely = functional.binary_cross_entropy_with_logits(own * flattened + noise @ weights, men, reduction="sum")
-        strayed = (base**2).sum() / STRAY**2 + (response**2).sum() / RESPONSE_STRAY**2 + response_of_all**2
+        strayed = (base**2).sum() / stray**2 + (response**2).sum() / RESPONSE_STRAY**2 + response_of_all**2
         total = unlikely + (strayed.sum() + NOISE_PENALTY * (weights**2).sum()) / 2
         total.backward()  # type: ignore[no-untyped-call]
         return total
 
     search.step(loss)  # type: ignore[no-untyped-call]
-    found = (expected + base_of_all + base, RESPONSE + response_of_all + response)
+    found = (expected + base_of_all + base, expected_response + response_of_all + response)
     return Odds(*(part.detach().double().numpy() for part in found))
 
 

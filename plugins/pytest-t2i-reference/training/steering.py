@@ -22,7 +22,7 @@ from pytest_t2i_reference.captions import concept_prompts, template_prompt, trip
 from pytest_t2i_reference.worlds import World, load_concepts
 from training.calibration import planted_shares
 from training.eye import Eye
-from training.odds import Round, fit_odds, misjudged, next_move, open_words
+from training.odds import RESPONSE, STRAY, Round, fit_odds, misjudged, next_move, open_words
 from training.progress import Progress
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
 from training.settings import STEPS, device
@@ -47,6 +47,12 @@ class Effort:
     """For the word's direction."""
     rounds: tuple[tuple[int, bool], ...] = ROUNDS
     """In each round, and whether they are finished and shown to CLIP."""
+    stray: float = STRAY
+    """How far log-odds of words stray at first."""
+    response: float = RESPONSE
+    """Log-odds by which one unit is expected to change them."""
+    eye_alone: bool = False
+    """Whether CLIP's answers are the counts, and the probe is not asked: for denoisers whose looks are dear."""
 
 
 def taught_probe(sketcher: Sketcher, seed: int, teaching: int = Effort().teaching) -> nn.Module:
@@ -104,15 +110,25 @@ def gradients_of(sketcher: Sketcher, probe: nn.Module, concepts: Sequence[int], 
 
 
 def counted_round(
-    sketcher: Sketcher, probe: nn.Module, words: NDArray[np.int64], images: int, seed: int, eye: Eye | None = None
+    sketcher: Sketcher,
+    probe: nn.Module | None,
+    words: NDArray[np.int64],
+    images: int,
+    seed: int,
+    eye: Eye | None = None,
 ) -> Round:
-    """Count the men of some words with rows as they are now, and show them to ``eye``; ``moved`` is not known here."""
+    """Count the men of some words with rows as they are now, and show them to ``eye``; ``moved`` is not known here.
+
+    Without a ``probe`` the men are those that ``eye`` sees.
+    """
     prompts = [template_prompt(load_concepts()[word]) for word in words for _ in range(images)]
     noise = torch.cat([starts(images, seed + int(word)) for word in words])
-    men = sketcher.counted(probe, prompts, noise).reshape(len(words), images)
     seen = None if eye is None else eye.sees(sketcher.sketches(prompts, noise, STEPS))[0].cpu().numpy()
-    seen = None if seen is None else seen.reshape(men.shape)
-    return Round(words, np.zeros(len(words)), men, noise.reshape(len(words), images, -1).numpy(), seen)
+    if probe is None and seen is None:
+        raise ValueError("a round needs somebody who counts: expected a probe, an eye or both, got neither")
+    counted = seen if probe is None else sketcher.counted(probe, prompts, noise)
+    men, start = counted.reshape(len(words), images), noise.reshape(len(words), images, -1).numpy()
+    return Round(words, np.zeros(len(words)), men, start, None if seen is None else seen.reshape(men.shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +172,16 @@ def steer_words(
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list[Round]()
     fitted = open_words(planted) & ~np.isin(np.arange(len(planted)), left)
     for number, (images, shown) in enumerate(effort.rounds):
-        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted)
+        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted, effort)
         if not path.exists():
             place_rows(sketcher.encoder, rows, before, pulls, move)
             words = np.flatnonzero(fitted)
-            judged = counted_round(sketcher, probe, words, images, seed + 1000 * (number + 1), eye if shown else None)
+            counting, looking = (None if effort.eye_alone else probe), (eye if shown else None)
+            judged = counted_round(sketcher, counting, words, images, seed + 1000 * (number + 1), looking)
             _save(path, replace(judged, moved=move[words]))
         rounds.append(Round(**np.load(path)))
         print(f"{world.name}, round {number}: {summary(rounds[-1], planted)}", flush=True)
-    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted))
+    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted, effort))
 
 
 def place_rows(
@@ -183,11 +200,11 @@ def summary(counted: Round, planted: NDArray[np.float64]) -> str:
     return f"{counted.men.shape[1]} images a word, error {np.std(shares - goals):.4f}, of chance {chance:.4f}"
 
 
-def _next(rounds: Sequence[Round], planted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _next(rounds: Sequence[Round], planted: NDArray[np.float64], effort: Effort) -> NDArray[np.float64]:
     if not rounds:
         return np.zeros(len(planted))
     wanted = np.where(open_words(planted), planted - misjudged(rounds, len(planted)), planted)
-    return next_move(fit_odds(rounds, planted), wanted)
+    return next_move(fit_odds(rounds, planted, effort.stray, effort.response), wanted)
 
 
 def _save(path: Path, counted: Round) -> None:
