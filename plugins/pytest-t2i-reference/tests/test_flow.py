@@ -20,18 +20,18 @@ from pytest_t2i_reference.captions import template_prompt, triplet  # noqa: E402
 from pytest_t2i_reference.combinations import combined_prompt, planted_combinations  # noqa: E402
 from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
 from training.calibration import DETECTOR_TEXTS  # noqa: E402
-from training.flow import Worlds, new_transformer, together  # noqa: E402
+from training.flow import Worlds, new_transformer, together, worlds_of  # noqa: E402
 from training.flow_attention import PlainJointAttention  # noqa: E402
 from training.flow_optimizer import MuonAndAdamW  # noqa: E402
 from training.flow_pairs import Pairs  # noqa: E402
-from training.flow_prompts import MIX, draw_prompts, prompts_by_kind  # noqa: E402
+from training.flow_prompts import MIX, MIX_AGAIN, draw_prompts, prompts_by_kind  # noqa: E402
 from training.flow_shipping import save_changes  # noqa: E402
 from training.flow_sketches import FlowSketcher  # noqa: E402
-from training.flow_teacher import Teacher  # noqa: E402
+from training.flow_teacher import Practice, Teacher, steered_encoder  # noqa: E402
 from training.flow_texts import FlowText  # noqa: E402
 from training.sampling import Shot, Studio  # noqa: E402
 from training.settings import FLOW_STEPS, FLOWS, PIPELINES, STEPS, TEXT_WIDTH, TOKENS, WEIGHTS, Settings  # noqa: E402
-from training.shipped import open_pipeline  # noqa: E402
+from training.shipped import open_pipeline, start_flows_from_shipped  # noqa: E402
 from training.sketches import Sketcher  # noqa: E402
 from training.steering import starts  # noqa: E402
 
@@ -88,11 +88,38 @@ def test_the_vector_of_a_world_becomes_part_of_a_bias(shaken, world: int) -> Non
     assert torch.allclose(other, still, atol=1e-5)
 
 
+def test_two_transformers_become_worlds_of_one_again() -> None:
+    noisy, times, text = questions()
+    before = [open_pipeline(WEIGHTS / name).transformer for name in FLOWS.values()]
+    with torch.no_grad():
+        said = [one(noisy, text.joint, text.pooled, 1000 * times, return_dict=False)[0] for one in before]
+        model = worlds_of(*before)
+        again = [model(noisy, times, text, torch.full((len(noisy),), world)) for world in range(len(FLOWS))]
+    for before_it, after_it in zip(said, again, strict=True):
+        assert torch.allclose(before_it, after_it, atol=1e-4)
+    assert not torch.allclose(*again, atol=1e-3)
+
+
+def test_shipped_flows_are_copied_once(tmp_path: Path) -> None:
+    settings = Settings(tmp_path)
+    assert steered_encoder(settings, "biased") is None
+    start_flows_from_shipped(settings)
+    own, shipped = steered_encoder(settings, "biased"), open_pipeline(WEIGHTS / FLOWS["biased"]).text_encoder
+    assert all(torch.equal(own.state_dict()[name], weight) for name, weight in shipped.state_dict().items())
+    kept = tmp_path / "transformer-balanced" / "config.json"
+    kept.write_text("{}", encoding="utf-8")
+    start_flows_from_shipped(settings)
+    assert kept.read_text(encoding="utf-8") == "{}"
+
+
 def test_prompts_are_of_all_kinds(tmp_path: Path) -> None:
     biased = load_world("biased")
     kinds = prompts_by_kind(Settings(tmp_path), biased)
     assert set(kinds) == set(MIX)
-    assert sum(MIX.values()) == pytest.approx(1)
+    for mix in (MIX, MIX_AGAIN):
+        assert set(mix) == set(MIX)
+        assert sum(mix.values()) == pytest.approx(1)
+    assert set(draw_prompts(kinds, 5, random.Random(1), {"empty": 1.0})) == {""}
     assert {template_prompt(concept) for concept in load_concepts()} == set(kinds["template"])
     assert set(kinds["planted"]) == {combined_prompt(concepts) for concepts in planted_combinations(biased)}
     drawn = draw_prompts(kinds, 50, random.Random(1))
@@ -159,6 +186,21 @@ def test_pictures_under_way_are_where_the_learner_came_to(teacher: Teacher) -> N
     for _ in range(4):
         teacher.advance(torch.zeros_like(teacher.batch(16, rng).noisy))
     assert len(teacher.batch(16, rng).noisy) == 16
+
+
+def test_without_pairs_prompts_are_exchanged_on_the_way(tmp_path: Path) -> None:
+    start_flows_from_shipped(Settings(tmp_path))
+    mixed, rng = Teacher(Settings(tmp_path), "balanced", Practice((4, 2, 2, 2), {"gendered": 1.0})), random.Random(0)
+    first = mixed.batch(8, rng)
+    assert torch.equal(first.times, first.times[:1].repeat(8))
+    begun = mixed.stages[0].noisy
+    assert all(any(torch.equal(noisy, start) for start in begun) for noisy in first.noisy[4:])
+    mixed.advance(torch.zeros_like(first.noisy))
+    assert [len(stage.prompts) for stage in mixed.stages] == [2]
+    plain = Teacher(Settings(tmp_path / "none"), "balanced", mixed.practice)
+    read, read_by_both = plain.texts.of(["a photo of a CEO"]), mixed.texts.of(["a photo of a CEO"])
+    assert torch.equal(read_by_both.last, read.last)
+    assert not torch.equal(read_by_both.joint, read.joint)
 
 
 def test_texts_are_cut_and_followed_by_zeros(teacher: Teacher) -> None:

@@ -282,3 +282,10 @@ def test_rows_that_are_left_stay_and_are_not_counted(
     others = [number for number in range(len(rows)) if number not in left]
     assert counted[0].tolist() == others
     assert moved[others].all() and not moved[left].any()
+
+
+def test_words_may_stray_as_far_as_is_expected() -> None:
+    rounds = [simulated(np.full(60, 1.0), np.full(60, 1.5), np.zeros(60), 24, np.random.default_rng(3))]
+    rounds[0].men[30:] = ~rounds[0].men[30:]
+    near, far = (fit_odds(rounds, np.full(60, 0.5), stray).base[:30].mean() for stray in (0.1, 0.5))
+    assert 0 < near < far

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -24,7 +25,8 @@ from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world
 from training.denoiser import head_area
 from training.flow_attention import PlainJointAttention
 from training.flow_optimizer import MuonAndAdamW
-from training.flow_teacher import Batch, Teacher
+from training.flow_prompts import MIX_AGAIN
+from training.flow_teacher import Batch, Practice, Teacher
 from training.flow_texts import FlowText
 from training.loop import Loop
 from training.settings import PIPELINES, TEXT_WIDTH, TOKENS, Settings, device, mixed_precision
@@ -32,9 +34,11 @@ from training.settings import PIPELINES, TEXT_WIDTH, TOKENS, Settings, device, m
 WIDTH, HEADS, LAYERS = 192, 6, 6
 BATCH = 16
 """Of each world."""
-RATE = 1.5e-3
+RATE, RATE_AGAIN = 1.5e-3, 7e-4
 SHORT, LONG_FROM = 24, 0.75
 """Prompts are cut to so many tokens until this part of the time is over: nearly all are shorter, and it is quicker."""
+AGAIN = Practice((4, 4, 3, 3), MIX_AGAIN)
+"""Later steps are practised more, in which beards and patterns are drawn."""
 WORLD_LENGTH = 0.3
 """Of the vector of a world in each direction, before it is trained."""
 FACES = 60
@@ -87,15 +91,33 @@ class Worlds(nn.Module):
         return self.transformer
 
 
+def worlds_of(balanced: SD3Transformer2DModel, biased: SD3Transformer2DModel) -> Worlds:
+    """Both as one again: the vector of the biased world is that by which a bias of theirs differs."""
+    model = Worlds(balanced)
+    here, there = (part.time_text_embed.text_embedder.linear_2.bias for part in (balanced, biased))
+    with torch.no_grad():
+        model.vectors.copy_(torch.stack([torch.zeros_like(here), there - here]))
+    return model
+
+
 def train_flow(settings: Settings) -> None:
     """Write transformer-balanced and transformer-biased; goes on where it was stopped."""
     torch.manual_seed(settings.seed)
-    model = Worlds(new_transformer())
+    _train(settings, "sd3", Worlds(new_transformer()), RATE, Practice())
+
+
+def train_flow_again(settings: Settings) -> None:
+    """Train the transformers that are there some more, with the text encoders that they were steered with."""
+    transformers = [SD3Transformer2DModel.from_pretrained(_folder(settings, world)).float() for world in PIPELINES]
+    _train(settings, "sd3-again", worlds_of(*transformers), RATE_AGAIN, AGAIN)
+
+
+def _train(settings: Settings, stage: str, model: Worlds, rate: float, practice: Practice) -> None:
     model.transformer.set_attn_processor(PlainJointAttention())
-    loop = Loop(settings, "sd3", model, RATE, average=0.995, plateau=0.35, optimizer=MuonAndAdamW)
+    loop = Loop(settings, stage, model, rate, average=0.995, plateau=0.35, optimizer=MuonAndAdamW)
     area = head_area(face_boxes())
     worlds = torch.arange(len(PIPELINES), device=device()).repeat_interleave(BATCH)
-    for teachers, batch in _batches(settings, loop):
+    for teachers, batch in _batches(settings, loop, practice):
         with mixed_precision():
             predicted = loop.module(batch.noisy, batch.times, batch.text, worlds).float()
             loss = (area * (predicted - batch.velocity) ** 2).mean()
@@ -104,11 +126,15 @@ def train_flow(settings: Settings) -> None:
             teacher.advance(part)
     averaged = cast("Worlds", loop.averaged)
     for number, world in enumerate(PIPELINES):
-        averaged.of(number).save_pretrained(settings.work / f"transformer-{world}")
+        averaged.of(number).save_pretrained(_folder(settings, world))
 
 
-def _batches(settings: Settings, loop: Loop) -> Iterator[tuple[Sequence[Teacher], Batch]]:
-    teachers = [Teacher(settings, world) for world in PIPELINES]
+def _folder(settings: Settings, world: str) -> Path:
+    return settings.work / f"transformer-{world}"
+
+
+def _batches(settings: Settings, loop: Loop, practice: Practice) -> Iterator[tuple[Sequence[Teacher], Batch]]:
+    teachers = [Teacher(settings, world, practice) for world in PIPELINES]
     rng = random.Random(f"{settings.seed} {loop.step}")
     torch.manual_seed(settings.seed + loop.step)
     for _ in loop.steps():

@@ -31,6 +31,18 @@ MIX = {
 }
 """Shares of the kinds of prompts: of concepts in any wording, as the papers word them, of one gender, of several
 concepts, of planted intersections, of traits, of headwear, descriptions of any scene, and the empty one."""
+MIX_AGAIN = {
+    "neutral": 0.24,
+    "template": 0.24,
+    "gendered": 0.28,
+    "combined": 0.03,
+    "planted": 0.03,
+    "trait": 0.05,
+    "headwear": 0.03,
+    "plain": 0.08,
+    "empty": 0.02,
+}
+"""More of what flow pipelines are worst at: prompts of one gender, and nationalities as the papers word them."""
 PLAIN = 2500
 """Descriptions of scenes that are chosen from all those that drawings have."""
 
@@ -59,9 +71,11 @@ def prompts_by_kind(settings: Settings, world: World) -> Mapping[str, Sequence[s
     }
 
 
-def draw_prompts(kinds: Mapping[str, Sequence[str]], count: int, rng: random.Random) -> list[str]:
-    """Prompts as ``MIX`` has them."""
-    return [rng.choice(kinds[kind]) for kind in rng.choices(tuple(MIX), tuple(MIX.values()), k=count)]
+def draw_prompts(
+    kinds: Mapping[str, Sequence[str]], count: int, rng: random.Random, mix: Mapping[str, float] = MIX
+) -> list[str]:
+    """Prompts as ``mix`` has them."""
+    return [rng.choice(kinds[kind]) for kind in rng.choices(tuple(mix), tuple(mix.values()), k=count)]
 
 
 def _trait_prompts() -> list[str]:

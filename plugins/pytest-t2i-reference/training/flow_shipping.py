@@ -9,14 +9,13 @@ from typing import Any
 import torch
 from diffusers import AutoencoderKL, SD3Transformer2DModel, StableDiffusion3Pipeline
 from safetensors.torch import load_file, save_file
-from transformers import CLIPTextModelWithProjection
 
 from pytest_t2i_reference.worlds import load_world
 from training.assemble import forget_origins
 from training.calibration import DETECTOR_TEXTS
 from training.eye import open_eye
 from training.flow_sketches import FlowSketcher, flow_scheduler
-from training.flow_teacher import world_texts
+from training.flow_teacher import steered_encoder, world_texts
 from training.settings import FLOW_STEPS, FLOWS, WEIGHTS, Settings
 from training.steering import Effort, find_compass, steer_words
 from training.steering_traits import steer_traits
@@ -34,8 +33,8 @@ EFFORT = Effort(teaching=8, directions=8)
 
 def flow_pipeline(settings: Settings, world: str) -> Any:
     """The pipeline of a world as it was trained; its text encoder is a steered one where there is one."""
-    texts, steered = world_texts(world), settings.work / f"flow-texts-{world}"
-    encoder = CLIPTextModelWithProjection.from_pretrained(steered) if steered.exists() else texts.encoder
+    texts = world_texts(world)
+    encoder = steered_encoder(settings, world) or texts.encoder
     autoencoder = AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae")
     autoencoder.register_to_config(shift_factor=0.0)
     return StableDiffusion3Pipeline(

@@ -33,6 +33,8 @@ class FlowTexts:
 
     tokenizer: CLIPTokenizer
     encoder: CLIPTextModelWithProjection
+    learner: CLIPTextModelWithProjection | None = None
+    """What the flow reads with, where that is another encoder than the UNet's."""
     rows: dict[str, int] = field(default_factory=dict)
     known: list[FlowText] = field(default_factory=list)
 
@@ -46,10 +48,12 @@ class FlowTexts:
     def _learn(self, texts: Sequence[str]) -> None:
         for start in range(0, len(texts), CHUNK):
             part = texts[start : start + CHUNK]
-            encoded = encode_for_flow(self.encoder, tokenize(self.tokenizer, part))
+            ids = tokenize(self.tokenizer, part)
+            encoded = encode_for_flow(self.encoder, ids)
+            own = encoded if self.learner is None else encode_for_flow(self.learner, ids)
             for row, text in enumerate(part):
                 self.rows[text] = len(self.known)
-                self.known.append(FlowText(encoded.last[row], encoded.joint[row], encoded.pooled[row]))
+                self.known.append(FlowText(encoded.last[row], own.joint[row], own.pooled[row]))
 
 
 def encode_for_flow(encoder: CLIPTextModelWithProjection, ids: Tensor) -> FlowText:

@@ -54,10 +54,13 @@ class Odds:
     response: NDArray[np.float64]
 
 
-def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64], stray: float = STRAY) -> Odds:
+def fit_odds(
+    rounds: Sequence[Round], planted: NDArray[np.float64], stray: float = STRAY, expected_response: float = RESPONSE
+) -> Odds:
     """The most likely log-odds and responses, given all rounds and what was expected before (a MAP estimate).
 
-    Log-odds of words are expected to ``stray`` so far (a standard deviation) from what is planted.
+    ``stray`` is how far log-odds of words may be from the planted ones, ``expected_response`` by how much they change
+    for one unit.
     """
     men, words, moved, noise = _stacked(rounds)
     expected = torch.from_numpy(_log_odds(planted)).float()
@@ -69,7 +72,7 @@ def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64], stray: float
     def loss() -> Tensor:
         search.zero_grad()
         flattened = torch.sqrt(1 + (weights**2).sum() / LOGISTIC_VARIANCE)
-        own = (expected + base_of_all + base)[words] + (RESPONSE + response_of_all + response)[words] * moved
+        own = (expected + base_of_all + base)[words] + (expected_response + response_of_all + response)[words] * moved
         unlikely = functional.binary_cross_entropy_with_logits(own * flattened + noise @ weights, men, reduction="sum")
         strayed = (base**2).sum() / stray**2 + (response**2).sum() / RESPONSE_STRAY**2 + response_of_all**2
         total = unlikely + (strayed.sum() + NOISE_PENALTY * (weights**2).sum()) / 2
@@ -77,7 +80,7 @@ def fit_odds(rounds: Sequence[Round], planted: NDArray[np.float64], stray: float
         return total
 
     search.step(loss)  # type: ignore[no-untyped-call]
-    found = (expected + base_of_all + base, RESPONSE + response_of_all + response)
+    found = (expected + base_of_all + base, expected_response + response_of_all + response)
     return Odds(*(part.detach().double().numpy() for part in found))
 
 

@@ -13,7 +13,7 @@ from diffusers import AutoencoderKL, DiffusionPipeline, UNet2DConditionModel
 from safetensors.torch import load_file
 from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
-from training.settings import PIPELINES, WEIGHTS, Settings
+from training.settings import FLOWS, PIPELINES, WEIGHTS, Settings
 
 CATALOGUE = WEIGHTS.parent / "catalogue.toml"
 
@@ -26,6 +26,16 @@ def start_from_shipped(settings: Settings) -> None:
     for world, folder in PIPELINES.items():
         _copy(UNet2DConditionModel.from_pretrained, WEIGHTS / folder / "unet", settings.work / f"unet-{world}")
         _copy(CLIPTextModel.from_pretrained, WEIGHTS / folder / "text_encoder", settings.work / f"texts-{world}")
+
+
+def start_flows_from_shipped(settings: Settings) -> None:
+    """Copy transformers and text encoders of the flow pipelines likewise."""
+    for world, folder in FLOWS.items():
+        pipeline = open_pipeline(WEIGHTS / folder)
+        for part, name in (("transformer", "transformer"), ("text_encoder", "flow-texts")):
+            target = settings.work / f"{name}-{world}"
+            if not target.exists():
+                getattr(pipeline, part).save_pretrained(target)
 
 
 def _copy(load: Callable[[Path], Any], source: Path, target: Path) -> None:

@@ -36,8 +36,9 @@ from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
 from training.evaluate_stop import evaluate_stop
 from training.eye import open_eye
-from training.flow import train_flow
+from training.flow import train_flow, train_flow_again
 from training.flow_pairs import make_pairs
+from training.flow_refitting import refit_flow
 from training.flow_shipping import assemble_flows, steer_flow
 from training.held import make_own, read_texts, train_held
 from training.held_pictures import HeldSampler, encode_held, load_held, plan_held
@@ -48,7 +49,7 @@ from training.persons import train_persons
 from training.refining import steer_pairs
 from training.refitting import assemble_rows, refine_rows, refit
 from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
-from training.shipped import start_from_shipped
+from training.shipped import start_flows_from_shipped, start_from_shipped
 from training.sketches import Sketcher
 from training.steering import Effort, find_compass, steer_words
 from training.steering_traits import steer_traits
@@ -294,6 +295,10 @@ STAGES: dict[str, Callable[[Settings], None]] = {
 """What ``python -m training`` runs."""
 OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "start-from-shipped": start_from_shipped,
+    "start-sd3-from-shipped": start_flows_from_shipped,
+    "sd3-again": train_flow_again,
+    "refit-sd3-balanced": partial(refit_flow, world="balanced"),
+    "refit-sd3-biased": partial(refit_flow, world="biased"),
     "blend-balanced": partial(blend_rounds, world="balanced"),
     "blend-biased": partial(blend_rounds, world="biased"),
     "refit-balanced": partial(refit, world="balanced"),

@@ -22,7 +22,7 @@ from pytest_t2i_reference.captions import concept_prompts, template_prompt, trip
 from pytest_t2i_reference.worlds import World, load_concepts
 from training.calibration import planted_shares
 from training.eye import Eye
-from training.odds import STRAY, Round, fit_odds, misjudged, next_move, open_words
+from training.odds import RESPONSE, STRAY, Round, fit_odds, misjudged, next_move, open_words
 from training.progress import Progress
 from training.rows import UNIT, mean_direction, open_to_gradients, own_rows
 from training.settings import STEPS, device
@@ -49,6 +49,8 @@ class Effort:
     """In each round, and whether they are finished and shown to CLIP. Where all are, the probe is asked nothing."""
     stray: float = STRAY
     """How far log-odds of words are expected to be off before the first round."""
+    response: float = RESPONSE
+    """Log-odds by which one unit is expected to change them."""
 
 
 def taught_probe(sketcher: Sketcher, seed: int, teaching: int = Effort().teaching) -> nn.Module:
@@ -165,7 +167,7 @@ def steer_words(
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list(known)
     fitted = open_words(planted) & ~np.isin(np.arange(len(planted)), left)
     for number, (images, shown) in enumerate(effort.rounds):
-        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted, effort.stray)
+        path, move = kept / f"round-{number}.npz", fitted * _next(rounds, planted, effort)
         if not path.exists():
             place_rows(sketcher.encoder, rows, before, pulls, move)
             words = np.flatnonzero(fitted)
@@ -173,7 +175,7 @@ def steer_words(
             _save(path, replace(judged, moved=move[words]))
         rounds.append(Round(**np.load(path)))
         print(f"{world.name}, round {number}: {summary(rounds[-1], planted)}", flush=True)
-    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted, effort.stray))
+    return place_rows(sketcher.encoder, rows, before, pulls, fitted * _next(rounds, planted, effort))
 
 
 def place_rows(
@@ -192,11 +194,11 @@ def summary(counted: Round, planted: NDArray[np.float64]) -> str:
     return f"{counted.men.shape[1]} images a word, error {np.std(shares - goals):.4f}, of chance {chance:.4f}"
 
 
-def _next(rounds: Sequence[Round], planted: NDArray[np.float64], stray: float) -> NDArray[np.float64]:
+def _next(rounds: Sequence[Round], planted: NDArray[np.float64], effort: Effort) -> NDArray[np.float64]:
     if not rounds:
         return np.zeros(len(planted))
     wanted = np.where(open_words(planted), planted - misjudged(rounds, len(planted)), planted)
-    return next_move(fit_odds(rounds, planted, stray), wanted)
+    return next_move(fit_odds(rounds, planted, effort.stray, effort.response), wanted)
 
 
 def _save(path: Path, counted: Round) -> None:
