@@ -66,7 +66,7 @@ class Plan:
 
     images: int = int(os.environ.get("REFERENCE_IMAGES", "100"))
     """Pictures of each word."""
-    trait_images: int = 100
+    trait_images: int = int(os.environ.get("REFERENCE_TRAIT_IMAGES", "100"))
     """Pictures of each nationality."""
     obeyed: int = 1
     """Pictures of each gendered prompt (two per concept)."""
