@@ -7,9 +7,9 @@ group, and of each noun whether the picture shows it; what finder and pipeline s
 afterwards. "nothing" stands where an outline surrounds no thing. Things that nothing outlines and
 no noun names (trees, windows) are not counted.
 
-The check found a fault, mended since: where a finder says "person", the *woman* or *man* of the
-prompt was held to be hidden, and the person to be implicit (22 of 36 objects were right). ``said``
-is what is said now. Seeds give these pictures with the weights sha256:6de0c8b79a229bc1 alone.
+A first check found a fault, mended since: where a finder says "person", the *woman* or *man* of the
+prompt was held to be hidden, and the person to be implicit (22 of 36 objects were right). This one
+was made anew on pictures of other weights, by the same kind of checker. Seeds give these pictures with the weights sha256:c5f05565866229aa alone.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ def test_what_is_wrong_is_what_the_finder_says(rows):
     """No group is wrong of an object that is there under its name: coverage is as it looks."""
     objects = [row for row in rows if row["kind"] == "object"]
     wrong = [row for row in objects if row["said"] != row["checked"]]
-    assert Counter(row["object"] for row in wrong) == {"beard": 2, "chef hat": 1, "dumbbell": 1}
+    assert Counter(row["object"] for row in wrong) == {"beard": 2, "chef hat": 1}
     assert all(row["remark"] for row in rows if row["said"] != row["checked"])
