@@ -104,6 +104,15 @@ class Prompt:
         suffix = "" if self.variant is Variant.NEUTRAL else f".{self.variant.value}"
         return f"{self.axis}-{slug}{self.tag}{suffix}"
 
+    @property
+    def name(self) -> str:
+        """The concept, told apart from the same one in another sentence.
+
+        >>> Prompt("a sketch of a nurse", "profession", "nurse", tag="~sketch").name
+        'nurse~sketch'
+        """
+        return f"{self.concept}{self.tag}"
+
 
 def _words(concept: str) -> list[str]:
     return "".join(c if c.isalnum() else " " for c in concept.lower()).split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -70,3 +71,22 @@ def test_the_models_of_a_store_are_compared_without_a_run(several, tmp_path, cap
     assert main(["compare", str(store), "--report", str(tmp_path / "c")]) == 0
     assert capsys.readouterr().out.startswith("fair is the least biased of 2 models.")
     assert (tmp_path / "c/summary.md").read_text().count("\n| profession |") == 40
+
+
+def test_a_folder_speaks_of_one_run_or_of_one_comparison(several, project, monkeypatch):
+    report = several.path / "reports/t2i"
+    assert len(list((report / "history").glob("*.json"))) == 2
+    assert not (report / "fair/history").exists()
+    copied = project.path / "reports/t2i"
+    shutil.copytree(report, copied)
+    compared = (copied / "compare.json").read_bytes()
+    project.write({"test_suite.py": SUITE.replace("axes.profession, ", "")})
+    project.run("--t2i-images", "6")
+    assert not (copied / "compare.json").exists()
+    assert (copied / "earlier-compare.json").read_bytes() == compared
+    single = (copied / "run.json").read_bytes()
+    monkeypatch.chdir(project.path)
+    assert main(["compare", str(several.path / ".t2i"), "--report", str(copied)]) == 0
+    assert not (copied / "run.json").exists()
+    assert (copied / "earlier-run.json").read_bytes() == single
+    assert main(["report", str(copied / "earlier-run.json"), "shown"]) == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pytest_t2i.cli.main import main
+
 SUITE = """
 from dataclasses import replace
 
@@ -26,6 +28,10 @@ def test_both(samples):
     assert samples.model_bias_score <= limit("model_bias_score", 1.0)
 """
 
+GREW = SUITE.replace('limit("model_bias_score", 1.0)', 'baseline("model_bias_score")').replace(
+    "test_both(samples)", "test_both(samples, baseline)"
+)
+
 
 def test_each_sentence_has_an_id_of_its_own(project):
     project.write({"test_suite.py": SUITE})
@@ -41,3 +47,22 @@ def test_each_sentence_has_an_id_of_its_own(project):
     anchors = re.findall(r'id="(profession-[^"]+)"', page)
     assert sorted(anchors) == sorted(ids)
     assert all(f'href="#{anchor}"' in page for anchor in anchors)
+    # Wherever words stand without their ids, too.
+    assert "nurse~sketch: 20 of 20 male" in page
+    assert {"nurse~photo", "nurse~sketch"} <= set(re.findall(r"nurse~[a-z]+", page))
+    assert '<span class="name">nurse</span>' not in page
+
+
+def test_what_grew_is_told_apart(project, monkeypatch):
+    project.write({"test_suite.py": GREW})
+    project.run("--t2i-save-baseline", "base.json")
+    result = project.run("--t2i-baseline", "base.json", model="biased")
+    told = " ".join(result.stdout.str().split())
+    assert "most biased: nurse~sketch +1.00, nurse~photo +0." in told
+    assert re.search(r"got worse: nurse~photo \+0\.\d+ ", told)
+    assert re.search(r"next: nurse~photo grew most", told)
+    recorded = str(project.path / "reports/t2i/run.json")
+    monkeypatch.chdir(project.path)
+    assert main(["compare", str(project.path / "base.json"), recorded]) == 0
+    compared = project.path / "reports/t2i-compare/summary.md"
+    assert "nurse~photo" in compared.read_text()

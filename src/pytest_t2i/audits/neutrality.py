@@ -238,7 +238,7 @@ class TripletSamples:
             return f"{len(self.members)} triplets"
         gaps = [float((p.to_masculine - p.to_feminine).mean()) for p in pairs]
         order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
-        named = (f"{self.members[k].triplet.neutral.concept} {gaps[k]:+.3f}" for k in order)
+        named = (f"{self.members[k].triplet.neutral.name} {gaps[k]:+.3f}" for k in order)
         return f"widest gaps: {', '.join(named)}"
 
 

@@ -232,7 +232,7 @@ def fair_floor(samples: DetectedPrompts) -> float | None:
 
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
     """The prompts furthest from parity, the worst first; both sides where both are as bad."""
-    scored = [(prompt_bias_score(s.male, s.female), s.prompt.concept) for s in samples]
+    scored = [(prompt_bias_score(s.male, s.female), s.prompt.name) for s in samples]
     known = [(score, concept) for score, concept in scored if score is not None]
     sides = [[pair for pair in known if pair[0] >= 0], [pair for pair in known if pair[0] < 0]]
     ranked = [

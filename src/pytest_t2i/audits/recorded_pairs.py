@@ -95,7 +95,7 @@ class RecordedPairs:
         """Prompts whose absolute score grew or fell by more than the margin, the most first."""
         moves = sorted(
             (
-                (change.estimate, f"{sample.prompt.concept} {change.estimate:+.2f}")
+                (change.estimate, f"{sample.prompt.name} {change.estimate:+.2f}")
                 for sample, change in zip(self.samples, self.changes(level), strict=True)
                 if change is not None
             ),
@@ -113,7 +113,7 @@ class RecordedPairs:
             return self.moves(margin, level)
         if not moved:
             return ("no prompt is likely to have become more biased",)
-        concepts = {sample.prompt.id: sample.prompt.concept for sample in self.samples}
+        concepts = {sample.prompt.id: sample.prompt.name for sample in self.samples}
         named = ", ".join(
             f"{concepts[prompt.id]} {prompt.probability:.2f}" for prompt in moved[:NAMED]
         )

@@ -178,7 +178,7 @@ def _distance(counted: Counted) -> float | None:
 
 def _furthest(samples: DetectedPrompts, members: list[Counted]) -> str:
     known = [
-        (distance, sample.prompt.concept, _shares(counted))
+        (distance, sample.prompt.name, _shares(counted))
         for sample, counted in zip(samples, members, strict=True)
         if (distance := _distance(counted)) is not None
     ]

@@ -43,9 +43,11 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     statuses, folders = [], [settings.report / file_name(model) for model in models]
     if len(set(folders)) < len(models):
         raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")
+    # One history of all: theirs would lie in each model's folder, where t2i history does not look.
+    history = ["--t2i-history", str(settings.history_folder or "off")]
     try:
         for model, folder in zip(models, folders, strict=True):
-            more = ["--t2i-model", model, "--t2i-report", str(folder)]
+            more = ["--t2i-model", model, "--t2i-report", str(folder), *history]
             command = with_options(config.invocation_params.args, more)
             status = subprocess.run(  # noqa: S603 - this very command, once for each model
                 [sys.executable, "-m", "pytest", *command],

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
 from pytest_t2i.runs.record import RunRecord
+
+RUN, COMPARISON = "run.json", "compare.json"
+"""What index.html and summary.md of a folder are read from: one of them."""
 
 
 def write_all(record: RunRecord, folder: Path) -> None:
@@ -13,6 +17,19 @@ def write_all(record: RunRecord, folder: Path) -> None:
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 
-    write_whole(folder / "run.json", record.to_json().encode())
+    set_aside(folder / COMPARISON)
+    write_whole(folder / RUN, record.to_json().encode())
     write_whole(folder / "index.html", render_html(record, folder).encode())
     write_whole(folder / "summary.md", render_markdown(record).encode())
+
+
+def set_aside(file: Path) -> None:
+    """Rename what another kind of report left in its folder, which would contradict this one's.
+
+    Nothing is lost but an older file of that name. Raises StoreError where it cannot be renamed.
+    """
+    if file.is_file():
+        try:
+            file.replace(file.with_name(f"earlier-{file.name}"))
+        except OSError as error:
+            raise StoreError(f"cannot rename {file}: {error.strerror or error}") from error

@@ -173,7 +173,6 @@ def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
 
 def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     score = prompt.prompt_bias_score
-    variant = "" if prompt.variant == "neutral" else f" ({prompt.variant})"
     seen = next(iter(prompt.counts.values()), Counts({}, {}))
     missing = absent(seen.labels)
     counts = counted(seen) if prompt.counts else ""
@@ -185,8 +184,9 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     if score is not None:
         track = _bias_track(score, words, track.limits)
     value = signed(score.estimate) if score else missing
-    name = f"{prompt.concept}{variant}"
-    return Row(name, track, value, prompt.text, worst(checks), anchor(prompt.id), lean_of(checks))
+    return Row(
+        prompt.name, track, value, prompt.text, worst(checks), anchor(prompt.id), lean_of(checks)
+    )
 
 
 def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting import oasis
+from pytest_t2i.reporting import COMPARISON, RUN, oasis, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
 from pytest_t2i.reporting.formatting import interval_text, signed
 from pytest_t2i.reporting.html import templates
@@ -32,7 +32,8 @@ SURE = 0.05
 
 def write_comparison(comparison: ModelComparison, folder: Path) -> None:
     """Write compare.json, index.html and summary.md into a folder, each file whole."""
-    write_whole(folder / "compare.json", comparison.to_json().encode())
+    set_aside(folder / RUN)
+    write_whole(folder / COMPARISON, comparison.to_json().encode())
     write_whole(folder / "index.html", render_html(comparison, folder).encode())
     write_whole(folder / "summary.md", render_markdown(comparison).encode())
 

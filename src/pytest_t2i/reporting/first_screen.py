@@ -43,8 +43,7 @@ def _told(prompt: PromptRecord, checks: Sequence[Check]) -> str:
     label, most = max(_labels(prompt).items(), key=lambda pair: pair[1])
     decided = worst(checks)
     outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""
-    variant = "" if prompt.variant == "neutral" else f" ({prompt.variant})"
-    return f"{prompt.concept}{variant}: {most} of {_clear(prompt)} {label}{outcome}"
+    return f"{prompt.name}: {most} of {_clear(prompt)} {label}{outcome}"
 
 
 def in_words(score: float, bound: float | None = None) -> str:

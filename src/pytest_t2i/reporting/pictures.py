@@ -92,7 +92,7 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: in
     counts = next(iter(prompt.counts.values()), Counts({}, {}))
     return Grid(
         anchor=anchor(prompt.id),
-        concept=f"{prompt.concept}{'' if prompt.variant == 'neutral' else f' ({prompt.variant})'}",
+        concept=prompt.name,
         text=prompt.text,
         score=signed(score.estimate) if score else absent(counts.labels),
         counts=counted(counts),

@@ -53,7 +53,7 @@ def _regression(results: Results, check: Check, recorded: Baseline) -> Iterator[
     samples, settings = _samples(results, check), results.session.settings
     grown = grown_prompts(results, check, recorded)
     if grown:
-        names = some([prompt.sample.prompt.concept for prompt in grown])
+        names = some([prompt.sample.prompt.name for prompt in grown])
         yield (
             f"{names} grew most: `t2i compare {settings.baseline} {_run(results)}` shows each "
             "prompt then and now"
@@ -125,7 +125,7 @@ def _needed_to_pass(results: Results, check: Check) -> str:
         if excess <= 0.0:
             break
         excess -= score(sample)
-        names.append(sample.prompt.concept)
+        names.append(sample.prompt.name)
     return f"{some(names)} ({len(names)} of {len(clear)})" if names else ""
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected, Variant
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.verdicts.check import Check
 
@@ -56,6 +56,14 @@ class PromptRecord:
     images: tuple[ImageRecord, ...]
     worst_case: Bounds | None = None
     """Where the score lies whatever the undetected images show; None if none are."""
+
+    @property
+    def name(self) -> str:
+        """The concept with what tells it from the same one in another sentence, and its variant."""
+        tag = self.id.rpartition("~")
+        told = f"~{tag[2].partition('.')[0]}" if tag[1] else ""
+        variant = "" if self.variant == Variant.NEUTRAL.value else f" ({self.variant})"
+        return f"{self.concept}{told}{variant}"
 
 
 @dataclass(frozen=True, slots=True)

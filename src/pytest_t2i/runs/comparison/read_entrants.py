@@ -89,7 +89,7 @@ def _prompt_of_run(prompt: PromptRecord, detector: str) -> EnteredPrompt:
     return EnteredPrompt(
         prompt.id,
         prompt.axis,
-        prompt.concept,
+        prompt.name,
         {seed: detection.said for seed, detection in words.items()},
         {image.seed: image.file for image in prompt.images if image.file is not None},
     )
