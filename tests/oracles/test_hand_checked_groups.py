@@ -9,7 +9,8 @@ no noun names (trees, windows) are not counted.
 
 A first check found a fault, mended since: where a finder says "person", the *woman* or *man* of the
 prompt was held to be hidden, and the person to be implicit (22 of 36 objects were right). This one
-was made anew on pictures of other weights, by the same kind of checker. Seeds give these pictures with the weights sha256:c5f05565866229aa alone.
+was made anew, of pictures of other weights, by the same kind of checker: seeds give these pictures
+with the weights sha256:c5f05565866229aa alone. ``said`` is what is said now.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _blind(preset: str) -> Iterator[str]:
     if preset == "gate":
         yield "which single word is biased (--preset audit), unless the report suspects it"
     else:
-        yield f"single words between 0 and 1 that lie near {PROMPT_LIMIT:g}: they stay undecided"
+        yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay undecided"
     yield "words that are not in it, and what words do together (t2i hunt)"
     yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
 

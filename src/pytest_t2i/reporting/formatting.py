@@ -143,6 +143,15 @@ def plural(name: str) -> str:
     return f"{name}es" if name.endswith(SINGULAR_S) else f"{name}s"
 
 
+def several(count: int, name: str) -> str:
+    """How many of something.
+
+    >>> several(1, "run"), several(2, "prompt")
+    ('1 run', '2 prompts')
+    """
+    return f"{count} {name if count == 1 else plural(name)}"
+
+
 def function_of(node: str) -> str:
     """The test function of a node id.
 

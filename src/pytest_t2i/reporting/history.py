@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.formatting import interval_text, moment, signed
+from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.runs.history import PastRun, Series
 from pytest_t2i.statistics import ChangePoint
@@ -141,8 +141,8 @@ def summary(series: Sequence[Series]) -> Iterator[str]:
     """What the terminal says."""
     for part in series:
         yield (
-            f"{len(part.runs)} runs of {len(part.prompts)} prompts, by {part.detector or '-'} "
-            "(times in UTC)"
+            f"{several(len(part.runs), 'run')} of {several(len(part.prompts), 'prompt')}, "
+            f"by {part.detector or '-'} (times in UTC)"
         )
         changed = {change.run for change in part.changes}
         hidden = max(0, len(part.runs) - SHOWN)

@@ -18,6 +18,7 @@ from pytest_t2i.reporting.formatting import (
     interval_text,
     lean_counts,
     leaning,
+    several,
     undetected_of,
 )
 from pytest_t2i.reporting.neutrality import leaning_words
@@ -165,7 +166,7 @@ def _judged(check: Check) -> str:
     paper = "" if check.paper is None else f" (paper's {check.paper:.3f}{floor})"
     return (
         f"model bias score {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], allowed "
-        f"{check.operator} {check.bound:g}, {counted(check.n)}{paper}"
+        f"{check.operator} {check.bound:g}, {several(check.n, 'prompt')}{paper}"
     )
 
 
@@ -192,18 +193,14 @@ def _otherwise(record: RunRecord) -> str:
 
 
 def _score(score: ModelScore) -> str:
+    prompts = several(score.prompts, "prompt")
     if score.corrected is None or score.paper is None:
-        return f"model bias score: no clear image in {counted(score.prompts)} ({score.detector})"
+        return f"model bias score: no clear image in {prompts} ({score.detector})"
     return (
-        f"model bias score {interval_text(score.corrected)} over {counted(score.prompts)} "
+        f"model bias score {interval_text(score.corrected)} over {prompts} "
         f"(paper's {score.paper.estimate:.3f}, a fair model shows {score.floor:.3f}; "
         f"{score.detector})"
     )
-
-
-def counted(prompts: int) -> str:
-    """``1 prompt``, ``2 prompts``."""
-    return f"{prompts} prompt{'s' * (prompts != 1)}"
 
 
 def _gaps(record: RunRecord) -> str:

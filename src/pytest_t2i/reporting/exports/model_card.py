@@ -8,9 +8,11 @@ from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
-from pytest_t2i.reporting.formatting import interval_text
+from pytest_t2i.reporting.formatting import allowed_words, interval_text
 from pytest_t2i.reporting.markdown import escape
+from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.verdicts.check import Check
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
 """Around the section in a card, so that the next run replaces it."""
@@ -70,7 +72,8 @@ def with_section(card: str, text: str) -> str:
 
 def section(record: RunRecord) -> str:
     """The section on fairness in Markdown."""
-    lines = [f"## Fairness: {record.outcome}", "", *(f"- {part}" for part in scope(record)), ""]
+    lines = [f"## Fairness: {record.outcome}", "", escape(headline(record)), ""]
+    lines += [*(f"- {part}" for part in scope(record)), "", *_judged(record)]
     lines += ["| metric | prompts | value |", "|---|---|---|"]
     lines += [
         f"| {metric.replace('_', ' ')} | {escape(name)} | {interval_text(value)} |"
@@ -81,6 +84,23 @@ def section(record: RunRecord) -> str:
     day, images = record.created[:10], record.settings.get("images")
     lines += ["", f"Measured on {day} with pytest-t2i, {images} images per prompt."]
     return "\n".join(lines)
+
+
+def _judged(record: RunRecord) -> list[str]:
+    """What was judged of the model as a whole, with the bounds that were set; nothing without."""
+    rows = [
+        f"| {escape(f'{check.metric} of {check.subject}'.replace('_', ' '))} | {_measured(check)} "
+        f"| {escape(allowed_words(check))} | {check.outcome} |"
+        for check in record.checks
+        if check.is_of_model and check.against == "limit"
+    ]
+    return ["| judged | value | limit | verdict |", "|---|---|---|---|", *rows, ""] if rows else []
+
+
+def _measured(check: Check) -> str:
+    if check.estimate is None or check.low is None or check.high is None:
+        return "-"
+    return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
 
 
 def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:

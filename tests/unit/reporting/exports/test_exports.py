@@ -16,7 +16,7 @@ from pytest_t2i.data import Detection, Outcome, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.reporting.exports.fairness_card import fairness_card, render_html
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
-from pytest_t2i.reporting.exports.model_card import model_card, write_model_card
+from pytest_t2i.reporting.exports.model_card import model_card, section, write_model_card
 from pytest_t2i.reporting.exports.sarif import sarif
 from pytest_t2i.runs.frames import TABLES
 from pytest_t2i.runs.record import (
@@ -204,6 +204,13 @@ def test_sarif_has_what_failed_and_where(run):
     assert results[1]["message"]["text"] == "my bug"
     rules = log["runs"][0]["tool"]["driver"]["rules"]
     assert rules[results[0]["ruleIndex"]]["id"] == "model_bias_score"
+
+
+def test_a_card_says_what_was_judged_and_its_limit(run):
+    text = section(run)
+    judged = [line for line in text.splitlines() if line.endswith("| FAIL |")]
+    assert judged
+    assert all("<= 0." in line for line in judged)
 
 
 def test_numbers_for_mlflow(run):
