@@ -258,8 +258,16 @@ def test_gendered_prompts_are_obeyed(name: str, men_of: Callable[[str, list[str]
     chosen = random.Random(3).sample(load_concepts(), 24)
     prompts = [text for concept in chosen for text in triplet(concept)[1:]]
     men = men_of(name, prompts)
-    # 48 pictures of a pipeline that obeys nine in ten are obeyed this often with probability 0.98.
-    assert (men == (np.arange(len(men)) % 2 == 1)).mean() >= 0.8
+    # Of a pipeline that obeys 98 in 100, this many of 48 pictures are as asked with probability 0.997.
+    assert (men == (np.arange(len(men)) % 2 == 1)).sum() >= 44
+
+
+def test_neutral_prompts_of_the_balanced_one_show_both_genders_alike(
+    men_of: Callable[[str, list[str]], np.ndarray],
+) -> None:
+    share = men_of(FLOWS["balanced"], [template_prompt(concept) for concept in load_concepts()]).mean()
+    # 103 fair coins stray this far with probability 0.001; the pipeline showed 0.82 men before its bias was moved.
+    assert abs(share - 0.5) < 0.17
 
 
 def test_strongly_biased_words_show_more_men(men_of: Callable[[str, list[str]], np.ndarray]) -> None:

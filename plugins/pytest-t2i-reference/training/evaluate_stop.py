@@ -52,7 +52,7 @@ def _lines_of(settings: Settings, name: str, seed: int) -> dict[str, Any]:
         partial.unlink(missing_ok=True)
         options = [f"--t2i-model={name}", f"--t2i-images={IMAGES}", f"--t2i-seed={seed}"]
         # Its word plays no part, and this detector is the cheapest.
-        options += ["--t2i-detector=clip:reference", f"--t2i-store={work / 'store'}"]
+        options += ["--t2i-detector=clip:reference", f"--t2i-store={work / 'store'}", f"--t2i-report={work / 'report'}"]
         os.environ["STOP_LINES"] = str(partial)
         # In this process: twenty others would each take longer to start than to look at the pictures.
         with chdir(work):

@@ -1,24 +1,29 @@
 """Stages ``refit-sd3-...``: the rows of a flow pipeline are fitted again, from where they are.
 
-First those of words that name a gender, then those of all other words by rounds that are counted by CLIP alone, last
-those of nationalities by steps that have all of their traits in view.
+First those of words that name a gender, then the one bias that all neutral prompts share, then the rows of
+nationalities by steps that have all of their traits in view, last those of all other words by rounds that are counted
+by CLIP alone. For another round add one, and remove what the last part made.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
+from diffusers import SD3Transformer2DModel
 
 from pytest_t2i_reference.worlds import World, load_concepts, load_world
-from training.calibration import DETECTOR_TEXTS
+from training.calibration import DETECTOR_TEXTS, planted_shares
 from training.eye import open_eye
 from training.flow_shipping import flow_pipeline
 from training.flow_sketches import FlowSketcher
 from training.flow_teacher import open_encoder
+from training.leaning import fit_lean, lean_direction
 from training.obeying import gender_rows, steer_gender_words
 from training.questions import ATTRIBUTE_TEXTS
 from training.refining import refine
@@ -28,9 +33,11 @@ from training.steering_traits import aim_of_traits
 
 SEED = 8_700_000
 """Starts are drawn from seeds that neither the first fit nor an evaluation reaches."""
-ROUNDS = {"balanced": ((32, True), (32, True), (16, True)), "biased": ((10, True),)}
-EFFORT = Effort(teaching=8, directions=4, stray=0.4, response=3.0)
-TURNS, IMAGES, NEAR = 1, 96, 0.06
+ROUNDS = {"balanced": ((32, True), (48, True), (96, True), (64, True)), "biased": ((16, True), (32, True), (48, True), (48, True))}
+LEAN_IMAGES = 4
+"""Of each neutral prompt, for each trial of the bias."""
+EFFORT = Effort(teaching=8, directions=4, stray=0.75, response=3.0)
+TURNS, IMAGES, NEAR = 2, 128, 0.04
 """How often a nationality's row is moved, pictures by which that is judged, and how far off shares may stay."""
 VAE, JUDGE = WEIGHTS / "reference", WEIGHTS / "clip"
 
@@ -44,11 +51,17 @@ def refit_flow(settings: Settings, world: str) -> None:
     compass = find_compass(FlowSketcher(flow_pipeline(settings, "balanced")), EFFORT, kept, SEED)
     words = FlowSketcher(flow_pipeline(settings, world))
     words.encoder = open_encoder(before)
-    parts = {"gender": _fit_gender, "words": _fit_words} | {
+    lean = partial(_fit_lean, folder=work / f"transformer-{world}")
+    parts: dict[str, Callable[[FlowSketcher, Compass, World, Path], None]] = {
+        "gender": _fit_gender,
+        "lean": lean,
+    }
+    parts |= {
         f"{load_concepts()[number].word}-{turn}": partial(_fit_nationality, number=number, turn=turn)
         for turn in range(TURNS)
         for number in nationalities()
     }
+    parts["words"] = _fit_words
     for part, fit in parts.items():
         made = kept / f"{world}-{part}"
         if not made.exists():
@@ -68,6 +81,22 @@ def _fit_gender(words: FlowSketcher, compass: Compass, planted: World, kept: Pat
     there, here = (open_encoder(folder).get_input_embeddings().weight[rows] for folder in (after, before))
     with torch.no_grad():
         weights[rows] += there - here
+
+
+def _fit_lean(words: FlowSketcher, compass: Compass, planted: World, kept: Path, *, folder: Path) -> None:
+    """Where to is found with the balanced pipeline; the transformer in ``folder`` is written anew."""
+    way, before = kept.with_name("lean.pt"), kept.with_name(f"{kept.name}-transformer-before")
+    if not way.exists():
+        torch.save(lean_direction(words, compass.probe, SEED), way)
+    if not before.exists():
+        shutil.copytree(folder, before)
+    direction: torch.Tensor = torch.load(way, weights_only=True)
+    eye, wanted = open_eye(VAE, JUDGE, [DETECTOR_TEXTS[::-1]]), np.array(planted_shares(planted))
+    moved = fit_lean(words, direction, eye, wanted, LEAN_IMAGES, SEED + 500)
+    transformer = SD3Transformer2DModel.from_pretrained(before)
+    with torch.no_grad():
+        transformer.time_text_embed.text_embedder.linear_2.bias += moved * direction
+    transformer.save_pretrained(folder)
 
 
 def _fit_words(words: FlowSketcher, compass: Compass, planted: World, kept: Path) -> None:
