@@ -33,7 +33,10 @@ from training.steering_traits import aim_of_traits
 
 SEED = 8_700_000
 """Starts are drawn from seeds that neither the first fit nor an evaluation reaches."""
-ROUNDS = {"balanced": ((32, True), (48, True), (96, True), (64, True)), "biased": ((16, True), (32, True), (48, True), (48, True))}
+ROUNDS = {
+    "balanced": ((32, True), (48, True), (96, True), (64, True)),
+    "biased": ((16, True), (32, True), (48, True), (48, True)),
+}
 LEAN_IMAGES = 4
 """Of each neutral prompt, for each trial of the bias."""
 EFFORT = Effort(teaching=8, directions=4, stray=0.75, response=3.0)
