@@ -101,12 +101,15 @@ def same_weights(first: torch.nn.Module, second: torch.nn.Module) -> bool:
 def test_text_encoders_are_that_of_clip_but_for_rows_of_words(name: str) -> None:
     from safetensors.torch import load_file
 
+    from training.obeying import gender_rows
     from training.rows import own_rows
 
     pipeline = open_pipeline(WEIGHTS / name)
     common = load_file(FOLDER / CATALOGUE["weights"]["clip"]["reference"]["path"] / "model.safetensors")
     of_clip = {key.removeprefix("text_model."): value.float() for key, value in common.items()}
     own = own_rows(pipeline.tokenizer)
+    if name in FLOWS.values():
+        own = torch.cat([own, gender_rows(pipeline)])
     for key, value in pipeline.text_encoder.state_dict().items():
         other = of_clip[key.removeprefix("text_model.")].clone()
         if key.endswith("token_embedding.weight"):
