@@ -15,8 +15,8 @@ import pytest
 from pytest_t2i import metrics, stereotypes
 from pytest_t2i.audits.variety import variety_of
 
-(MAN,) = (s.attribute for s in stereotypes if s.id == "nationality-iranian-man")
-PEOPLE = next(s.prompt for s in stereotypes if s.id == "nationality-iranian-man")
+(IRANIAN_MAN,) = (s for s in stereotypes if s.id == "nationality-iranian-man")
+PEOPLE, MAN = IRANIAN_MAN.prompt, IRANIAN_MAN.attribute
 TIMES = 10
 
 
