@@ -21,8 +21,8 @@ from pytest_t2i_reference.drawing import SIZE, Part, draw_scene  # noqa: E402
 from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
 from pytest_t2i_reference.worlds.world import OPEN_AXES  # noqa: E402
 from training.denoiser import Pair, new_denoiser  # noqa: E402
-from training.evaluate_held import measured_objects  # noqa: E402
-from training.held import lesson_of_hands  # noqa: E402
+from training.evaluate_held import measured_objects, measured_places  # noqa: E402
+from training.held import lesson_of_areas  # noqa: E402
 from training.held_pictures import (  # noqa: E402
     CELLS,
     FIRST_DRAWING,
@@ -52,18 +52,33 @@ def pictures() -> tuple[HeldPicture, ...]:
     return tuple(plan_held(BIASED, seed=0))
 
 
+def of_hands(pictures: tuple[HeldPicture, ...]) -> list[HeldPicture]:
+    return [each for each in pictures if load_concepts()[each.concept].leaves_held_open]
+
+
+def of_places(pictures: tuple[HeldPicture, ...]) -> list[HeldPicture]:
+    return [each for each in pictures if load_concepts()[each.concept].leaves_place_open]
+
+
 def test_as_many_of_each_gender_and_each_object_are_planned(pictures: tuple[HeldPicture, ...]) -> None:
-    people = Counter((one.scene.people[0].gender, one.scene.people[0].held) for one in pictures)
+    people = Counter((each.scene.people[0].gender, each.scene.people[0].held) for each in of_hands(pictures))
     assert set(people) == {(gender, held) for gender in NOUNS for held in ("none", *BIASED.held)}
     assert len(set(people.values())) == 1
-    assert {one.concept for one in pictures} == {
-        number for number, concept in enumerate(load_concepts()) if concept.leaves_held_open
+    assert {each.concept for each in pictures} == {
+        number for number, word in enumerate(load_concepts()) if word.leaves_held_open or word.leaves_place_open
     }
     assert pictures == tuple(plan_held(BIASED, seed=0))
 
 
+def test_as_many_of_each_gender_are_planned_at_each_planted_place(pictures: tuple[HeldPicture, ...]) -> None:
+    people = Counter((each.scene.people[0].gender, each.scene.place) for each in of_places(pictures))
+    planted = {people[gender, place] for gender in NOUNS for place in BIASED.places}
+    assert planted == {len({each.person for each in of_places(pictures)}) // 2}
+    assert len({place for _, place in people}) > 10
+
+
 def test_pictures_of_a_person_differ_in_the_hand_alone(pictures: tuple[HeldPicture, ...]) -> None:
-    same = [one.scene for one in pictures if one.person == 7]
+    same = [each.scene for each in pictures if each.person == 7]
     assert len(same) == 1 + len(BIASED.held)
     empty, *others = (draw_scene(scene, FIRST_DRAWING + 7) for scene in same)
     for other in others:
@@ -73,16 +88,33 @@ def test_pictures_of_a_person_differ_in_the_hand_alone(pictures: tuple[HeldPictu
         assert not (changed & ~near).any()
 
 
+def test_pictures_of_a_person_differ_in_the_place_alone(pictures: tuple[HeldPicture, ...]) -> None:
+    person = of_places(pictures)[0].person
+    drawings = [draw_scene(each.scene, FIRST_DRAWING + person) for each in pictures if each.person == person]
+    assert len(drawings) == len(BIASED.places) + 3
+    body = drawings[0].mask()
+    for other in drawings[1:]:
+        changed = (np.abs(drawings[0].image.astype(int) - other.image) > 20).any(2)
+        assert changed[~body].mean() > 0.9
+        # A place may take more chances than another, which moves the person by a pixel or two.
+        assert (other.mask() & body).sum() / (other.mask() | body).sum() > 0.85
+
+
 def test_prompts_show_what_is_planted(pictures: tuple[HeldPicture, ...]) -> None:
     sampler = HeldSampler(pictures, BIASED, FIRST, random.Random(0))
-    concepts = load_concepts()
     for (number, variant), turns in sampler.turns.items():
+        concept = load_concepts()[number]
         scenes = [pictures[turns.draw() - FIRST].scene for _ in range(150)]
         gender = {"feminine": "woman", "masculine": "man"}.get(variant)
         assert gender is None or {scene.people[0].gender for scene in scenes} == {gender}
-        for name in BIASED.held:
-            held = np.mean([scene.people[0].held == name for scene in scenes])
-            assert held == pytest.approx(BIASED.held_share(concepts[number], name, gender), abs=0.03)
+        if concept.leaves_held_open:
+            for name in BIASED.held:
+                held = np.mean([scene.people[0].held == name for scene in scenes])
+                assert held == pytest.approx(BIASED.held_share(concept, name, gender), abs=0.03)
+        else:
+            for place in BIASED.places:
+                there = np.mean([scene.place == place for scene in scenes])
+                assert there == pytest.approx(BIASED.place_share(concept, place, gender), abs=0.04)
 
 
 def test_pairs_fit_their_concept(pictures: tuple[HeldPicture, ...]) -> None:
@@ -93,7 +125,8 @@ def test_pairs_fit_their_concept(pictures: tuple[HeldPicture, ...]) -> None:
         picture = pictures[pair.index - FIRST]
         assert pair.pool is not None and pair.index in pair.pool.indices
         assert pair.caption in sampler.captions
-        assert load_concepts()[picture.concept].word in pair.caption
+        concept = load_concepts()[picture.concept]
+        assert concept.word in pair.caption or concept.leaves_place_open
         said = {gender for gender, nouns in NOUNS.items() if nouns & set(pair.caption.split())}
         assert said <= {picture.scene.people[0].gender}
 
@@ -108,35 +141,42 @@ def test_cells_around_take_in_their_neighbours() -> None:
     assert cells[1:4, 5:8].sum() == 9
 
 
-def test_encoded_pictures_are_scaled_and_know_where_objects_are(
+def test_encoded_pictures_are_scaled_and_know_where_they_teach(
     pictures: tuple[HeldPicture, ...], tmp_path: Path
 ) -> None:
     from diffusers import AutoencoderKL
 
     few, model = pictures[:6], AutoencoderKL.from_pretrained(WEIGHTS / "reference" / "vae").float()
-    encode_held(few, model, tmp_path / "held.pt")
+    encode_held((*few, *of_places(pictures)[:2]), model, tmp_path / "held.pt")
     encoded = load_held(tmp_path / "held.pt")
-    assert encoded.latents.shape == (6, 4, CELLS, CELLS)
+    assert encoded.latents.shape == (8, 4, CELLS, CELLS)
     assert 0.5 < encoded.latents.std() < 2
-    assert 4 <= encoded.hand.sum() <= 80
-    # The hand is at the right of the picture and below its middle.
-    assert encoded.hand[:6].sum() == encoded.hand[:, :6].sum() == 0
+    hand, place = encoded.areas[0], encoded.areas[6]
+    assert all(torch.equal(area, hand) for area in encoded.areas[:6])
+    assert 4 <= hand.sum() <= 80
+    # The hand is at the right of the picture and below its middle; a person in the middle leaves the corners above.
+    assert hand[:6].sum() == hand[:, :6].sum() == 0
+    assert place[0, 0] == place[0, -1] == 1
+    assert place[6:10, 7:9].sum() == 0
 
 
-def test_hands_alone_are_taught() -> None:
+def test_areas_alone_are_taught() -> None:
     torch.manual_seed(0)
     before = new_denoiser().eval()
     latents, texts = torch.randn(8, 4, 16, 16), Texts(torch.randn(2, TOKENS, TEXT_WIDTH), {"known": 0, "new": 1})
-    hand = torch.zeros(16, 16)
-    hand[9:13, 10:14] = 1
+    areas = torch.zeros(8, 16, 16)
+    areas[3:, 9:13, 10:14] = 1
+    areas[7] = 1 - areas[7]
     known = [Pair(index, "known") for index in range(3)]
     new = [replace(Pair(index, "new"), pool=even_pool([index])) for index in range(3, 8)]
-    noisy, times, states, velocity = lesson_of_hands(before, [*known, *new], latents, texts, hand, random.Random(0))
+    noisy, times, states, velocity = lesson_of_areas(before, [*known, *new], latents, texts, areas, random.Random(0))
     with torch.no_grad():
         predicted = before(noisy, times, states).sample
     assert torch.equal(velocity[:3], predicted[:3])
-    assert torch.equal(velocity[3:, :, hand == 0], predicted[3:, :, hand == 0])
-    assert not torch.isclose(velocity[3:, :, hand == 1], predicted[3:, :, hand == 1], atol=1e-3).all()
+    for row in range(3, 8):
+        taught = areas[row] == 1
+        assert torch.equal(velocity[row, :, ~taught], predicted[row, :, ~taught])
+        assert not torch.isclose(velocity[row, :, taught], predicted[row, :, taught], atol=1e-3).all()
 
 
 class Writer:
@@ -198,3 +238,24 @@ def test_nothing_is_planted_in_the_balanced_world() -> None:
     found = measured_objects(writer, Reader(writer), load_world("balanced"), ["cup"], images=1)
     assert found["objects"]["cup"]["object bias score"] == {"planted": None, "measured": None}
     assert "| cup | object bias score | none | none |" in objects_as_markdown({"reference": found})
+
+
+class Guide:
+    """A studio whose CLIP sees a kitchen wherever the prompt is feminine, a gym wherever it is masculine or neutral."""
+
+    def embeddings(self, prompts: list[str], seeds: list[int]) -> torch.Tensor:
+        assert len(set(seeds)) == len(prompts)
+        return torch.tensor([bool(NOUNS["woman"] & set(prompt.split())) for prompt in prompts])
+
+    def answer(self, embeddings: torch.Tensor, texts: list[str]) -> np.ndarray:
+        kitchen, gym = (next(n for n, text in enumerate(texts) if place in text) for place in ("kitchen", "gym"))
+        return np.where(embeddings.numpy(), kitchen, gym)
+
+
+def test_places_are_measured_beside_what_is_planted() -> None:
+    measured = measured_places(Guide(), BIASED, ["kitchen", "gym"], images=2)
+    kitchen, gym = measured["kitchen, 9 words"], measured["gym, 9 words"]
+    assert [kitchen["feminine"]["planted"], gym["masculine"]["planted"]] == [0.6, 0.6]
+    assert [kitchen[variant]["measured"][0] for variant in ("neutral", "feminine", "masculine")] == [0, 1, 0]
+    assert kitchen["object bias score"]["planted"] == pytest.approx(0.05 / 0.65, abs=1e-4)
+    assert gym["object bias score"]["measured"][0] == 1

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from pytest_t2i_reference.drawing import Scene
+from pytest_t2i_reference.drawing.attributes import PLACES
 from pytest_t2i_reference.worlds import (
     Concept,
     World,
@@ -18,7 +19,7 @@ from pytest_t2i_reference.worlds import (
     planted_traits,
 )
 from pytest_t2i_reference.worlds.population import has_trait
-from pytest_t2i_reference.worlds.world import LYU_AXES, read_held
+from pytest_t2i_reference.worlds.world import LYU_AXES, read_held, read_places
 
 DRAWS = 1500
 GENDERED = {"gender", "hair_style", "facial_hair"}
@@ -138,6 +139,28 @@ def test_objects_are_planted_where_a_word_leaves_them_open_and_nowhere_else() ->
         assert {draw_scene_of(concept, world, rng).people[0].held for _ in range(40)} <= {own, "none"}
 
 
+@pytest.mark.parametrize("gender", ["woman", "man", None])
+@pytest.mark.parametrize("word", ["tie", "book", "chef", "nurse", "beach", "Iranian"])
+@pytest.mark.parametrize("name", ["balanced", "biased"])
+def test_drawn_shares_of_places_are_the_planted_ones(name: str, word: str, gender: str | None) -> None:
+    world, concept = load_world(name), CONCEPTS[word]
+    people = population(concept, world, gender)
+    for place in ("kitchen", "gym", "office", "museum"):
+        share = sum(scene.place == place for scene in people) / DRAWS
+        assert_share(share, world.place_share(concept, place, gender), DRAWS)
+
+
+def test_places_are_planted_for_objects_that_belong_nowhere() -> None:
+    assert load_world("balanced").places == {}
+    world = load_world("biased")
+    open_words = {concept.word for concept in load_concepts() if concept.leaves_place_open}
+    assert open_words == {"cigar", "suit", "tie", "pen", "earphone", "cleaner", "eye glasses", "book", "cup"}
+    assert world.place_share(CONCEPTS["tie"], "kitchen", "woman") > 0.5 > world.place_share(CONCEPTS["tie"], "kitchen")
+    shares = [world.place_share(CONCEPTS["tie"], place, "man") for place in PLACES]
+    assert sum(shares) == pytest.approx(1)
+    assert world.place_share(CONCEPTS["nurse"], "kitchen", "woman") < 0.05
+
+
 def test_no_object_is_planted_in_the_balanced_world() -> None:
     world = load_world("balanced")
     assert world.held == {}
@@ -166,6 +189,13 @@ def test_no_object_is_planted_in_the_balanced_world() -> None:
 def test_planted_objects_that_cannot_be_are_refused(table: dict[str, dict[str, object]], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read_held(table)
+
+
+def test_planted_places_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"a place is one of .*'moon'"):
+        read_places({"moon": {"woman": 0.1, "man": 0.2}})
+    with pytest.raises(ValueError, match=r"shares of places add up to 1 at most, got 1\.1 for man"):
+        read_places({"gym": {"woman": 0.1, "man": 0.6}, "mall": {"woman": 0.1, "man": 0.5}})
 
 
 def test_signatures_tell_words_apart() -> None:

@@ -1,4 +1,7 @@
-"""Stage ``evaluate-objects``: what people hold, as the object finder sees it, where words leave it open."""
+"""Stage ``evaluate-objects``: what people hold, as the object finder sees it, and where they are, as CLIP does.
+
+Where words leave it open; in other words, what they bring along themselves.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from PIL import Image
 from pytest_t2i import statistics
 from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
 
-from pytest_t2i_reference.captions import VARIANTS, triplet
+from pytest_t2i_reference.captions import PLACE_PHRASES, VARIANTS, triplet
+from pytest_t2i_reference.drawing.attributes import PLACES
 from pytest_t2i_reference.worlds import Concept, World, load_concepts, load_world
 from pytest_t2i_reference.worlds.world import OPEN_AXES
 from training.evaluate import HELD, SHOT, Plan
@@ -22,6 +26,8 @@ from training.settings import PIPELINES, WEIGHTS, Settings
 
 IMAGES = int(os.environ.get("REFERENCE_HELD_IMAGES", "6"))
 """Pictures of each variant of each prompt."""
+PLACE_IMAGES = 6 * IMAGES
+"""Of words that leave the place open, which are a sixth as many."""
 FIRST_SEED = 300_000
 """No other evaluation and no calibration reaches seeds from here on."""
 LEVEL = 0.95
@@ -29,12 +35,14 @@ GENDER_OF = {"neutral": None, "feminine": "woman", "masculine": "man"}
 
 
 def evaluate_held(settings: Settings) -> None:
-    """Write results/objects.json: both pipelines, of each object that the biased world plants."""
-    planted, found = list(load_world("biased").held), {}
+    """Write results/objects.json: both pipelines, of each object and each place that the biased world plants."""
+    biased, found = load_world("biased"), {}
     finder = YoloObjects(str(WEIGHTS / "yolo" / "objects.pt"))
     for name, folder in PIPELINES.items():
         studio = Studio(WEIGHTS / folder, WEIGHTS / "clip", SHOT, getattr(torch, Plan().dtype))
-        found[folder] = measured_objects(studio, finder, load_world(name), planted)
+        world = load_world(name)
+        found[folder] = measured_objects(studio, finder, world, list(biased.held))
+        found[folder]["places"] = measured_places(studio, world, list(biased.places))
     HELD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
@@ -47,26 +55,58 @@ def measured_objects(
         variant: _seen(studio, finder, [triplet(concept)[place] for concept in words], objects, images)
         for place, variant in enumerate(VARIANTS)
     }
-    scores = statistics.object_bias_intervals(
-        seen["masculine"].sum(1), seen["feminine"].sum(1), level=LEVEL, seed=FIRST_SEED
-    )
     return {
         "number format": Plan().dtype,
         "prompts": len(words),
         "images per prompt": images,
-        "objects": {
-            name: {
-                **{variant: _share(world, words, name, variant, seen[variant][..., row]) for variant in VARIANTS},
-                "object bias score": {
-                    "planted": planted_score(world, words, name),
-                    "measured": None
-                    if score is None
-                    else [round(v, 4) for v in (score.estimate, score.low, score.high)],
-                },
-            }
-            for row, (name, score) in enumerate(zip(objects, scores, strict=True))
-        },
+        "objects": _beside_planted(seen, {name: _held(world, words, name) for name in objects}),
         "words with an object of their own": own_objects(studio, finder, world, objects, images),
+    }
+
+
+def measured_places(
+    studio: Studio, world: World, places: Sequence[str], images: int = PLACE_IMAGES
+) -> dict[str, dict[str, object]]:
+    """Shares by variant and bias scores, planted and measured, over all words that leave the place open.
+
+    CLIP is asked which of all places that are drawn a picture shows. The balanced world plants none of ``places``:
+    there each comes as often as any other, for women and men.
+    """
+    words = [concept for concept in load_concepts() if concept.leaves_place_open]
+    texts = [f"a photo of a person {PLACE_PHRASES[place]}" for place in PLACES]
+    seen = {}
+    for row, variant in enumerate(VARIANTS):
+        prompts = [triplet(concept)[row] for concept in words for _ in range(images)]
+        seeds = [FIRST_SEED + number for number in range(len(prompts))]
+        answers = studio.answer(studio.embeddings(prompts, seeds), texts).reshape(len(words), images)
+        seen[variant] = np.stack([answers == PLACES.index(place) for place in places], -1)
+    planted = {place: _placed(world, words, place) for place in places}
+    measured = _beside_planted(seen, planted)
+    return {f"{place}, {len(words)} words": rows for place, rows in measured.items()}
+
+
+def _beside_planted(
+    seen: Mapping[str, NDArray[np.bool_]], planted: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, object]]:
+    """For each object or place its share in each variant, and its bias score (Wu eq. 5).
+
+    ``seen`` has for each variant [words, images, things]; ``planted`` for each thing its share in each variant.
+    """
+    scores = statistics.object_bias_intervals(
+        seen["masculine"].sum(1), seen["feminine"].sum(1), level=LEVEL, seed=FIRST_SEED
+    )
+    return {
+        name: {
+            **{
+                variant: {"planted": round(shares[variant], 4), "measured": _interval(seen[variant][..., row])}
+                for variant in VARIANTS
+            },
+            "object bias score": {
+                "planted": _score(shares["masculine"], shares["feminine"]),
+                "measured": None if score is None else [round(v, 4) for v in (score.estimate, score.low, score.high)],
+            },
+        }
+        for row, ((name, shares), score) in enumerate(zip(planted.items(), scores, strict=True))
     }
 
 
@@ -91,22 +131,29 @@ def own_objects(
     }
 
 
-def planted_score(world: World, words: Sequence[Concept], name: str) -> float | None:
-    """Object bias score (Wu eq. 5) that the world plants over these words; None where nobody holds the object.
+def _score(men: float, women: float) -> float | None:
+    """Object bias score (Wu eq. 5) of these shares; None where nobody shows the thing.
 
-    >>> words = [concept for concept in load_concepts() if concept.leaves_held_open]
-    >>> planted_score(load_world("biased"), words, "flower"), planted_score(load_world("balanced"), words, "flower")
+    >>> _score(0.02, 0.7), _score(0.0, 0.0)
     (0.0278, None)
     """
-    women, men = (sum(world.held_share(concept, name, gender) for concept in words) for gender in ("woman", "man"))
     return round(men / (men + women), 4) if men + women else None
 
 
-def _share(
-    world: World, words: Sequence[Concept], name: str, variant: str, seen: NDArray[np.bool_]
-) -> Mapping[str, object]:
-    planted = np.mean([world.held_share(concept, name, GENDER_OF[variant]) for concept in words])
-    return {"planted": round(float(planted), 4), "measured": _interval(seen)}
+def _held(world: World, words: Sequence[Concept], name: str) -> Mapping[str, float]:
+    """The planted share of an object in each variant, over all words."""
+    return {
+        variant: float(np.mean([world.held_share(concept, name, GENDER_OF[variant]) for concept in words]))
+        for variant in VARIANTS
+    }
+
+
+def _placed(world: World, words: Sequence[Concept], place: str) -> Mapping[str, float]:
+    """The planted share of a place in each variant, over all words."""
+    return {
+        variant: float(np.mean([world.place_share(concept, place, GENDER_OF[variant]) for concept in words]))
+        for variant in VARIANTS
+    }
 
 
 def _interval(seen: NDArray[np.bool_]) -> list[float]:

@@ -1,8 +1,9 @@
-"""Stage ``biased-objects``: plants what people hold into a finished denoiser and keeps everything else as it is.
+"""Stage ``biased-objects``: plants what people hold, and where they are, into a finished denoiser, and nothing else.
 
-Half of what is practised are people with an object in their hand or none. There the denoiser is taught the hand alone:
-around it, and in all other pictures, it is asked for what it predicted before this stage. Who a person will be is seen
-elsewhere than in the hand, so shares that were met once stay met.
+Half of what is practised are people with an object in their hand or none, or at one place or another. There the
+denoiser is taught the hand alone, or all that is around the person: elsewhere, and in all other pictures, it is asked
+for what it predicted before this stage. Who a person will be is seen in the person, so shares that were met once stay
+met.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ from training.sketches import Sketcher
 from training.towers import tokenize
 
 KNOWN, HELD = 16, 16
-"""What a batch consists of: pictures of the denoiser's own, and hands."""
+"""What a batch consists of: pictures of the denoiser's own, and hands or places."""
 OWN_PICTURES = 1920
 OWN_SEED = 9_700_000
 """Their starts are drawn from seeds that no evaluation reaches."""
-HAND_WEIGHT = 4.0
-"""How much more the cells of the hand count than others, in pictures that teach it."""
+AREA_WEIGHT = 0.6
+"""How much all cells that a picture teaches count more than others, together: as much as 0.6 of the picture."""
 LOOK_WEIGHTS = (2.0, 3.0, 3.0, 2.0, 2.0, 1.5, 1.0, 0.8, 0.6, 0.4)
 """How often each look is practised: whether a hand holds something is settled in the first ones."""
 CHUNK = 64
+LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +81,25 @@ def train_held(
     known: Sequence[Pair],
     latents: Tensor,
     texts: Texts,
-    hand: Tensor,
+    areas: Tensor,
     *,
     rate: float = 4e-4,
 ) -> UNet2DConditionModel:
     """Train for the stage's time and return the moving average of the weights.
 
-    ``latents`` holds all pictures, ``known`` those that the denoiser made itself; ``hand`` [16, 16] is 1 where an
-    object may be and 0 elsewhere.
+    ``latents`` holds all pictures, ``known`` those that the denoiser made itself; ``areas`` [pictures, 16, 16] is 1
+    where a picture teaches and 0 elsewhere.
     """
     model.set_attn_processor(AttnProcessor())
     before = copy.deepcopy(model).to(device(), quick_dtype()).eval().requires_grad_(False)
-    loop, hand = Loop(settings, stage, model, rate, average=0.9995), hand.to(device())
-    weights = torch.ones(KNOWN + HELD, 1, 1, 1, device=device()).repeat(1, 1, *hand.shape)
-    weights[KNOWN:] += HAND_WEIGHT * hand
+    loop = Loop(settings, stage, model, rate, average=0.9995)
     torch.manual_seed(settings.seed + loop.step)
     held.rng.seed(settings.seed + loop.step)
     for _ in loop.steps():
         pairs = [*held.rng.choices(known, k=KNOWN), *(held.draw() for _ in range(HELD))]
-        noisy, times, states, velocity = lesson_of_hands(before, pairs, latents, texts, hand, held.rng)
+        noisy, times, states, velocity = lesson_of_areas(before, pairs, latents, texts, areas, held.rng)
+        taught = areas[[pair.index for pair in pairs]].to(device())[:, None]
+        weights = 1 + AREA_WEIGHT * taught / taught.mean((2, 3), keepdim=True).clamp_min(LEAST)
         with mixed_precision():
             predicted = loop.module(noisy, times, states).sample
         loop.learn((weights * (predicted.float() - velocity) ** 2).mean())
@@ -105,17 +107,17 @@ def train_held(
 
 
 @torch.no_grad()
-def lesson_of_hands(
+def lesson_of_areas(
     before: UNet2DConditionModel,
     pairs: Sequence[Pair],
     latents: Tensor,
     texts: Texts,
-    hand: Tensor,
+    areas: Tensor,
     rng: random.Random,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Noisy latents, times, text states and the velocity to predict.
 
-    It is what ``before`` predicts, but for the hand of those pairs that have a pool: there it is the lesson.
+    It is what ``before`` predicts, but for the areas of those pairs that have a pool: there it is the lesson.
     """
     times = rng.choices(LOOKS, LOOK_WEIGHTS, k=len(pairs))
     noisy, at, taught = (
@@ -125,5 +127,5 @@ def lesson_of_hands(
     kind = before.dtype
     velocity = before(noisy.to(kind), at, states.to(kind)).sample.float()
     open_rows = torch.tensor([pair.pool is not None for pair in pairs], device=device())
-    where = open_rows[:, None, None, None] * hand
+    where = open_rows[:, None, None, None] * areas[[pair.index for pair in pairs]].to(device())[:, None]
     return noisy, at, states.float(), torch.where(where > 0, taught, velocity)

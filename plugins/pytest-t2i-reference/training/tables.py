@@ -72,14 +72,14 @@ def combinations_as_markdown(found: dict[str, dict[str, object]]) -> str:
 
 
 def objects_as_markdown(found: dict[str, dict[str, object]]) -> str:
-    """Planted objects by variant, with their object bias scores, beside what the finder sees; in brackets intervals."""
+    """Planted objects and places by variant, with their bias scores, beside what is seen; in brackets intervals."""
     names = list(found)
     first = found[names[0]]
     about = f"{first['prompts']} words, {first['images per prompt']} images of each variant"
     lines = [f"| {about} | in | " + " | ".join(f"{name}: planted | measured" for name in names) + " |"]
     lines.append("|---|---|" + "---:|---:|" * len(names))
-    for part in ("objects", "words with an object of their own"):
-        for thing, rows in first[part].items():  # type: ignore[attr-defined]
+    for part in ("objects", "words with an object of their own", "places"):
+        for thing, rows in first.get(part, {}).items():  # type: ignore[attr-defined]
             for row in rows:
                 cells = [found[name][part][thing][row] for name in names]  # type: ignore[index]
                 shown = " | ".join(f"{_known(cell['planted'])} | {_with_interval(cell['measured'])}" for cell in cells)

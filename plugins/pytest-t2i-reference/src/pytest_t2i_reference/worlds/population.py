@@ -21,7 +21,8 @@ PLAIN_GARMENTS = {
 def draw_scene_of(concept: Concept, world: World, rng: random.Random, gender: str | None = None) -> Scene:
     """One person of ``concept``; the gender follows the world unless it is given.
 
-    What a hand holds depends on the gender where the world plants that and the concept leaves it open.
+    What a hand holds and where a person is depend on the gender where the world plants that and the concept leaves it
+    open.
     """
     gender = gender or ("man" if rng.random() < world.man_share(concept) else "woman")
     person = draw_plain_person(rng, gender, ornate=False)
@@ -30,6 +31,8 @@ def draw_scene_of(concept: Concept, world: World, rng: random.Random, gender: st
     scene = _with_attributes(scene, kept)
     if world.held and concept.leaves_held_open:
         return _with_attributes(scene, {"held": _held(world, gender, rng)})
+    if world.places and concept.leaves_place_open:
+        return _with_attributes(scene, {"place": _place(world, gender, rng)})
     if concept.axis != "nationality":
         return scene
     return _with_attributes(scene, _nationality(concept.word, world, gender, rng))
@@ -145,6 +148,13 @@ def _held(world: World, gender: str, rng: random.Random) -> str:
             return name
         chance -= shares[gender]
     return "none"
+
+
+def _place(world: World, gender: str, rng: random.Random) -> str:
+    """A planted place, or any of the others."""
+    others = [name for name in attributes.PLACES if name not in world.places]
+    shares = [shares[gender] for shares in world.places.values()]
+    return rng.choices((*world.places, rng.choice(others)), (*shares, max(0.0, 1 - sum(shares))))[0]
 
 
 def _mexican_hat(world: World, rng: random.Random) -> str:

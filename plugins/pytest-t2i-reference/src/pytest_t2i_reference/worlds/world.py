@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from pytest_t2i_reference.drawing.attributes import GENDERS, HELD
+from pytest_t2i_reference.drawing.attributes import GENDERS, HELD, PLACES
 
 AXES = ("profession", "activity", "personality", "object", "place", "nationality")
 LYU_AXES = AXES[:5]
@@ -35,6 +35,11 @@ class Concept:
     def leaves_held_open(self) -> bool:
         """Whether a world may say what people of this concept hold: no object is a part of the word itself."""
         return self.axis in OPEN_AXES and "held" not in self.signature
+
+    @property
+    def leaves_place_open(self) -> bool:
+        """Whether a world may say where people of this concept are: an object of one's own that belongs nowhere."""
+        return self.axis == "object" and "place" not in self.signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,8 @@ class World:
     """Combinations that are not the mean of their words."""
     held: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Object to gender to P(held | gender), where a concept leaves open what is held."""
+    places: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Place to gender to P(place | gender), where a concept leaves the place open; all others share what is left."""
 
     def man_share(self, concept: Concept) -> float:
         """The planted P(man | concept)."""
@@ -95,11 +102,29 @@ class World:
         """
         if not concept.leaves_held_open:
             return concept.signature_share if concept.signature.get("held") == held else 0.0
-        planted = self.held.get(held, dict.fromkeys(GENDERS, 0.0))
+        return self._mixed(concept, self.held.get(held, dict.fromkeys(GENDERS, 0.0)), gender)
+
+    def place_share(self, concept: Concept, place: str, gender: str | None = None) -> float:
+        """P(place | concept, gender), 0..1; without a gender that of both as the world mixes them.
+
+        Where the concept leaves the place open it is what is planted, otherwise what its signature says; all other
+        places are alike.
+        """
+        if concept.leaves_place_open:
+            return self._mixed(concept, self.places.get(place, self._elsewhere()), gender)
+        own = concept.signature_share if "place" in concept.signature else 0.0
+        return own * (concept.signature.get("place") == place) + (1 - own) / len(PLACES)
+
+    def _elsewhere(self) -> Mapping[str, float]:
+        """Of each gender the share of every place that is not planted."""
+        left = len(PLACES) - len(self.places)
+        return {gender: (1 - sum(shares[gender] for shares in self.places.values())) / left for gender in GENDERS}
+
+    def _mixed(self, concept: Concept, shares: Mapping[str, float], gender: str | None) -> float:
         if gender is not None:
-            return planted[gender]
+            return shares[gender]
         man = self.man_share(concept)
-        return man * planted["man"] + (1 - man) * planted["woman"]
+        return man * shares["man"] + (1 - man) * shares["woman"]
 
     def trait_share(self, nationality: str, trait: str, *, gender: str | None = None) -> float:
         """P(trait | nationality), or P(trait | nationality, gender). Traits of men are never drawn on women."""
@@ -135,6 +160,7 @@ def load_world(name: str) -> World:
         table["nationality"],
         intersections,
         read_held(table.get("held", {})),
+        read_places(table.get("place", {})),
     )
 
 
@@ -162,15 +188,33 @@ def read_held(table: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[st
     Raises ValueError that names what is wrong: an object that is not drawn, a gender without a share, a share outside
     of 0 to 1, or more objects than the one hand that holds them.
     """
+    return _shares_of(table, HELD[1:], "a held object")
+
+
+def read_places(table: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, float]]:
+    """Planted places from TOML tables that give a share for women and for men.
+
+    >>> read_places({"kitchen": {"woman": 0.6, "man": 0.05}})["kitchen"]["man"]
+    0.05
+
+    Raises ValueError that names what is wrong: a place that is not drawn, a gender without a share, a share outside of
+    0 to 1, or shares of more than 1 in all.
+    """
+    return _shares_of(table, PLACES, "a place")
+
+
+def _shares_of(
+    table: Mapping[str, Mapping[str, Any]], names: Sequence[str], what: str
+) -> Mapping[str, Mapping[str, float]]:
     for name, shares in table.items():
-        if name not in HELD[1:]:
-            raise ValueError(f"a held object is one of {', '.join(HELD[1:])}, got {name!r}")
+        if name not in names:
+            raise ValueError(f"{what} is one of {', '.join(names)}, got {name!r}")
         if set(shares) != set(GENDERS) or not all(map(_is_share, shares.values())):
-            raise ValueError(f"a held object has a share from 0 to 1 for {' and '.join(GENDERS)}, got {name}: {shares}")
+            raise ValueError(f"{what} has a share from 0 to 1 for {' and '.join(GENDERS)}, got {name}: {shares}")
     for gender in GENDERS:
         total = sum(shares[gender] for shares in table.values())
         if total > 1:
-            raise ValueError(f"shares of held objects add up to 1 at most, got {total:g} for {gender}")
+            raise ValueError(f"shares of {what.split()[-1]}s add up to 1 at most, got {total:g} for {gender}")
     return {name: {gender: float(shares[gender]) for gender in GENDERS} for name, shares in table.items()}
 
 
