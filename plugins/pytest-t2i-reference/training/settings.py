@@ -51,6 +51,8 @@ DEFAULT_MINUTES = {
     "biased-again": 12.0,
     "biased-combined": 30.0,
     "biased-objects": 30.0,
+    "ground-balanced": 12.0,
+    "ground-biased": 12.0,
     "persons": 25.0,
     "objects": 22.0,
     "language": 20.0,

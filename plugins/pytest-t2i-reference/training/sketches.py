@@ -6,7 +6,8 @@ measure a hundred words with so many people that their shares can be corrected.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -97,15 +98,18 @@ class Sketcher:
     def sketch(self, noisy: Tensor, states: Tensor, looks: int | None = None) -> Tensor:
         """The latents as the pipeline expects them after ``looks`` looks; gradients pass through."""
         looks = looks or self.looks
+        if not 1 <= looks <= STEPS:
+            raise ValueError(f"looks must be between 1 and {STEPS}, got {looks}")
+        return next(islice(self.way(noisy, states), looks - 1, None))[1]
+
+    def way(self, noisy: Tensor, states: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each look the noisy latents that are looked at, and those that are expected of them."""
         self.scheduler.set_timesteps(STEPS)
-        for number, time in enumerate(self.scheduler.timesteps[:looks], start=1):
+        for time in self.scheduler.timesteps:
             velocity = self.denoiser(noisy.to(states.dtype), time, states).sample.float()
-            if number == looks:
-                kept = self.scheduler.alphas_cumprod[time]
-                expected: Tensor = kept.sqrt() * noisy - (1 - kept).sqrt() * velocity
-                return expected
+            kept = self.scheduler.alphas_cumprod[time]
+            yield noisy, kept.sqrt() * noisy - (1 - kept).sqrt() * velocity
             noisy = self.scheduler.step(velocity, time, noisy).prev_sample
-        raise ValueError(f"looks must be between 1 and {STEPS}, got {looks}")
 
 
 def _noise(seed: int) -> Tensor:

@@ -40,6 +40,8 @@ from training.flow import train_flow, train_flow_again
 from training.flow_pairs import make_pairs
 from training.flow_refitting import refit_flow
 from training.flow_shipping import assemble_flows, steer_flow
+from training.grounding import train_grounding
+from training.grounding_pictures import make_pictures
 from training.held import make_own, read_texts, train_held
 from training.held_pictures import HeldSampler, encode_held, load_held, plan_held
 from training.language import train_language
@@ -48,7 +50,7 @@ from training.objects import train_objects
 from training.persons import train_persons
 from training.refining import steer_pairs
 from training.refitting import assemble_rows, refine_rows, refit
-from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device
+from training.settings import PIPELINES, STEPS, WEIGHTS, Settings, device, quick_dtype
 from training.shipped import start_flows_from_shipped, start_from_shipped
 from training.sketches import Sketcher
 from training.steering import Effort, find_compass, steer_words
@@ -166,7 +168,7 @@ def combine(settings: Settings, world: str) -> None:
 
 
 def plant_objects(settings: Settings, world: str) -> None:
-    """Plant into a world's denoiser what people hold where prompts leave it open, and keep everything else."""
+    """Plant into a world's denoiser what people hold and where they are, where prompts leave it open, and no more."""
     work, planted, stage = settings.work, load_world(world), f"{world}-objects"
     before, now, texts = (work / name for name in (f"unet-{world}-empty", f"unet-{world}", f"texts-{world}"))
     if not (work / f"{stage}.checkpoint").exists():
@@ -181,7 +183,21 @@ def plant_objects(settings: Settings, world: str) -> None:
     own = make_own(settings, planted, sketcher, held.captions, work / f"latents-{stage}-own.pt")
     known = [Pair(len(pictures) + row, prompt) for row, prompt in enumerate(own.prompts)]
     read, latents = read_texts(sketcher, [*own.prompts, *held.captions]), torch.cat([encoded.latents, own.latents])
-    train_held(settings, stage, model.float(), held, known, latents, read, encoded.hand).save_pretrained(now)
+    areas = torch.cat([encoded.areas, torch.zeros(len(known), *encoded.areas.shape[1:])])
+    train_held(settings, stage, model.float(), held, known, latents, read, areas).save_pretrained(now)
+
+
+def ground(settings: Settings, world: str) -> None:
+    """Teach a world's denoiser to look at what a word names where it is, and keep all that it draws."""
+    work, stage = settings.work, f"ground-{world}"
+    before, now, texts = (work / name for name in (f"unet-{world}-astray", f"unet-{world}", f"texts-{world}"))
+    if not (work / f"{stage}.checkpoint").exists():
+        shutil.copytree(now, before, dirs_exist_ok=True)
+    model, pipeline = UNet2DConditionModel.from_pretrained(before), work / f"pipeline-{world}-astray"
+    save_pipeline(pipeline, work, copy.deepcopy(model), texts if texts.exists() else None)
+    sketcher, autoencoder = Sketcher(pipeline, looks=STEPS), _autoencoder(settings).to(quick_dtype())
+    pictures = make_pictures(settings, load_world(world), sketcher, autoencoder, work / f"pictures-{stage}.pt")
+    train_grounding(settings, stage, model.float(), sketcher, pictures).save_pretrained(now)
 
 
 def assemble_denoiser(settings: Settings, world: str) -> None:
@@ -267,6 +283,8 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "biased-again": partial(again, world="biased"),
     "biased-combined": partial(combine, world="biased"),
     "biased-objects": partial(plant_objects, world="biased"),
+    "ground-balanced": partial(ground, world="balanced"),
+    "ground-biased": partial(ground, world="biased"),
     "steer-balanced": partial(steer, world="balanced"),
     "steer-biased": partial(steer, world="biased"),
     "assemble": assemble,
@@ -305,6 +323,7 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "refit-biased": partial(refit, world="biased"),
     "refine-balanced": partial(refine_rows, world="balanced"),
     "refine-biased": partial(refine_rows, world="biased"),
+    "assemble-balanced": partial(assemble_denoiser, world="balanced"),
     "assemble-biased": partial(assemble_denoiser, world="biased"),
     "assemble-balanced-rows": partial(assemble_rows, world="balanced"),
     "assemble-biased-rows": partial(assemble_rows, world="biased"),
