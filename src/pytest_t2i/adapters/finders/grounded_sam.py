@@ -1,8 +1,8 @@
 """Objects by Grounded-SAM (Ren et al. 2024; Wu section 5.1), its parts through transformers.
 
-Tags say what to look for, GroundingDINO where it is, SAM which pixels it is. Wu tags with RAM,
-which no library on the package index loads (``RAM`` below); here tags come from Florence-2, or from
-a vocabulary that is given, which then holds for every picture.
+Tags say what to look for, GroundingDINO where it is, SAM which pixels it is. Tags come from
+Florence-2, from RAM (Wu's, whose files are given), or from a vocabulary that then holds for every
+picture.
 
 This project has never run the published weights: it tests tiny random models of the true classes.
 """
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.adapters.finders.object_finder import ObjectFinderBase
-from pytest_t2i.adapters.finders.tags import FLORENCE, FlorenceTags, Tags, Vocabulary
+from pytest_t2i.adapters.finders.tags import FLORENCE, RAM_FILES, FlorenceTags, Tags, Vocabulary
 from pytest_t2i.adapters.finders.yolo_objects import box_of
 from pytest_t2i.adapters.support.devices import loading_weights, memory_guard, pick_device
 from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
 from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import stamp
+from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions
 
 with needs("the object finder grounded-sam", "grounded-sam"):
@@ -46,21 +46,17 @@ SAM = "facebook/sam-vit-huge"
 """Those of Wu section 5.1: Grounding DINO-T and ViT-H."""
 BOX, TEXT, OVERLAP = 0.25, 0.2, 0.5
 """Least score of a box and of its name, largest IoU of two boxes: Grounded-SAM's own with tags."""
-RAM = (
-    "RAM, with which Wu tags pictures, is in no package of the index: the code of its authors is "
-    "installed from their repository alone, and imports what transformers no longer has. Take "
-    "grounded-sam (tags by Florence-2), or grounded-sam:names.txt with the names to look for, one "
-    "a line, such as RAM's own list of tags."
-)
-"""What is said to whoever asks for it."""
+RAM = "ram"
+"""The name of tags by RAM: of the files' folder in an alias, and what is asked for without one."""
 AT_ONCE = 40
 """Names in one question: GroundingDINO reads 256 tokens."""
 
 
 class Weights(NamedTuple):
-    """Where the parts come from."""
+    """Where the parts come from; of the first two at most one is given."""
 
     vocabulary: str
+    ram: str
     florence: str
     dino: str
     sam: str
@@ -70,33 +66,33 @@ def load(options: LoadOptions) -> GroundedSam:
     """Grounded-SAM, one per weights and device in a process.
 
     Args:
-        options: ``source`` is a vocabulary, a .txt with a name a line; "" has Florence-2 tag. An
-            alias of the catalogue may name ``vocabulary``, ``florence-2``, ``grounding-dino`` and
-            ``sam``: hub ids or folders.
+        options: ``source`` is a vocabulary, a .txt with a name a line, or a folder with RAM's
+            files; "" has Florence-2 tag. An alias of the catalogue may name ``vocabulary``,
+            ``ram``, ``florence-2``, ``grounding-dino`` and ``sam``: hub ids or folders.
 
     Raises:
-        MissingExtraError: transformers or torchvision is not installed.
+        MissingExtraError: transformers or torchvision is not installed, or timm for RAM.
         ModelLoadError: weights are absent, damaged or of another kind.
-        FileFormatError: the vocabulary is empty.
-        ConfigurationError: no such device, or RAM is asked for.
+        FileFormatError: the vocabulary is empty, or RAM's files do not fit each other.
+        ConfigurationError: no such device, or RAM is asked for without its files.
     """
     device = pick_device(options.device)
     own: Mapping[str, Any] = options.extra.get("weights", {})
-    source = options.source or str(own.get("vocabulary", ""))
-    if source.lower() == "ram" or "ram" in own:
-        raise ConfigurationError(f"grounded-sam:ram: {RAM}")
-    if source and Path(source).suffix != ".txt":
+    source = options.source or str(own.get("vocabulary", "") or own.get(RAM, ""))
+    if source and Path(source).suffix != ".txt" and not Path(source).expanduser().is_dir():
         raise ConfigurationError(
-            f"grounded-sam:{source}: expected a vocabulary, a .txt file with a name a line, or an "
-            "alias of the catalogue for its weights."
+            f"grounded-sam:{source}: expected a vocabulary, a .txt file with a name a line; "
+            f"{RAM_FILES}; or an alias of the catalogue for its weights."
         )
+    tags = Path(source).expanduser() if source else None
     weights = Weights(
-        source,
+        source if tags and tags.suffix == ".txt" else "",
+        source if tags and tags.suffix != ".txt" else "",
         str(own.get("florence-2", FLORENCE)),
         str(own.get("grounding-dino", DINO)),
         str(own.get("sam", SAM)),
     )
-    key = ("grounded-sam", weights, stamp(Path(source)) if source else None, device)
+    key = ("grounded-sam", weights, tuple(stamps(tags)) if tags else None, device)
     return shared(key, lambda: GroundedSam(weights, device))
 
 
@@ -192,6 +188,11 @@ def _nearest(name: str, tags: Sequence[str]) -> str:
 def _tags(weights: Weights, device: torch.device) -> Tags:
     if weights.vocabulary:
         return Vocabulary.read(Path(weights.vocabulary).expanduser())
+    if weights.ram:
+        # Only RAM needs timm.
+        from pytest_t2i.adapters.finders.ram_tags import RamTags
+
+        return RamTags(Path(weights.ram).expanduser(), device)
     model, processor, facts = _part(
         Florence2ForConditionalGeneration, Florence2Processor, weights.florence, device
     )

@@ -1,4 +1,4 @@
-"""Names to look for in a picture: a vocabulary that is given, or what Florence-2 sees."""
+"""Names to look for in a picture: a vocabulary that is given, or what Florence-2 or RAM sees."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ FLORENCE = "florence-community/Florence-2-base"
 """In the layout that transformers reads without code of its own."""
 TASK = "<OD>"
 """Object detection: boxes with names, of which the names are taken."""
+NAMES, LIMITS = "ram_tag_list.txt", "ram_tag_list_threshold.txt"
+"""RAM's files of tags, one a line, and of how sure of each it has to be."""
+RAM_FILES = (
+    "a folder with RAM's files, ram_swin_large_14m.pth (hub: xinyu1205/recognize_anything_model), "
+    f"{NAMES} and {LIMITS} (ram/data in the authors' repository xinyu1205/recognize-anything)"
+)
 NEW_TOKENS = 256
 MOST_LETTERS = 60
 """A longer line of a vocabulary is no name."""

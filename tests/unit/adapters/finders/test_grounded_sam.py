@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tiny
+import tiny_ram
 from installed import needs
 from PIL import Image
 
@@ -113,8 +114,33 @@ def test_what_cannot_be_had_is_told(vocabulary, tmp_path, monkeypatch):
         grounded_sam.load(options(vocabulary, sam=str(tmp_path / "absent")))
 
 
-@pytest.mark.parametrize("asked", [{"source": "RAM"}, {"extra": {"weights": {"ram": "x.pth"}}}])
-def test_ram_is_told_to_be_missing(asked):
-    with pytest.raises(ConfigurationError, match="is in no package of the index") as told:
-        grounded_sam.load(LoadOptions(**{"source": "", "device": "cpu", **asked}))
-    assert "grounded-sam:names.txt" in str(told.value)
+@pytest.mark.parametrize("source", ["RAM", "ram", "absent/folder"])
+def test_ram_without_its_files_is_told_what_they_are(source):
+    with pytest.raises(ConfigurationError, match="a folder with RAM's files") as told:
+        grounded_sam.load(LoadOptions(source=source, device="cpu"))
+    assert "ram_swin_large_14m.pth" in str(told.value)
+    assert "a .txt file with a name a line" in str(told.value)
+
+
+@pytest.mark.parametrize("asked", ["source", "alias"])
+def test_tags_by_ram_where_its_files_are_given(vocabulary, tmp_path, monkeypatch, asked):
+    pytest.importorskip("timm")
+    monkeypatch.setattr(grounded_sam, "BOX", 0.0)
+    monkeypatch.setattr(grounded_sam, "TEXT", 0.0)
+    folder = tiny_ram.write(
+        tmp_path / "ram", ["Hat", "tie", "Baseball bat"], limits=[0.0, 0.0, 0.0]
+    )
+    if asked == "source":
+        finder = grounded_sam.load(options(folder))
+    else:
+        finder = grounded_sam.load(options(None, ram=str(folder)))
+    assert finder._tags.tags(PICTURES[0]) == ["hat", "tie", "baseball bat"]
+    assert finder.provenance["tags"] == "ram ram_tag_list_threshold.txt"
+    assert any(finder.objects(PICTURES))
+    # The same words from a file name the same objects: only where tags come from differs.
+    turned = [image.rotate(90) for image in PICTURES]
+    assert finder.objects(turned) == grounded_sam.load(options(vocabulary)).objects(turned)
+    assert finder.fingerprint != grounded_sam.load(options(vocabulary)).fingerprint
+    (folder / "ram_tag_list_threshold.txt").write_text("1\n1\n1\n")
+    unsure = grounded_sam.load(options(folder))
+    assert [list(objects) for objects in unsure.objects(turned)] == [[], []]

@@ -1,0 +1,124 @@
+"""Tags by RAM, with which Wu tags pictures: its authors' files in one folder.
+
+This project has never run the published weights: it tests a tiny random network in their layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_t2i.adapters.finders.tags import LIMITS, NAMES, RAM_FILES
+from pytest_t2i.adapters.support.devices import dtype_name, loading_weights
+from pytest_t2i.adapters.support.digests import folder_digest
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
+from pytest_t2i.files import read_text
+
+with needs("tags by RAM", "timm"):
+    import torch
+
+    from pytest_t2i.adapters.finders.ram_network import Ram
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LIMIT = 0.68
+"""How sure RAM has to be of a tag where no file says it."""
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of ImageNet's colours."""
+
+
+class RamTags:
+    """The tags of which RAM is sure enough."""
+
+    def __init__(self, folder: Path, device: torch.device) -> None:
+        """Load what lies in a folder.
+
+        Raises:
+            ConfigurationError: a file is absent, or there are several of weights.
+            ModelLoadError: the weights are damaged, or of another network, such as RAM++.
+            FileFormatError: another number of tags or limits than the weights have.
+        """
+        self._device = device
+        self._network = _read(_weights_in(folder)).to(device).eval()
+        self._names = read_text(folder / NAMES, kind="list of tags").split("\n")
+        while self._names and not self._names[-1].strip():
+            self._names.pop()
+        self._limits = _limits(folder, len(self._names)).to(device)
+        count = len(self._network.labels)
+        if count != len(self._names):
+            raise FileFormatError(
+                folder / NAMES,
+                f"expected {count} tags, as the weights have, got {len(self._names)}.",
+            )
+        self._facts = {
+            "tags": f"ram {LIMIT if not (folder / LIMITS).is_file() else LIMITS}",
+            "tags: weights": f"sha256:{folder_digest(folder)}",
+            "tags: dtype": dtype_name(torch.float32),
+            "tags: device": device.type,
+            "tags: torch": torch.__version__.partition("+")[0],
+        }
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Weights, tags and limits."""
+        return self._facts
+
+    def tags(self, image: Image) -> list[str]:
+        """Names for one RGB picture, each once, in lower case."""
+        with torch.no_grad():
+            (logits,) = self._network(self._pixels(image))
+        sure = torch.sigmoid(logits) > self._limits
+        named = (
+            " ".join(self._names[k].lower().split()) for k in sure.nonzero().flatten().tolist()
+        )
+        return list(dict.fromkeys(name for name in named if name))
+
+    def _pixels(self, image: Image) -> torch.Tensor:
+        side = self._network.side
+        # 2 is bilinear, as torchvision resizes pictures.
+        small = np.asarray(image.convert("RGB").resize((side, side), 2), np.float32) / 255
+        scaled = (small - np.array(MEAN, np.float32)) / np.array(DEVIATION, np.float32)
+        return torch.from_numpy(scaled).permute(2, 0, 1)[None].to(self._device)
+
+
+def _weights_in(folder: Path) -> Path:
+    files = sorted(folder.glob("*.pth"))
+    if len(files) != 1 or not (folder / NAMES).is_file():
+        held = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        raise ConfigurationError(f"grounded-sam:{folder}: expected {RAM_FILES}, found {held}.")
+    return files[0]
+
+
+def _read(path: Path) -> Ram:
+    with loading_weights(str(path)):
+        saved: Any = torch.load(path, map_location="cpu", weights_only=True)
+    weights = saved.get("model", saved) if isinstance(saved, dict) else {}
+    if "reweight_scale" in weights:
+        raise ModelLoadError(f"{path}: these are weights of RAM++, which is not read; take RAM's.")
+    try:
+        return Ram(weights)
+    except (KeyError, RuntimeError) as error:
+        said = str(error).splitlines()[0]
+        raise ModelLoadError(f"{path}: expected the weights of RAM, got others ({said}).") from None
+
+
+def _limits(folder: Path, count: int) -> torch.Tensor:
+    """[tags] how sure RAM has to be of each."""
+    path = folder / LIMITS
+    if not path.is_file():
+        return torch.full((count,), LIMIT)
+    lines = read_text(path, kind="list of limits").split()
+    try:
+        limits = torch.tensor([float(line) for line in lines])
+    except ValueError:
+        raise FileFormatError(path, "expected a number from 0 to 1 a line.") from None
+    if len(limits) != count:
+        raise FileFormatError(
+            path, f"expected a limit for each of {count} tags, got {len(limits)}."
+        )
+    return limits
