@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 from pytest_t2i.adapters.models.attention import Sums
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from training.denoiser import new_denoiser
 from training.grounding import astray, laid_out, train_grounding

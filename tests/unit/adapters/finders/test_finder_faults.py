@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
         ("yolo", "mine.pt", None, "ultralytics publishes no weights 'mine.pt', and there is no"),
         ("yolo", "empty.pt", b"", "empty.pt is not a YOLO model that ultralytics can read"),
         ("yolo", "text.pt", b"no weights", "text.pt is not a YOLO model that ultralytics can read"),
-        ("grounded-sam", "RAM", None, "RAM, with which Wu tags pictures, is in no package"),
+        ("grounded-sam", "RAM", None, "a folder with RAM's files, ram_swin_large_14m.pth"),
         ("grounded-sam", "some/model", None, "expected a vocabulary, a .txt file with a name"),
         ("grounded-sam", "absent.txt", None, "absent.txt: no such vocabulary"),
         ("grounded-sam", "empty.txt", b" \n\n", "expected a vocabulary of at least one name"),
