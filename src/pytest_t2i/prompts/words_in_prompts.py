@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,12 @@ from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.prompts.grammar import PLURAL_ONLY
 
 WORD = re.compile(r"[A-Za-z]+")
+ENDS = re.compile(r"IN|CC|TO|MD|W.*|VB[DPZ]|[^A-Z].*")
+"""Tags of what ends the words that belong to "a" or "an"."""
+JOINTS = ("CC", ",")
+ADJOINED = ("JJ", "NN", "VBN")
+"""Between two words of one noun, and what follows there: "a red and black cup"."""
+NO_NOUNS = frozenset(("close", "few", "little"))
 PEOPLE = {"people": "person", "women": "woman", "men": "man"}
 """Words for humans that Wu keeps apart from other nouns -> their singular."""
 
@@ -29,20 +36,42 @@ def nouns(prompt: str) -> tuple[tuple[str, str], ...]:
     """The nouns of a prompt as (lemma, word as it stands in lower case), each once.
 
     Which words are nouns is told by TextBlob's tagger, its lemma by LemmInflect: both bring their
-    word lists with them.
+    word lists with them. Where the tagger sees none after "a" or "an", the last word is one.
 
     Raises:
         MissingExtraError: a library is not installed.
 
     >>> nouns("young women having a picnic at the park in the evening")[:2]
     (('woman', 'women'), ('picnic', 'picnic'))
+    >>> [word for word, _ in nouns("a man with a cleaner and a wrench")]
+    ['man', 'cleaner', 'wrench']
     """
     tag, _ = _libraries()
     pairs: dict[str, str] = {}
-    for word, kind in _tagged(tag, prompt):
-        if kind.startswith("NN") and WORD.fullmatch(word):
+    tagged = _tagged(tag, prompt)
+    for place, (word, kind) in enumerate(tagged):
+        if WORD.fullmatch(word) and (kind.startswith("NN") or _is_a_thing(tagged, place)):
             pairs.setdefault(lemma(word), word.lower())
     return tuple(pairs.items())
+
+
+def _is_a_thing(tagged: Sequence[tuple[str, str]], place: int) -> bool:
+    """Whether a word that is tagged as no noun must be one: "a" has no other before the next part.
+
+    The tagger takes the cleaner of "with a cleaner" for what is more clean, a wrench for a verb.
+    """
+    word, kind = tagged[place]
+    after = tagged[place + 1 : place + 3]
+    goes_on = after and not ENDS.fullmatch(after[0][1])
+    joined = len(after) > 1 and after[0][1] in JOINTS and after[1][1].startswith(ADJOINED)
+    if goes_on or joined or kind[:2] not in ("JJ", "VB") or word.lower() in NO_NOUNS:
+        return False
+    for earlier, its_kind in reversed(tagged[:place]):
+        if earlier.lower() in ("a", "an"):
+            return True
+        if its_kind[:2] not in ("JJ", "RB", "CD") or earlier.lower() in NO_NOUNS:
+            return False
+    return False
 
 
 def _tagged(tag: Any, prompt: str) -> list[tuple[str, str]]:

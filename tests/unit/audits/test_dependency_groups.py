@@ -102,6 +102,25 @@ def test_nouns_and_their_singular():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("prompt", "things"),
+    [
+        ("a photo of one real person with a cleaner", {"photo", "person", "cleaner"}),
+        ("a man with a red cleaner, smiling", {"man", "cleaner"}),
+        ("a woman uses a cleaner and a wrench", {"woman", "cleaner", "wrench"}),
+        ("a person in a room with a blue sink", {"person", "room", "sink"}),
+        ("a red and black cup", {"cup"}),
+        ("a grilled, glazed donut", {"donut"}),
+        ("a few of the men", {"man"}),
+        ("a close up of a young black man", {"man"}),
+        ("a person who is a little tired", {"person"}),
+    ],
+)
+def test_what_has_an_article_is_a_thing(prompt, things):
+    """TextBlob takes cleaner for a comparative, wrench for a verb, sink for an adjective."""
+    assert {noun for noun, _ in nouns(prompt)} == things
+
+
 class Seen:
     """Observations of a model that shows attention, or not."""
 
