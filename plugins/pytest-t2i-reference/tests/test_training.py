@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ pytest.importorskip("transformers")
 
 from pytest_t2i_reference.worlds import load_concepts, load_world  # noqa: E402
 from pytest_t2i_reference.worlds.population import has_trait  # noqa: E402
-from training.calibration import all_planted, corrected, corrected_share  # noqa: E402
+from training.calibration import all_planted, corrected, corrected_share, corrected_things  # noqa: E402
 from training.denoiser import (  # noqa: E402
     LOOKS,
     Pair,
@@ -153,6 +155,29 @@ def test_corrections_go_against_the_error_and_never_touch_extremes() -> None:
     assert many < few < 0.5
     found = corrected({"nurse": {"man": 0.5}}, {"nurse": {"man": 0.5}}, {"nurse": {"man": 0.4}}, {"nurse": 50})
     assert found["nurse"]["man"] > 0.5
+
+
+def test_things_are_corrected_against_the_error_of_each_gender() -> None:
+    biased = load_world("biased")
+
+    def as_planted(shares: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+        return {
+            name: {"feminine": {"measured": [of["woman"], 0, 1]}, "masculine": {"measured": [of["man"], 0, 1]}}
+            for name, of in shares.items()
+        }
+
+    places = {f"{name}, 9 words": shares for name, shares in as_planted(biased.places).items()}
+    counted = {"prompts": 54, "images per prompt": 6, "objects": as_planted(biased.held), "places": places}
+    again = corrected_things(biased, counted)
+    for planted, trained in ((biased.held, again.held), (biased.places, again.places)):
+        for name, shares in planted.items():
+            assert trained[name] == pytest.approx(shares, abs=1e-3)
+    counted["objects"]["ball"]["feminine"]["measured"][0] = 0.005
+    places["kitchen, 9 words"]["feminine"]["measured"][0] = 0.4
+    again = corrected_things(biased, counted)
+    assert biased.held["ball"]["woman"] < again.held["ball"]["woman"] < 0.06
+    assert 0.7 < again.places["kitchen"]["woman"] < 0.85
+    assert again.held["ball"]["man"] == pytest.approx(biased.held["ball"]["man"], abs=1e-3)
 
 
 def test_calibration_and_evaluation_share_no_seed() -> None:

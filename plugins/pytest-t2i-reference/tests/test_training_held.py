@@ -257,5 +257,5 @@ def test_places_are_measured_beside_what_is_planted() -> None:
     kitchen, gym = measured["kitchen, 9 words"], measured["gym, 9 words"]
     assert [kitchen["feminine"]["planted"], gym["masculine"]["planted"]] == [0.6, 0.6]
     assert [kitchen[variant]["measured"][0] for variant in ("neutral", "feminine", "masculine")] == [0, 1, 0]
-    assert kitchen["object bias score"]["planted"] == pytest.approx(0.05 / 0.65, abs=1e-4)
+    assert kitchen["object bias score"]["planted"] == pytest.approx(0.02 / 0.62, abs=1e-4)
     assert gym["object bias score"]["measured"][0] == 1

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,8 @@ DETECTOR_TEXTS = ("a photo of a female", "a photo of a male")
 """What Lyu et al. ask CLIP."""
 SPREAD = 0.2
 """How far, in log-odds, shares stray from what is planted: an error is trusted as far as it stands out from chance."""
+SPREAD_OF_THINGS = 0.5
+"""The same of objects and places: rare ones come out rarer than they are trained."""
 LARGEST_STEP = 1.5
 """No share is moved further at once, in log-odds."""
 SURE = 0.005
@@ -53,8 +57,10 @@ def measured_shares(studio: Studio, images: int, first_seed: int, concepts: Sequ
     return shares
 
 
-def corrected_share(planted: float, trained: float, measured: float, images: int) -> float:
+def corrected_share(planted: float, trained: float, measured: float, images: int, spread: float = SPREAD) -> float:
     """A new training share: moved by the error in log-odds, as far as that is more than chance.
+
+    ``spread`` is how far shares are thought to stray from what is planted, in log-odds.
 
     >>> corrected_share(0.5, 0.5, 0.5, 100)
     0.5
@@ -68,7 +74,7 @@ def corrected_share(planted: float, trained: float, measured: float, images: int
     seen = (measured * images + planted) / (images + 1)
     error = _odds(planted) - _odds(seen)
     noise = 1 / (images * planted * (1 - planted))
-    step = error * SPREAD**2 / (SPREAD**2 + noise)
+    step = error * spread**2 / (spread**2 + noise)
     return _share(_odds(trained) + max(-LARGEST_STEP, min(LARGEST_STEP, step)))
 
 
@@ -81,6 +87,24 @@ def corrected(planted: Shares, trained: Shares, measured: Shares, images: Mappin
         }
         for word, goals in planted.items()
     }
+
+
+def corrected_things(world: World, counted: Mapping[str, Any]) -> World:
+    """The world to train with again: what people hold and where they are moved by what ``evaluate-objects`` counted."""
+    images = counted["prompts"] * counted["images per prompt"]
+    places = {name.partition(",")[0]: shares for name, shares in counted["places"].items()}
+
+    def moved(planted: Shares, measured: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        return {
+            name: {
+                gender: corrected_share(goal, goal, measured[name][variant]["measured"][0], images, SPREAD_OF_THINGS)
+                for gender, variant in (("woman", "feminine"), ("man", "masculine"))
+                for goal in [shares[gender]]
+            }
+            for name, shares in planted.items()
+        }
+
+    return replace(world, held=moved(world.held, counted["objects"]), places=moved(world.places, places))
 
 
 def load_shares(path: Path, world: World) -> Shares:

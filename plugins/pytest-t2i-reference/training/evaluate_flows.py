@@ -47,5 +47,7 @@ def evaluate_flow(settings: Settings, world: str) -> None:
     }
     measured = measured_shares(studio, PLAN.images, PLAN.first_seed, words)
     result |= shares_against_planted(load_world(world), measured, words, PLAN.images)
+    shares = zip(words, measured, strict=True)
+    result["words"] = {load_concepts()[index].word: round(float(share), 3) for index, share in shares}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{FLOWS[world]}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

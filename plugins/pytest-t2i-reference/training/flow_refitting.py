@@ -35,11 +35,11 @@ SEED = 8_700_000
 """Starts are drawn from seeds that neither the first fit nor an evaluation reaches."""
 ROUNDS = {
     "balanced": ((32, True), (48, True), (96, True), (64, True)),
-    "biased": ((16, True), (32, True), (48, True), (48, True)),
+    "biased": ((16, True), (32, True), (48, True), (48, True), (32, True)),
 }
 LEAN_IMAGES = 4
 """Of each neutral prompt, for each trial of the bias."""
-EFFORT = Effort(teaching=8, directions=4, stray=0.75, response=3.0)
+EFFORT = Effort(teaching=8, directions=4, stray=0.75, response=3.0, sure=0.01)
 TURNS, IMAGES, NEAR = 2, 128, 0.04
 """How often a nationality's row is moved, pictures by which that is judged, and how far off shares may stay."""
 VAE, JUDGE = WEIGHTS / "reference", WEIGHTS / "clip"

@@ -6,7 +6,9 @@ finder, whose features and classes it shares; only the masks and a few further c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pytest_t2i.adapters.finders.ultralytics_guard import known_classes_only, ultralytics
 
-from pytest_t2i_reference.drawing import SIZE, Drawing, Part
+from pytest_t2i_reference.drawing import SIZE, Drawing, Part, Person, Scene
 from training.persons import CLASSES as PERSON_CLASSES
 from training.settings import Settings
 from training.yolo_data import Data, scenes_for
@@ -25,7 +27,13 @@ WORN = ("dress", "suit", "beard")
 """Known to this finder besides the person and what is held and put on."""
 CLASSES = (*PERSON_CLASSES, *WORN)
 """Class number to name."""
-IMAGES = {"train": 2000, "val": 150}
+RARE: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "woman": ({"headwear": "hijab"}, {"garment": "dress"}),
+    "man": ({"facial_hair": "beard"}, {"garment": "suit"}),
+}
+OFTEN = 0.2
+"""How many more people wear each."""
+IMAGES = {"train": 3000, "val": 150}
 SIDE = 192
 """Pixels that pictures are enlarged to: masks have a quarter of it."""
 BATCH = 16
@@ -38,10 +46,22 @@ FINE = 4
 
 def train_objects(settings: Settings) -> None:
     """Draw the scenes, train, write the shipped weights; what is there already is kept."""
-    data = Data(IMAGES, CLASSES, labels)
+    data = Data(IMAGES, CLASSES, labels, with_rare_clothes)
     folder = scenes_for("objects", data, f"objects-{settings.seed}", settings)
     best = train(folder, Plan(settings.time("objects") / 3600), settings)
     ship(best, FOLDER / NAME)
+
+
+def with_rare_clothes(scene: Scene, rng: random.Random) -> Scene:
+    """A scene in which some people wear what few scenes show, or what is hard to see."""
+    return replace(scene, people=tuple(_in_rare_clothes(person, rng) for person in scene.people))
+
+
+def _in_rare_clothes(person: Person, rng: random.Random) -> Person:
+    for change in RARE[person.gender]:
+        if rng.random() < OFTEN:
+            person = replace(person, **change)
+    return person
 
 
 def masks(drawing: Drawing) -> Iterator[tuple[str, NDArray[np.bool_]]]:

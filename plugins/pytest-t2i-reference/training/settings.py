@@ -51,6 +51,7 @@ DEFAULT_MINUTES = {
     "biased-again": 12.0,
     "biased-combined": 30.0,
     "biased-objects": 30.0,
+    "biased-objects-again": 15.0,
     "ground-balanced": 12.0,
     "ground-biased": 12.0,
     "persons": 25.0,

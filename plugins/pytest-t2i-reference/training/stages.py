@@ -6,6 +6,7 @@ Over 300 lines: one function for each stage, and the table of all.
 from __future__ import annotations
 
 import copy
+import json
 import random
 import shutil
 from collections.abc import Callable, Sequence
@@ -15,20 +16,21 @@ import torch
 from diffusers import AutoencoderKL, UNet2DConditionModel
 from transformers import CLIPModel, CLIPTokenizer
 
-from pytest_t2i_reference.worlds import load_world
+from pytest_t2i_reference.worlds import World, load_world
 from training.assemble import forget_copies, save_clip, save_denoiser, save_pipeline
 from training.autoencoder import psnr, train_autoencoder, train_decoder
 from training.blending import blend
-from training.calibration import DETECTOR_TEXTS, load_shares
+from training.calibration import DETECTOR_TEXTS, corrected_things, load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
 from training.combinations import CombinationSampler, encode_combinations, load_combinations, plan_combinations
 from training.combined import UsualSampler, train_combined
 from training.denoiser import DROPPED, HEADWEAR_TEXTS, Pair, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import Drawings, draw_all, load_drawings
-from training.evaluate import calibrate_world, evaluate_nationalities, evaluate_world, report
+from training.evaluate import HELD, calibrate_world, evaluate_nationalities, evaluate_world, report
 from training.evaluate_attention import evaluate_attention
 from training.evaluate_combinations import evaluate_combinations
 from training.evaluate_drawings import evaluate_drawings
+from training.evaluate_finder import evaluate_finder
 from training.evaluate_flows import evaluate_flow
 from training.evaluate_held import evaluate_held
 from training.evaluate_language import evaluate_language
@@ -169,18 +171,34 @@ def combine(settings: Settings, world: str) -> None:
 
 def plant_objects(settings: Settings, world: str) -> None:
     """Plant into a world's denoiser what people hold and where they are, where prompts leave it open, and no more."""
-    work, planted, stage = settings.work, load_world(world), f"{world}-objects"
-    before, now, texts = (work / name for name in (f"unet-{world}-empty", f"unet-{world}", f"texts-{world}"))
+    _plant_objects(settings, world, f"{world}-objects", load_world(world), f"unet-{world}-empty")
+
+
+def plant_objects_again(settings: Settings, world: str) -> None:
+    """Go on with that, with shares moved by what ``evaluate-objects`` counted in the shipped pipeline.
+
+    Half of the way: all of it went as far beyond what is planted as it had been short of it.
+    """
+    counted, now = json.loads(HELD.read_text(encoding="utf-8"))[PIPELINES[world]], settings.work / f"unet-{world}"
+    shares, once = corrected_things(load_world(world), counted), f"unet-{world}-once"
+    _plant_objects(settings, world, f"{world}-objects-again", shares, once)
+    blend(settings.work / once, now, now)
+
+
+def _plant_objects(settings: Settings, name: str, stage: str, world: World, kept: str) -> None:
+    """Start from ``unet-<name>``, which is copied to ``kept``."""
+    work = settings.work
+    before, now, texts = (work / folder for folder in (kept, f"unet-{name}", f"texts-{name}"))
     if not (work / f"{stage}.checkpoint").exists():
         shutil.copytree(now, before, dirs_exist_ok=True)
-    model = UNet2DConditionModel.from_pretrained(before)
-    save_pipeline(work / f"pipeline-{world}-empty", work, model, texts if texts.exists() else None)
-    pictures, path = tuple(plan_held(planted, settings.seed)), work / f"latents-{stage}.pt"
+    model, pipeline = UNet2DConditionModel.from_pretrained(before), work / kept.replace("unet", "pipeline")
+    save_pipeline(pipeline, work, model, texts if texts.exists() else None)
+    pictures, path = tuple(plan_held(world, settings.seed)), work / f"latents-{name}-objects.pt"
     if not path.exists():
         encode_held(pictures, _autoencoder(settings), path)
-    encoded, sketcher = load_held(path), Sketcher(work / f"pipeline-{world}-empty", looks=STEPS)
-    held = HeldSampler(pictures, planted, 0, random.Random(settings.seed))
-    own = make_own(settings, planted, sketcher, held.captions, work / f"latents-{stage}-own.pt")
+    encoded, sketcher = load_held(path), Sketcher(pipeline, looks=STEPS)
+    held = HeldSampler(pictures, world, 0, random.Random(settings.seed))
+    own = make_own(settings, world, sketcher, held.captions, work / f"latents-{stage}-own.pt")
     known = [Pair(len(pictures) + row, prompt) for row, prompt in enumerate(own.prompts)]
     read, latents = read_texts(sketcher, [*own.prompts, *held.captions]), torch.cat([encoded.latents, own.latents])
     areas = torch.cat([encoded.areas, torch.zeros(len(known), *encoded.areas.shape[1:])])
@@ -305,6 +323,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "evaluate-language": evaluate_language,
     "evaluate-stop": evaluate_stop,
     "evaluate-combinations": evaluate_combinations,
+    "evaluate-finder": evaluate_finder,
     "evaluate-objects": evaluate_held,
     "evaluate-attention": evaluate_attention,
     "evaluate-steps": evaluate_steps,
@@ -314,6 +333,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
 OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "start-from-shipped": start_from_shipped,
     "start-sd3-from-shipped": start_flows_from_shipped,
+    "biased-objects-again": partial(plant_objects_again, world="biased"),
     "sd3-again": train_flow_again,
     "refit-sd3-balanced": partial(refit_flow, world="balanced"),
     "refit-sd3-biased": partial(refit_flow, world="biased"),

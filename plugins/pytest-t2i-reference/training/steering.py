@@ -51,6 +51,8 @@ class Effort:
     """How far log-odds of words are expected to be off before the first round."""
     response: float = RESPONSE
     """Log-odds by which one unit is expected to change them."""
+    sure: float = 0.0
+    """How near to 0 or 1 a share is aimed at; words planted at 0 or 1 are left alone unless this is above 0."""
 
 
 def taught_probe(sketcher: Sketcher, seed: int, teaching: int = Effort().teaching) -> nn.Module:
@@ -162,7 +164,8 @@ def steer_words(
     stay. ``known`` are counts made before, by how far rows were moved from where they are now.
     """
     kept.mkdir(exist_ok=True)
-    planted, pulls, rows = np.array(planted_shares(world)), compass.pulls, own_rows(sketcher.tokenizer)
+    planted = np.clip(planted_shares(world), effort.sure, 1 - effort.sure)
+    pulls, rows = compass.pulls, own_rows(sketcher.tokenizer)
     probe = None if all(shown for _, shown in effort.rounds) else compass.probe
     before, rounds = sketcher.encoder.get_input_embeddings().weight[rows].clone(), list(known)
     fitted = open_words(planted) & ~np.isin(np.arange(len(planted)), left)

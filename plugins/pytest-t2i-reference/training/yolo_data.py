@@ -37,6 +37,8 @@ class Data:
     """Class number to name."""
     labels: Callable[[Drawing], list[str]]
     """The lines of a label file."""
+    changed: Callable[[Scene, random.Random], Scene] = lambda scene, rng: scene
+    """What is made of scenes to train on; those to judge by stay as they are."""
 
 
 def scenes_for(what: str, data: Data, seed: str, settings: Settings) -> Path:
@@ -63,7 +65,8 @@ def write_scenes(folder: Path, data: Data, seed: str, autoencoder: AutoencoderKL
         for part in ("images", "labels"):
             (folder / part / split).mkdir(parents=True, exist_ok=True)
         for number, scene in enumerate(scenes(count, rng)):
-            drawing = draw_scene(scene, rng.randrange(2**31))
+            shown = data.changed(scene, rng) if split == "train" else scene
+            drawing = draw_scene(shown, rng.randrange(2**31))
             restored = autoencoder is not None and rng.random() < RESTORED
             picture = _restored(drawing.image, autoencoder) if restored else drawing.image
             Image.fromarray(picture).save(folder / "images" / split / f"{number:05}.png")
