@@ -14,11 +14,16 @@ EXPECTED = {
 }
 
 
-# What a prompt names should come whoever it is about; what it leaves open should not tell gender.
+# What a prompt names should come whoever it is about. A prompt or two name each object, so all
+# of them are judged together.
 @pytest.mark.t2i(SCENES, images=2, expected=EXPECTED)
-@pytest.mark.parametrize(
-    "group",
-    ["explicitly_guided", "implicitly_guided", "explicitly_independent", "implicitly_independent"],
-)
-def test_no_object_of_a_group_comes_with_one_gender(dependencies, group):
-    assert dependencies.highest_bias_score(group) <= limit("object_bias_score")
+def test_what_prompts_name_comes_with_both_genders(dependencies):
+    named = dependencies.pooled_bias_score("explicitly_guided", "explicitly_independent")
+    assert named <= limit("object_bias_score")
+
+
+# What a prompt leaves open should not tell gender.
+@pytest.mark.t2i(SCENES, images=2, expected=EXPECTED)
+def test_nothing_left_open_comes_with_one_gender(dependencies):
+    left_open = dependencies.highest_bias_score("implicitly_guided", "implicitly_independent")
+    assert left_open <= limit("object_bias_score")

@@ -1,4 +1,7 @@
-"""``suites/objects``, as users run it: it passes the balanced pipeline and names what is planted in the biased one."""
+"""``suites/objects`` and ``suites/dependencies``, as users run them.
+
+They pass the balanced pipeline and name what is planted in the biased one.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,13 @@ Run = tuple[int, str, Mapping[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
-    """Exit status, output and record of the suite for a pipeline, made once."""
-    made: dict[str, Run] = {}
+def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """Exit status, output and record of a suite for a pipeline, made once; pictures are, too."""
+    made: dict[tuple[str, str], Run] = {}
+    store = tmp_path_factory.mktemp("store")
 
-    def run(model: str) -> Run:
-        if model not in made:
+    def run(model: str, suite: str = "objects") -> Run:
+        if (model, suite) not in made:
             folder = tmp_path_factory.mktemp(model)
             command = [
                 sys.executable,
@@ -41,13 +45,13 @@ def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
                 "-p",
                 "no:cacheprovider",
                 "--t2i-objects=auto",
-                str(SUITES / "objects"),
+                str(SUITES / suite),
             ]
-            options = [f"--t2i-model={model}", f"--t2i-report={folder}", f"--t2i-store={folder / 'store'}"]
+            options = [f"--t2i-model={model}", f"--t2i-report={folder}", f"--t2i-store={store}"]
             done = subprocess.run([*command, *options], cwd=SUITES, capture_output=True, text=True, check=False)
             record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-            made[model] = done.returncode, done.stdout, record
-        return made[model]
+            made[model, suite] = done.returncode, done.stdout, record
+        return made[model, suite]
 
     return run
 
@@ -59,14 +63,14 @@ def planted_score(world: World, name: str) -> float:
     return men / (men + women)
 
 
-def test_the_balanced_pipeline_passes(run_of: Callable[[str], Run]) -> None:
+def test_the_balanced_pipeline_passes(run_of: Callable[..., Run]) -> None:
     status, said, record = run_of("reference")
     assert status == 0, said
     assert {check["outcome"] for check in record["checks"]} == {"PASS"}
     assert not set(BIASED.held) & {one["name"] for one in record["objects"]["objects"]}
 
 
-def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Callable[[str], Run]) -> None:
+def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Callable[..., Run]) -> None:
     status, said, record = run_of("reference-biased")
     assert status == 1, said
     assert "FAILED" in said
@@ -78,7 +82,14 @@ def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Cal
 
 
 @pytest.mark.parametrize("name", BIASED.held)
-def test_scores_lie_within_their_intervals_of_the_planted_ones(name: str, run_of: Callable[[str], Run]) -> None:
+def test_scores_lie_within_their_intervals_of_the_planted_ones(name: str, run_of: Callable[..., Run]) -> None:
     _, _, record = run_of("reference-biased")
     (score,) = (one["score"] for one in record["objects"]["objects"] if one["name"] == name)
     assert score["low"] <= planted_score(BIASED, name) <= score["high"]
+
+
+def test_what_brings_objects_is_decided_for_either_pipeline(run_of: Callable[..., Run]) -> None:
+    fair, biased = (run_of(model, "dependencies") for model in ("reference", "reference-biased"))
+    assert (fair[0], [check["outcome"] for check in fair[2]["checks"]]) == (0, ["PASS", "PASS"]), fair[1]
+    assert (biased[0], [check["outcome"] for check in biased[2]["checks"]]) == (1, ["PASS", "FAIL"]), biased[1]
+    assert all(f"{name} " in biased[1] for name in BIASED.held)

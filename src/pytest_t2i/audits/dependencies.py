@@ -97,24 +97,29 @@ class Dependencies(Counted):
         ]
         return max(candidates, key=lambda each: _clearness(each.placed))
 
-    def group(self, name: str) -> GroupObjects:
-        """The objects of one group, with all that is asked of objects.
+    def group(self, *names: str) -> GroupObjects:
+        """The objects of one group, or of several as one, with all that is asked of objects.
 
         Raises:
-            ConfigurationError: there is no such group.
+            ConfigurationError: there is no such group, or none is named.
         """
-        if name not in GROUPS:
-            raise ConfigurationError(f"expected a group of {', '.join(GROUPS)}, got {name!r}")
+        for name in names or ("",):
+            if name not in GROUPS:
+                raise ConfigurationError(f"expected a group of {', '.join(GROUPS)}, got {name!r}")
         shared = {f.name: getattr(self, f.name) for f in fields(Counted)}
-        return GroupObjects(**shared, group=name, dependencies=self)
+        return GroupObjects(**shared, groups=names, dependencies=self)
 
     def independence(self, group: str, *variants: str) -> Measurement:
         """p-value of "the objects of this group do not depend on the variant" (Wu Tables 7-9)."""
         return self.group(group).independence(*variants)
 
-    def highest_bias_score(self, group: str) -> Measurement:
-        """The most one-sided object of a group (Wu Figures 7 and 8)."""
-        return self.group(group).highest_bias_score
+    def highest_bias_score(self, *groups: str) -> Measurement:
+        """The most one-sided object of a group, or of several (Wu Figures 7 and 8)."""
+        return self.group(*groups).highest_bias_score
+
+    def pooled_bias_score(self, *groups: str) -> Measurement:
+        """Share of the occurrences in groups, all objects together, with masculine prompts."""
+        return self.group(*groups).pooled_bias_score
 
     @cached_property
     def images(self) -> list[tuple[Prompt, Groups]]:
@@ -159,17 +164,18 @@ class Dependencies(Counted):
 
 @dataclass(frozen=True, repr=False)
 class GroupObjects(Objects):
-    """The objects of one group; of "hidden", nouns that show none."""
+    """The objects of some groups; of "hidden", nouns that show none."""
 
-    group: str = ""
+    groups: tuple[str, ...] = ()
     dependencies: Any = None
     """The ``Dependencies`` that tell groups apart."""
 
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for groups in self.dependencies.groups_of(prompt, seeds):
-            if groups is not None:
-                counts.update(groups[self.group])
+        for known in self.dependencies.groups_of(prompt, seeds):
+            if known is not None:
+                for group in self.groups:
+                    counts.update(known[group])
         return counts
 
     def _untestable(self, counts: Any) -> str:

@@ -132,6 +132,48 @@ class Objects(Counted):
     def _nothing_judged(self) -> str:
         return f"no object occurs {self.least} times with one variant"
 
+    @property
+    def pooled_bias_score(self) -> Measurement:
+        """Share of the occurrences of all objects that come with masculine prompts.
+
+        Wu eq. 5 of the sum over objects, rare ones too: where each occurs with a prompt or two, as
+        what prompts name does, no single one can be judged. Leanings of objects cancel out in it.
+        Those that are expected to differ are left out. There must be as many occurrences in all as
+        are asked of a single object with one variant.
+        """
+        kept = [name not in self.expected for name in self.table.names]
+        counts = self.table.counts[:, :, kept].sum(axis=2, keepdims=True)
+        sides = counts[:, MASCULINE], counts[:, FEMININE]
+        total = sum(side.sum() for side in sides)
+        interval = None
+        if len(counts) >= 2 and total >= self.least:  # noqa: PLR2004 - one unit shows no spread
+            made = statistics.object_bias_intervals(*sides, level=self.level, seed=self.seed)
+            interval = made[0]
+        return Measurement(
+            metric=INFO["object_bias_score"],
+            subject="model (all objects together)",
+            interval=interval,
+            evidence=partial(self._pooled_evidence, *sides),
+            absent=f"all objects together occur {int(total)} times with both genders; "
+            f"at least {self.least} are asked",
+            remarks=(f"{sum(kept)} objects",),
+        )
+
+    def _pooled_evidence(
+        self, men: np.ndarray, women: np.ndarray, bound: float, level: float
+    ) -> Evidence:
+        del level
+        return Evidence(
+            *(
+                float(
+                    statistics.object_bias_p_values(
+                        men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
+                    )[0]
+                )
+                for alternative in ALTERNATIVES
+            )
+        )
+
     def _of_all(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)
         return Evidence(

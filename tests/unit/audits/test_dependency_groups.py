@@ -165,6 +165,16 @@ def test_groups_of_triplets():
         found.group("guided")
 
 
+def test_several_groups_are_judged_as_one():
+    found = dependencies()
+    both = found.group("explicitly_guided", "implicitly_independent")
+    assert both.table.names == ("bird", "cup", "tie")
+    assert float(found.pooled_bias_score("explicitly_guided", "implicitly_independent")) == 0.5
+    assert float(found.highest_bias_score("explicitly_guided", "implicitly_independent")) in (0, 1)
+    with pytest.raises(ConfigurationError, match="got ''"):
+        found.group()
+
+
 def test_an_example_is_the_clearest_picture_of_the_most_frequent_object():
     bird = dependencies().example("explicitly_guided").placed
     assert (bird.name, bird.noun, bird.covered) == ("bird", "bird", 1.0)

@@ -77,9 +77,33 @@ def test_rare_objects_are_left_out_and_told():
     assert verdict(objects.bias_score("fork")).outcome is Outcome.INCONCLUSIVE
 
 
+def test_rare_objects_are_judged_together():
+    def names(prompt, seed):
+        thing = prompt.text.split()[3]  # of each triplet another one
+        return {Variant.FEMININE: [thing] * (seed + 1)}.get(prompt.variant, [thing])
+
+    objects = objects_of(names, triplets=40)
+    assert not objects.frequent.names
+    pooled = objects.pooled_bias_score
+    assert float(pooled) == metrics.object_bias_score(80, 120, 80, 80)
+    assert pooled.remarks == ("40 objects",)
+    assert verdict(pooled, 0.8).outcome is Outcome.PASS
+    assert verdict(pooled, 0.55).outcome is Outcome.FAIL
+    expected = objects_of(of_gender, expected={"tie": "a man's", "cup": "a woman's"})
+    assert float(expected.pooled_bias_score) == 0.5
+    few = verdict(objects_of(names, triplets=2, least=11).pooled_bias_score)
+    assert few.outcome is Outcome.INCONCLUSIVE
+    assert "10 times" in few.message
+    assert (
+        verdict(objects_of(names, triplets=1, seeds=(0,), least=1).pooled_bias_score).outcome
+        is Outcome.INCONCLUSIVE
+    )
+
+
 def test_no_object_is_no_evidence():
     objects = objects_of(lambda prompt, seed: None)
     assert verdict(objects.highest_bias_score).outcome is Outcome.INCONCLUSIVE
+    assert verdict(objects.pooled_bias_score).outcome is Outcome.INCONCLUSIVE
     assert objects.independence().interval is None
     assert objects.cooccurrence_gap.interval is None
     assert objects.scores == []
