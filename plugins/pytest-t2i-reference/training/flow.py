@@ -10,7 +10,7 @@ the others are pictures of the stage ``pairs`` with noise added.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -27,7 +27,7 @@ from training.flow_attention import PlainJointAttention
 from training.flow_optimizer import MuonAndAdamW
 from training.flow_prompts import MIX_AGAIN
 from training.flow_teacher import Batch, Practice, Teacher
-from training.flow_texts import FlowText
+from training.flow_texts import FlowText, joined
 from training.loop import Loop
 from training.settings import PIPELINES, TEXT_WIDTH, TOKENS, Settings, device, mixed_precision
 
@@ -61,6 +61,9 @@ def new_transformer() -> SD3Transformer2DModel:
         pos_embed_max_size=8,
         qk_norm="rms_norm",
     )
+
+
+Lesson = Callable[[Sequence[Teacher], "Worlds"], Callable[["Worlds"], Tensor]]
 
 
 class Worlds(nn.Module):
@@ -108,20 +111,29 @@ def train_flow(settings: Settings) -> None:
 
 def train_flow_again(settings: Settings) -> None:
     """Train the transformers that are there some more, with the text encoders that they were steered with."""
+    train_further(settings, "sd3-again", RATE_AGAIN)
+
+
+def train_further(settings: Settings, stage: str, rate: float, lesson: Lesson | None = None) -> None:
+    """Go on with the transformers of both worlds; ``lesson`` makes of them another loss to add."""
     transformers = [SD3Transformer2DModel.from_pretrained(_folder(settings, world)).float() for world in PIPELINES]
-    _train(settings, "sd3-again", worlds_of(*transformers), RATE_AGAIN, AGAIN)
+    _train(settings, stage, worlds_of(*transformers), rate, AGAIN, lesson)
 
 
-def _train(settings: Settings, stage: str, model: Worlds, rate: float, practice: Practice) -> None:
+def _train(
+    settings: Settings, stage: str, model: Worlds, rate: float, practice: Practice, lesson: Lesson | None = None
+) -> None:
     model.transformer.set_attn_processor(PlainJointAttention())
+    teachers = [Teacher(settings, world, practice) for world in PIPELINES]
+    more = lesson(teachers, model) if lesson else None
     loop = Loop(settings, stage, model, rate, average=0.995, plateau=0.35, optimizer=MuonAndAdamW)
     area = head_area(face_boxes())
     worlds = torch.arange(len(PIPELINES), device=device()).repeat_interleave(BATCH)
-    for teachers, batch in _batches(settings, loop, practice):
+    for batch in _batches(settings, loop, teachers):
         with mixed_precision():
             predicted = loop.module(batch.noisy, batch.times, batch.text, worlds).float()
             loss = (area * (predicted - batch.velocity) ** 2).mean()
-        loop.learn(loss)
+        loop.learn(loss + more(loop.module) if more else loss)
         for teacher, part in zip(teachers, predicted.detach().split(BATCH), strict=True):
             teacher.advance(part)
     averaged = cast("Worlds", loop.averaged)
@@ -133,13 +145,12 @@ def _folder(settings: Settings, world: str) -> Path:
     return settings.work / f"transformer-{world}"
 
 
-def _batches(settings: Settings, loop: Loop, practice: Practice) -> Iterator[tuple[Sequence[Teacher], Batch]]:
-    teachers = [Teacher(settings, world, practice) for world in PIPELINES]
+def _batches(settings: Settings, loop: Loop, teachers: Sequence[Teacher]) -> Iterator[Batch]:
     rng = random.Random(f"{settings.seed} {loop.step}")
     torch.manual_seed(settings.seed + loop.step)
     for _ in loop.steps():
         length = SHORT if loop.elapsed < LONG_FROM * loop.seconds else TOKENS
-        yield teachers, together([teacher.batch(BATCH, rng) for teacher in teachers], length)
+        yield together([teacher.batch(BATCH, rng) for teacher in teachers], length)
 
 
 def face_boxes() -> NDArray[np.uint8]:
@@ -153,10 +164,7 @@ def face_boxes() -> NDArray[np.uint8]:
 
 def together(parts: Sequence[Batch], length: int = TOKENS) -> Batch:
     """Batches as one, their texts cut to ``length`` and followed by the zeros that stand for an absent T5."""
-    joint = torch.cat([part.text.joint[:, :length] for part in parts])
-    joint = torch.cat([joint, torch.zeros_like(joint[:, :1])], 1)
-    last, pooled = (torch.cat([getattr(part.text, name) for part in parts]) for name in ("last", "pooled"))
     noisy, times, velocity = (
         torch.cat([getattr(part, name) for part in parts]) for name in ("noisy", "times", "velocity")
     )
-    return Batch(noisy, times, FlowText(last, joint, pooled), velocity)
+    return Batch(noisy, times, joined([part.text for part in parts], length), velocity)

@@ -70,3 +70,10 @@ def projected(encoder: CLIPTextModel, projection: Tensor) -> CLIPTextModelWithPr
     weights = {f"text_model.{name.removeprefix('text_model.')}": value for name, value in encoder.state_dict().items()}
     whole.load_state_dict({**weights, "text_projection.weight": projection})
     return whole.float().eval().requires_grad_(False)
+
+
+def joined(texts: Sequence[FlowText], length: int) -> FlowText:
+    """Texts of several worlds as one, cut to ``length`` and followed by the zeros that stand for an absent T5."""
+    joint = torch.cat([text.joint[:, :length] for text in texts])
+    joint = torch.cat([joint, torch.zeros_like(joint[:, :1])], 1)
+    return FlowText(torch.cat([text.last for text in texts]), joint, torch.cat([text.pooled for text in texts]))

@@ -59,6 +59,7 @@ DEFAULT_MINUTES = {
     "language": 20.0,
     "sd3": 57.0,
     "sd3-again": 60.0,
+    "sd3-traits": 24.0,
 }
 """Training time of each stage on two CPU cores."""
 STEPS = 4

@@ -42,6 +42,7 @@ from training.flow import train_flow, train_flow_again
 from training.flow_pairs import make_pairs
 from training.flow_refitting import refit_flow
 from training.flow_shipping import assemble_flows, steer_flow
+from training.flow_traits import train_flow_traits
 from training.grounding import train_grounding
 from training.grounding_pictures import make_pictures
 from training.held import make_own, read_texts, train_held
@@ -335,6 +336,7 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "start-sd3-from-shipped": start_flows_from_shipped,
     "biased-objects-again": partial(plant_objects_again, world="biased"),
     "sd3-again": train_flow_again,
+    "sd3-traits": train_flow_traits,
     "refit-sd3-balanced": partial(refit_flow, world="balanced"),
     "refit-sd3-biased": partial(refit_flow, world="biased"),
     "blend-balanced": partial(blend_rounds, world="balanced"),
