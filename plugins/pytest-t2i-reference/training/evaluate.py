@@ -33,6 +33,8 @@ from training.evaluate_spi import RESULT as SPI
 from training.evaluate_spi import spi_as_markdown
 from training.evaluate_stop import RESULT as STOP
 from training.evaluate_stop import stop_as_markdown
+from training.evaluate_worn import RESULT as WORN
+from training.evaluate_worn import worn_as_markdown
 from training.faces import face_rates
 from training.latents import load_latents
 from training.questions import ATTRIBUTE_TEXTS
@@ -133,6 +135,7 @@ def report(settings: Settings) -> None:
     tables = (
         as_markdown(found),
         *([as_markdown(flows)] if flows else []),
+        *([worn_as_markdown(json.loads(WORN.read_text(encoding="utf-8")))] if WORN.exists() else []),
         *([spi_as_markdown(json.loads(SPI.read_text(encoding="utf-8")))] if SPI.exists() else []),
         *([stop_as_markdown(json.loads(STOP.read_text(encoding="utf-8")))] if STOP.exists() else []),
         steps_as_markdown(steps),

@@ -37,6 +37,7 @@ from training.evaluate_language import evaluate_language
 from training.evaluate_spi import evaluate_spi
 from training.evaluate_steps import evaluate_steps
 from training.evaluate_stop import evaluate_stop
+from training.evaluate_worn import evaluate_worn
 from training.eye import open_eye
 from training.flow import train_flow, train_flow_again
 from training.flow_pairs import make_pairs
@@ -320,6 +321,7 @@ STAGES: dict[str, Callable[[Settings], None]] = {
     "evaluate-biased": partial(evaluate_world, world="biased"),
     "evaluate-sd3-balanced": partial(evaluate_flow, world="balanced"),
     "evaluate-sd3-biased": partial(evaluate_flow, world="biased"),
+    "evaluate-worn": evaluate_worn,
     "evaluate-spi": evaluate_spi,
     "evaluate-language": evaluate_language,
     "evaluate-stop": evaluate_stop,
