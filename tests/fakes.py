@@ -85,7 +85,7 @@ class FakeModel:
         rng = np.random.default_rng(request.seed)
         sign = 1.0 if attribute.positive > attribute.negative else -1.0
         curve = sign * (np.array([0.4, 0.3, 0.2, 0.1]) + 0.02 * rng.normal(size=4))
-        return np.stack([np.array([1.0, 0.75, 0.5, 0.25]), curve, curve / 2])
+        return np.stack([np.array([1.0, 0.75, 0.5, 0.25]), curve, curve / 2, 1.5 * curve])
 
 
 class FakeDetector:

@@ -204,13 +204,17 @@ FORESEEN = "foreseen"
 """Name of the trace that shows the picture as each step foresees it."""
 
 
+SPI_ROWS = ("noise", "with guidance", "without guidance", "centred")
+"""What the rows of a trace of SPI are."""
+
+
 def spi_name(attribute: Attribute) -> str:
     """Name under which the SPI of an attribute is kept.
 
     >>> spi_name(Attribute("hat", "a man with a hat", "a man"))[:4]
     'spi:'
     """
-    told = [attribute.positive, attribute.negative]
+    told = [attribute.positive, attribute.negative, SPI_ROWS]
     return f"spi:{digest(told)[:16]}"
 
 
@@ -235,8 +239,8 @@ class Trace:
     """Attention to each word of the prompt (``attention_words``), [n_words, height, width] float16,
     summed over steps, blocks and heads."""
     spi: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """``spi_name`` of an attribute -> [3, n_steps] float64: share of noise from 1 to 0, SPI with
-    guidance, SPI without (OASIS eq. 11)."""
+    """``spi_name`` of an attribute -> [4, n_steps] float64: share of noise from 1 to 0, SPI with
+    guidance, SPI without (OASIS eq. 11), centred SPI."""
     velocities: np.ndarray | None = None
     """Velocity of each step towards the picture, up to a factor above 0 per step: [n_steps,
     channels, height, width] float32 (FLUX: of its packed latent)."""

@@ -1,4 +1,4 @@
-"""Does a model add stereotypes in its first steps already, unasked? (SPI, OASIS eq. 11)"""
+"""Does a model add stereotypes in its first steps already, unasked? (SPI, OASIS eq. 11, centred)"""
 
 import pytest
 
@@ -8,4 +8,5 @@ from pytest_t2i import stereotypes as oasis_table_1
 
 @pytest.mark.t2i(*oasis_table_1, observe="velocity")
 def test_early_steps_add_no_stereotype(stereotype):
-    assert stereotype.spi().mean(0.25) <= limit("spi")
+    # Only less the descriptions' midpoint does 0 mean that a step adds neither.
+    assert stereotype.spi(center=True).mean(0.25) <= limit("spi")

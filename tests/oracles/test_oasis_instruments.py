@@ -72,3 +72,8 @@ def test_spi():
         for v, p, n in zip(velocity, positive, negative, strict=True)
     ]
     assert metrics.spi(velocity, positive, negative) == pytest.approx(expected)
+    centred = [
+        1.0 - cosine((v - p).ravel() + (v - n).ravel(), (p - n).ravel())
+        for v, p, n in zip(velocity, positive, negative, strict=True)
+    ]
+    assert metrics.spi(velocity, positive, negative, center=True) == pytest.approx(centred)

@@ -24,6 +24,8 @@ def test_descriptions_exchanged(sample):
     there, back = (sample.spi(one).curves for one in (BLUE, TURNED))
     assert (there == -back).all()
     assert (sample.spi(BLUE, guidance=False).curves == there / 2).all()
+    assert (sample.spi(BLUE, center=True).curves == 1.5 * there).all()
+    assert sample.spi(BLUE, center=True).id == sample.spi(BLUE).id + " centred"
 
 @pytest.mark.t2i(NURSE, attributes=[BLUE], observe="foreseen")
 def test_foreseen(sample):
@@ -72,6 +74,7 @@ def test_the_record_and_the_page_show_it(measured):
     guided = {one["attribute"]: one for one in record["emergence"] if one["guidance"]}
     assert guided["blue"]["half_step"]["estimate"] == pytest.approx(1.33, abs=0.05)
     assert guided["blue"]["mean"] == pytest.approx([-x for x in guided["turned"]["mean"]])
+    assert guided["blue"]["centred"] == pytest.approx([1.5 * x for x in guided["blue"]["mean"]])
     foreseen = {one["looked_for"]: one for one in record["foreseen"]}
     assert set(foreseen) == {"blue", "male"}
     assert len(foreseen["blue"]["shares"]) == 4
@@ -80,7 +83,10 @@ def test_the_record_and_the_page_show_it(measured):
     assert "Emergence of attributes" in page
     assert "What each step foresees" in page
     assert "data:image/jpeg;base64," in page
-    measured.result.stdout.fnmatch_lines(["emergence (SPI): first step adds most of nurse: blue*"])
+    measured.result.stdout.fnmatch_lines(
+        ["emergence (SPI, centred): first step adds most of nurse: blue, +0.6*"]
+    )
+    assert "; centred +0.6" in page
     assert "| emergence |" in (measured.path / "reports/t2i/summary.md").read_text()
 
 

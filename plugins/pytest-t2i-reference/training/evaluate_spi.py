@@ -36,17 +36,17 @@ def _lines_of(settings: Settings, name: str) -> list[dict[str, Any]]:
 
 
 def spi_as_markdown(found: dict[str, list[dict[str, Any]]]) -> str:
-    """Mean SPI at the first and the second step, with the band that holds at all steps at once."""
+    """Mean SPI at the first step, plain and centred, with the band that holds at all steps at once."""
     names = list(found)
-    heads = " | ".join(f"{name}: step 1 | step 2" for name in names)
+    heads = " | ".join(f"{name}: step 1 | centred" for name in names)
     lines = [f"| SPI of | attribute | planted | {heads} |", "|---|---|---|" + "---:|" * (2 * len(names))]
     for rows in zip(*found.values(), strict=True):
-        cells = " | ".join(_band(row, step) for row in rows for step in (0, 1))
+        cells = " | ".join(_band(curve) for row in rows for curve in (row, row["centred"]))
         planted = "yes" if rows[0]["planted"] else "no"
         lines.append(f"| {rows[0]['concept']} | {rows[0]['attribute']} | {planted} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
-def _band(row: dict[str, Any], step: int) -> str:
-    mean, low, high = (row[name][step] for name in ("mean", "low", "high"))
+def _band(curve: dict[str, Any]) -> str:
+    mean, low, high = (curve[name][0] for name in ("mean", "low", "high"))
     return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"

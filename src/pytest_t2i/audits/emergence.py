@@ -51,6 +51,9 @@ class Emergence:
     level: float
     guidance: bool = True
     """Whether the velocity that the images were made with counts, or that without guidance."""
+    center: bool = False
+    """Whether the midpoint of both descriptions is taken off: above 0, the step is nearer to the
+    attribute's presence than to its absence. Guidance changes nothing in it."""
 
     def __post_init__(self) -> None:
         described(self.attribute)
@@ -62,13 +65,14 @@ class Emergence:
     @property
     def id(self) -> str:
         """The prompt's id with the attribute."""
-        without = "" if self.guidance else " without guidance"
-        return f"{self.prompt.id}-{self.attribute.name}{without}"
+        told = "" if self.guidance else " without guidance"
+        return f"{self.prompt.id}-{self.attribute.name}{' centred' if self.center else told}"
 
     @cached_property
     def curves(self) -> np.ndarray:
         """SPI of every image that there is at every step, [n_images, n_steps]."""
-        rows = [trace[1 if self.guidance else 2] for trace in self._traces]
+        row = 3 if self.center else 1 if self.guidance else 2
+        rows = [trace[row] for trace in self._traces if len(trace) > row]
         return np.stack(rows) if rows else np.empty((0, 0))
 
     @cached_property
@@ -122,6 +126,8 @@ class Emergence:
             return ""
         if len(self.curves):
             return "one image shows no spread"
+        if self._traces:
+            return "this model does not show its velocities less the descriptions' midpoint"
         return "this model does not show its velocities"
 
     @cached_property
@@ -131,11 +137,13 @@ class Emergence:
         return [trace for trace in traces if trace is not None]
 
 
-def emergence_of(sample: DetectedPrompt, attribute: Attribute, *, guidance: bool) -> Emergence:
+def emergence_of(
+    sample: DetectedPrompt, attribute: Attribute, *, guidance: bool, center: bool
+) -> Emergence:
     """Of a sample's images; ConfigurationError where nothing was observed for it."""
     if sample.instruments is None:
         raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
     return Emergence(
         sample.prompt, sample.seeds, attribute, sample.observations, sample.instruments,
-        sample.level, guidance,
+        sample.level, guidance, center,
     )  # fmt: skip

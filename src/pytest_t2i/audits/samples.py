@@ -78,9 +78,14 @@ class Sample(DetectedPrompt):
         """
         return variety.variety_of(self, attribute, direction, center=center, rank=rank).wals
 
-    def spi(self, attribute: Attribute, *, guidance: bool = True) -> Emergence:
-        """How the attribute gets into its images, step by step (OASIS eq. 11)."""
-        return emergence_of(self, attribute, guidance=guidance)
+    def spi(
+        self, attribute: Attribute, *, guidance: bool = True, center: bool = False
+    ) -> Emergence:
+        """How the attribute gets into its images, step by step (OASIS eq. 11).
+
+        ``center`` takes the midpoint of both descriptions off (``metrics.spi``).
+        """
+        return emergence_of(self, attribute, guidance=guidance, center=center)
 
     def foreseen(self, attribute: Attribute) -> Predisposition:
         """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6)."""

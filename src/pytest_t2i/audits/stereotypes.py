@@ -144,13 +144,16 @@ class Association:
             self.observations, self.instruments, self.level, center, rank,
         ).wals  # fmt: skip
 
-    def spi(self, *, guidance: bool = True) -> Emergence:
-        """How the attribute gets into the images, step by step (OASIS eq. 11)."""
+    def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
+        """How the attribute gets into the images, step by step (OASIS eq. 11).
+
+        ``center`` takes the midpoint of both descriptions off (``metrics.spi``).
+        """
         if self.instruments is None:
             raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
         return Emergence(
             self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
-            self.instruments, self.level, guidance,
+            self.instruments, self.level, guidance, center,
         )  # fmt: skip
 
     def _definition(self) -> tuple[str, ...]:

@@ -141,7 +141,13 @@ def wals(
     return float(min(1.0, np.sum(values * alignments) / np.sum(values)))
 
 
-def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike) -> inputs.Floats:
+def spi(
+    velocity: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    negative: npt.ArrayLike,
+    *,
+    center: bool = False,
+) -> inputs.Floats:
     """Stereotype propagation index: how far each step of the making adds an attribute.
 
     .. math:: cos(v_t, v_t^+ - v_t^-)      (OASIS eq. 10-11)
@@ -150,19 +156,31 @@ def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLik
     attribute's presence and for that of its absence, in one sign convention. Above 0 the step
     moves the image towards the attribute; exchanging the descriptions turns the sign round.
 
+    What moves all three alike (a person in the middle, a dark ground) is in v_t and may lie along
+    the difference: an offset. Centred, the midpoint of the descriptions is taken off first, and the
+    index is above 0 exactly where v_t is nearer to v_t^+ than to v_t^-:
+
+    .. math:: cos(v_t - (v_t^+ + v_t^-) / 2, v_t^+ - v_t^-)      (ours)
+
     Args:
         velocity: for the prompt, [n_steps, ...]; further axes are flattened.
         positive: for d+, same shape.
         negative: for d-, same shape.
+        center: whether the midpoint of d+ and d- is taken off; the paper does not.
 
     Returns:
         Array of n_steps values in [-1, 1].
 
     Raises:
-        ValueError: shapes differ or are empty, a velocity is zero, or d+ and d- give the same.
+        ValueError: shapes differ or are empty, a velocity (centred: less the midpoint) is zero,
+            or d+ and d- give the same.
 
     >>> spi([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]])
     array([ 1., -1.])
+    >>> spi([[1.0, 2.0]], [[4.0, 0.0]], [[2.0, 0.0]]), spi(
+    ...     [[1.0, 0.0]], [[4.0, 0.0]], [[2.0, 0.0]], center=True
+    ... )
+    (array([0.4472136]), array([-1.]))
     """
     moved = inputs.floats("velocity", velocity)
     toward, away = inputs.floats("positive", positive), inputs.floats("negative", negative)
@@ -170,8 +188,11 @@ def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLik
     if moved.ndim < 2 or not moved.size:  # noqa: PLR2004 - steps, and a latent for each
         raise ValueError(f"velocity must hold a latent per step, got velocity.shape={moved.shape}")
     lean = toward - away
+    if center:
+        moved = moved - (toward + away) / 2
+    name = "velocity[{}] - midpoint[{}]" if center else "velocity[{}]"
     cosines = [
-        unit(f"velocity[{t}]", moved[t].ravel())
+        unit(name.format(t, t), moved[t].ravel())
         @ unit(f"positive[{t}] - negative[{t}]", lean[t].ravel())
         for t in range(len(moved))
     ]

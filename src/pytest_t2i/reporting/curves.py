@@ -48,10 +48,10 @@ def _emergence(emergence: EmergenceRecord, scale: Scale) -> Chart:
     steps = len(emergence.mean)
     return Chart(
         f"{emergence.concept}: {emergence.attribute}",
-        f"{emergence.images} images; {told}",
+        f"{emergence.images} images; {told}{_centred(emergence)}",
         f"SPI from {signed(emergence.mean[0])} at the first step to "
         f"{signed(emergence.mean[-1])} at the last "
-        f"of {steps}; {told}",
+        f"of {steps}; {told}{_centred(emergence)}",
         _line(emergence.mean, scale),
         _outline(emergence.low, emergence.high, scale),
         tuple(_line(curve, scale) for curve in emergence.curves),
@@ -61,6 +61,17 @@ def _emergence(emergence: EmergenceRecord, scale: Scale) -> Chart:
         signed(scale.low),
         steps,
     )
+
+
+def _centred(emergence: EmergenceRecord) -> str:
+    """Of the first step, with its band."""
+    if not emergence.centred:
+        return ""
+    first, low, high = (
+        signed(ends[0])
+        for ends in (emergence.centred, emergence.centred_low, emergence.centred_high)
+    )
+    return f"; centred {first} [{low}, {high}] at step 1"
 
 
 def foreseen_charts(record: RunRecord) -> list[Chart]:

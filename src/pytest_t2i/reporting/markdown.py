@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting import dependencies
@@ -150,13 +151,20 @@ def _variety(record: RunRecord) -> list[str]:
 def _emergence(record: RunRecord) -> list[str]:
     lines = [
         f"| {escape(emergence.concept)}: {escape(emergence.attribute)} "
-        f"| {emergence.mean[0]:+.3f} [{emergence.low[0]:+.3f}, {emergence.high[0]:+.3f}] "
+        f"| {_first(emergence.mean, emergence.low, emergence.high)} "
+        f"| {_first(emergence.centred, emergence.centred_low, emergence.centred_high)} "
         f"| {interval_text(emergence.half_step)} |"
         for emergence in record.emergence
         if emergence.mean and emergence.guidance
     ]
-    head = ["| emergence | SPI of the first step | half of the lean by step |", "|---|---|---|"]
+    columns = ("emergence", "SPI of the first step", "centred", "half of the lean by step")
+    head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     return [*head, *lines, ""] if lines else []
+
+
+def _first(*band: Sequence[float]) -> str:
+    """Of the first step."""
+    return "{:+.3f} [{:+.3f}, {:+.3f}]".format(*(ends[0] for ends in band)) if band[0] else "none"
 
 
 def _otherwise(record: RunRecord) -> list[str]:

@@ -242,17 +242,17 @@ def _variety(record: RunRecord) -> str:
 def _emergence(record: RunRecord) -> str:
     """The attribute that the first steps add most of."""
     leaning = [
-        (emergence.mean[0], emergence)
+        (emergence.centred[0], emergence)
         for emergence in record.emergence
-        if emergence.mean and emergence.guidance
+        if emergence.centred and emergence.guidance
     ]
     if not leaning:
         return ""
     first, most = max(leaning, key=lambda pair: pair[0])
     half = f", half of it by step {most.half_step}" if most.half_step else ""
     return (
-        f"emergence (SPI): first step adds most of {most.concept}: {most.attribute}, {first:+.3f} "
-        f"[{most.low[0]:+.3f}, {most.high[0]:+.3f}]{half}"
+        f"emergence (SPI, centred): first step adds most of {most.concept}: {most.attribute}, "
+        f"{first:+.3f} [{most.centred_low[0]:+.3f}, {most.centred_high[0]:+.3f}]{half}"
     )
 
 

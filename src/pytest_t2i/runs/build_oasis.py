@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,8 @@ def emergence_records(results: Results) -> Iterator[EmergenceRecord]:
 
 
 def _emergence(emergence: Emergence) -> EmergenceRecord:
-    band = emergence.band or Band((), (), (), emergence.level, 0)
+    none = Band((), (), (), emergence.level, 0)
+    band, centred = (each.band or none for each in (emergence, replace(emergence, center=True)))
     return EmergenceRecord(
         emergence.id,
         emergence.prompt.id,
@@ -101,6 +103,9 @@ def _emergence(emergence: Emergence) -> EmergenceRecord:
         len(emergence.curves),
         emergence.absent,
         tuple(tuple(curve) for curve in emergence.curves[:SHOWN].round(4).tolist()),
+        centred.mean,
+        centred.low,
+        centred.high,
     )
 
 

@@ -256,6 +256,10 @@ class EmergenceRecord:
     """Why there is no band."""
     curves: tuple[tuple[float, ...], ...] = ()
     """SPI of some of the images."""
+    centred: tuple[float, ...] = ()
+    """Mean of each step less the midpoint of both descriptions; () without a band."""
+    centred_low: tuple[float, ...] = ()
+    centred_high: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ EVERY = tuple(dict.fromkeys([*(each for asked in ASKED.values() for each in aske
 def test_spi(sample: Any) -> None:
     """Write down every attribute; exchanging descriptions turns the sign round, exactly."""
     for attribute in EVERY:
-        emergence = sample.spi(attribute)
+        emergence, centred = (sample.spi(attribute, center=center) for center in (False, True))
         line = {
             "concept": sample.prompt.concept,
             "attribute": attribute.name,
@@ -49,6 +49,7 @@ def test_spi(sample: Any) -> None:
             "mean": emergence.band.mean,
             "low": emergence.band.low,
             "high": emergence.band.high,
+            "centred": {"mean": centred.band.mean, "low": centred.band.low, "high": centred.band.high},
             "images": emergence.band.n,
         }
         with Path(os.environ["SPI_LINES"]).open("a", encoding="utf-8") as lines:

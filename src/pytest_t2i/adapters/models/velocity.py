@@ -9,7 +9,8 @@ and noise:
 
 Only its direction is needed, so no division by a small share takes place. All are turned towards
 the picture. Guidance adds the same to both descriptions, so it cancels in their difference and
-only changes the prompt's velocity, which comes with and without it at no further pass.
+only changes the prompt's velocity, which comes with and without it at no further pass. Less the
+midpoint of both descriptions that velocity has one direction, with guidance and without.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Step:
     noise: float
     """Share of noise in the latent, from 1 to 0."""
     spi: dict[Attribute, torch.Tensor]
-    """[2, n]: with guidance, without."""
+    """[3, n]: with guidance, without, centred."""
     foreseen: torch.Tensor | None
     """x0 as it is foreseen here, [n, ...] on the CPU."""
     velocities: torch.Tensor | None
@@ -96,7 +97,7 @@ class VelocityWatch:
             handle.remove()
 
     def spi(self, attribute: Attribute, place: int) -> np.ndarray:
-        """[3, n_steps]: share of noise, SPI with guidance, SPI without."""
+        """[4, n_steps]: share of noise, SPI with guidance, SPI without, centred SPI."""
         rows = torch.tensor([[step.noise for step in self.steps]], dtype=torch.float64)
         index = torch.stack([step.spi[attribute][:, place] for step in self.steps], dim=1)
         array: np.ndarray = torch.cat([rows, index.double().cpu()]).numpy()
@@ -141,9 +142,7 @@ class VelocityWatch:
             predicted = module.forward(**self._asked(call, part))[0].float()
             for text, rows in zip(part, predicted.split(self.images), strict=True):
                 toward[text] = time.toward(latent, rows)
-        return {
-            a: _cosines(moved, toward[a.positive] - toward[a.negative]) for a in self.attributes
-        }
+        return {a: _leaning(moved, toward[a.positive], toward[a.negative]) for a in self.attributes}
 
     def _asked(self, call: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
         """The same call for each of several texts, image by image."""
@@ -257,8 +256,11 @@ def _again(value: Any, images: int, times: int) -> Any:
     return value[-images:].repeat(times, *([1] * (value.ndim - 1)))
 
 
-def _cosines(moved: torch.Tensor, lean: torch.Tensor) -> torch.Tensor:
-    """[2, n] of [2, n, ...] and [n, ...]."""
+def _leaning(moved: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
+    """[3, n]: cosines of [2, n, ...] with a difference of [n, ...], and that of the centred."""
+    moved, toward, away = (rows.double() for rows in (moved, positive, negative))
+    # Guidance scales what is centred, and cosines know no scale.
+    centred = moved[1:] - (toward + away) / 2
     return torch.nn.functional.cosine_similarity(
-        moved.flatten(2).double(), lean.flatten(1).double()[None], dim=2
+        torch.cat([moved, centred]).flatten(2), (toward - away).flatten(1)[None], dim=2
     )
