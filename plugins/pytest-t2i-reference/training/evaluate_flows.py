@@ -19,13 +19,13 @@ from training.evaluate import (
     shares_against_planted,
 )
 from training.sampling import Studio
-from training.settings import FLOWS, RESULTS, WEIGHTS, Settings
+from training.settings import FLOWS, RESULTS, WEIGHTS, Settings, quick_dtype
 
 PLAN = Plan(
     images=int(os.environ.get("REFERENCE_FLOW_IMAGES", "5")),
     trait_images=int(os.environ.get("REFERENCE_FLOW_TRAIT_IMAGES", "20")),
     recognised=3,
-    dtype="bfloat16",
+    dtype=str(quick_dtype()).removeprefix("torch."),
 )
 
 

@@ -34,8 +34,8 @@ from training.steering_traits import aim_of_traits
 SEED = 8_700_000
 """Starts are drawn from seeds that neither the first fit nor an evaluation reaches."""
 ROUNDS = {
-    "balanced": ((64, True), (96, True), (96, True)),
-    "biased": ((48, True), (48, True), (48, True)),
+    "balanced": ((32, True), (48, True), (96, True), (64, True)),
+    "biased": ((16, True), (32, True), (48, True), (48, True), (32, True)),
 }
 LEAN_IMAGES = 4
 """Of each neutral prompt, for each trial of the bias."""
