@@ -1,4 +1,4 @@
-"""What a picture depends on beside its request: not on its batch; in single values on threads."""
+"""What a picture depends on beside its request: in single values on threads, and on some processors on its batch."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def made(entry: object, batch: int, threads: int) -> np.ndarray:
     return np.array([np.asarray(picture) for picture in pictures], dtype=int)
 
 
-def test_batches_change_no_bit_and_threads_single_values(entry: object, threads: None) -> None:
+@pytest.mark.parametrize(("batch", "count"), [(4, 1), (6, 2)], ids=["batch", "threads"])
+def test_batches_and_threads_change_single_values_at_most(entry: object, threads: None, batch: int, count: int) -> None:
+    # The same batch on as many threads changes no bit.
     pictures = made(entry, 6, 1)
-    assert np.array_equal(pictures, made(entry, 4, 1))
-    difference = np.abs(pictures - made(entry, 6, 2))
+    assert np.array_equal(pictures, made(entry, 6, 1))
+    difference = np.abs(pictures - made(entry, batch, count))
     assert difference.max() <= 1
     assert (difference > 0).mean() < 0.001
