@@ -221,7 +221,6 @@ def test_what_changes_no_word_keeps_them(project, way, change):
 
 
 def test_a_part_that_a_project_replaces_is_another_detector(tmp_path, monkeypatch):
-    pytest.importorskip("ultralytics")
     own = Project(tmp_path, monkeypatch, installed=False)
     made = own.components()
     for kind in ("persons", "detectors"):

@@ -8,7 +8,6 @@ pytestmark = pytest.mark.slow
 
 pytest.importorskip("torch")
 pytest.importorskip("diffusers")
-pytest.importorskip("ultralytics")
 
 from pytest_t2i.adapters.finders.yolo_objects import YoloObjects  # noqa: E402
 

@@ -79,5 +79,6 @@ def decoded(content: bytes) -> Image | Undetected:
     try:
         with Images.open(io.BytesIO(content)) as opened:
             return gate(opened)
-    except (OSError, SyntaxError, ValueError, Images.DecompressionBombError):
+    # ImportError: ultralytics, where others imported it, wants a package for what cannot be read.
+    except (OSError, SyntaxError, ValueError, ImportError, Images.DecompressionBombError):
         return Undetected.UNREADABLE

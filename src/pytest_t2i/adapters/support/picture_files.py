@@ -53,6 +53,9 @@ def picture_in(source: bytes | Path) -> Image | None:
         return None
     except Images.DecompressionBombError:
         return None
+    # ultralytics, where others imported it, wants a package for every picture that cannot be read.
+    except ImportError:
+        return None
 
 
 def _as_shown(image: Image) -> Image | None:

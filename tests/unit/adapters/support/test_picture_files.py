@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pytest_t2i.adapters.support.black_or_unreadable import decoded
 from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.data import Undetected
 
 EXACT = {"WEBP": {"lossless": True}}
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
@@ -100,3 +102,14 @@ def test_other_modes_are_read(tmp_path, mode):
     kind = "JPEG" if mode == "CMYK" else "PNG"
     (tmp_path / "a").write_bytes(saved(Image.new(mode, (4, 4)), kind))
     assert picture_in(tmp_path / "a").mode == "RGB"
+
+
+def test_a_library_that_changed_how_pictures_are_opened_is_no_traceback(monkeypatch):
+    """As ultralytics does, where a project imported it first."""
+
+    def wants_a_package(*args, **kwargs):
+        raise ModuleNotFoundError("No module named 'pi_heif'")
+
+    monkeypatch.setattr("PIL.Image.open", wants_a_package)
+    assert picture_in(b"no picture") is None
+    assert decoded(b"no picture") is Undetected.UNREADABLE
