@@ -204,7 +204,7 @@ FORESEEN = "foreseen"
 """Name of the trace that shows the picture as each step foresees it."""
 
 
-SPI_ROWS = ("noise", "with guidance", "without guidance", "centred")
+SPI_ROWS = ("noise", "with guidance", "without guidance", "place between the descriptions")
 """What the rows of a trace of SPI are."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cosine
+from scipy.spatial.distance import cosine, euclidean
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.preprocessing import KernelCenterer
@@ -72,8 +72,10 @@ def test_spi():
         for v, p, n in zip(velocity, positive, negative, strict=True)
     ]
     assert metrics.spi(velocity, positive, negative) == pytest.approx(expected)
-    centred = [
-        1.0 - cosine((v - p).ravel() + (v - n).ravel(), (p - n).ravel())
+    # On the way from the one to the other, by how much nearer the square of a distance is.
+    apart = [
+        (euclidean(v.ravel(), n.ravel()) ** 2 - euclidean(v.ravel(), p.ravel()) ** 2)
+        / euclidean(p.ravel(), n.ravel()) ** 2
         for v, p, n in zip(velocity, positive, negative, strict=True)
     ]
-    assert metrics.spi(velocity, positive, negative, center=True) == pytest.approx(centred)
+    assert metrics.centred_spi(velocity, positive, negative) == pytest.approx(apart)

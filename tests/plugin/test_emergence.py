@@ -19,6 +19,10 @@ def test_stereotype(stereotype):
     assert spi.half_step.low > 1 and spi.half_step.high < 2
     assert min(spi.band.low) > 0
 
+@pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="velocity")
+def test_centred(stereotype):
+    assert stereotype.spi(center=True).mean() <= limit("centred_spi", 2.0)
+
 @pytest.mark.t2i(NURSE, attributes=[BLUE, TURNED], observe="velocity")
 def test_descriptions_exchanged(sample):
     there, back = (sample.spi(one).curves for one in (BLUE, TURNED))
@@ -62,7 +66,7 @@ def test_what_is_planted_is_found(measured):
     assert check["estimate"] == pytest.approx(0.4, abs=0.02)
     alone = outcome_of(measured, "test_one_image")
     assert (alone["outcome"], alone["message"]) == ("INCONCLUSIVE", "one image shows no spread")
-    measured.result.assert_outcomes(failed=2, passed=2)
+    measured.result.assert_outcomes(failed=2, passed=3)
 
 
 def test_images_are_made_once(measured):

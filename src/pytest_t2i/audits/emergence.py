@@ -52,8 +52,8 @@ class Emergence:
     guidance: bool = True
     """Whether the velocity that the images were made with counts, or that without guidance."""
     center: bool = False
-    """Whether the midpoint of both descriptions is taken off: above 0, the step is nearer to the
-    attribute's presence than to its absence. Guidance changes nothing in it."""
+    """Whether a step is told by its place between both descriptions, from -1 at the attribute's
+    absence to 1 at its presence, instead of the paper's cosine. Guidance plays no part in it."""
 
     def __post_init__(self) -> None:
         described(self.attribute)
@@ -97,7 +97,7 @@ class Emergence:
         )
 
     def mean(self, part: float = EARLY) -> Measurement:
-        """Mean SPI of the first part of the steps, from -1 to 1; above 0 adds the attribute."""
+        """Mean SPI of the first part of the steps; above 0 adds the attribute."""
         if not 0.0 < part <= 1.0:
             raise ConfigurationError(f"a part of the steps lies in (0, 1], got part={part!r}")
         steps = max(1, round(part * self.curves.shape[1])) if self.curves.size else 0
@@ -110,7 +110,7 @@ class Emergence:
 
         known = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
         return Measurement(
-            metric=INFO["spi"],
+            metric=INFO["centred_spi" if self.center else "spi"],
             subject=self.id,
             interval=known,
             images=len(values),
@@ -127,7 +127,7 @@ class Emergence:
         if len(self.curves):
             return "one image shows no spread"
         if self._traces:
-            return "this model does not show its velocities less the descriptions' midpoint"
+            return "this model does not show where its velocities lie between the descriptions"
         return "this model does not show its velocities"
 
     @cached_property

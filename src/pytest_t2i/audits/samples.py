@@ -83,7 +83,8 @@ class Sample(DetectedPrompt):
     ) -> Emergence:
         """How the attribute gets into its images, step by step (OASIS eq. 11).
 
-        ``center`` takes the midpoint of both descriptions off (``metrics.spi``).
+        ``center`` says where it lies between both descriptions (``metrics.centred_spi``); they
+        should name the concept (``Stereotype.within_concept``).
         """
         return emergence_of(self, attribute, guidance=guidance, center=center)
 

@@ -147,7 +147,8 @@ class Association:
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
         """How the attribute gets into the images, step by step (OASIS eq. 11).
 
-        ``center`` takes the midpoint of both descriptions off (``metrics.spi``).
+        ``center`` says where it lies between both descriptions (``metrics.centred_spi``); they
+        should name the concept (``Stereotype.within_concept``).
         """
         if self.instruments is None:
             raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")

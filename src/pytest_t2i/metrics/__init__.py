@@ -26,7 +26,13 @@ from pytest_t2i.metrics.lyu import (
     prompt_bias_difference,
     prompt_bias_score,
 )
-from pytest_t2i.metrics.oasis import attribute_presence, spi, stereotype_score, wals
+from pytest_t2i.metrics.oasis import (
+    attribute_presence,
+    centred_spi,
+    spi,
+    stereotype_score,
+    wals,
+)
 from pytest_t2i.metrics.objects import (
     Independence,
     cooccurrence_similarity,
@@ -44,6 +50,7 @@ __all__ = [
     "FilterScores",
     "Independence",
     "attribute_presence",
+    "centred_spi",
     "classification_scores",
     "cohen_kappa",
     "cooccurrence_similarity",

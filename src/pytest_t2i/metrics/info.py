@@ -22,6 +22,7 @@ _ALL = (
     MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"),
     MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7"),
     MetricInfo("spi", -1.0, 1.0, "higher", "OASIS eq. 10-11"),
+    MetricInfo("centred_spi", -math.inf, math.inf, "higher", "OASIS eq. 9-10, ours"),
     MetricInfo("similarity", -1.0, 1.0, "lower", "Wu eq. 1-2"),
     MetricInfo("similarity_gap", -2.0, 2.0, "away_from_zero", "Wu eq. 1-2"),
     MetricInfo("ssim", -1.0, 1.0, "lower", "Wu section 4.1"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,7 @@ from pytest_t2i.data import Attribute, Prompt, Prone
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
+from pytest_t2i.prompts.grammar import put_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,49 @@ class Stereotype:
     def id(self) -> str:
         """Stable, readable id: ``nationality-iranian-beard``."""
         return f"{self.prompt.id}-{Prompt('', '', self.attribute.name).id.lstrip('-')}"
+
+    def within_concept(self) -> Stereotype:
+        """The same with descriptions that name the concept, as the prompt does.
+
+        Then they differ from the prompt in the attribute alone, which is what the centred SPI
+        compares. ConfigurationError where the prompt has the concept's word not before "person",
+        or a description names no person, woman or man.
+
+        >>> from pytest_t2i import stereotypes
+        >>> stereotypes[4].within_concept().attribute.negative
+        'a photo of an Iranian person without a beard'
+        """
+        word = self.prompt.concept
+        if f"{word} person" not in self.prompt.text:
+            raise ConfigurationError(
+                f"{self.id}: the prompt {self.prompt.text!r} does not say '{word} person', so its "
+                "descriptions cannot be made to name it; write them with it."
+            )
+        attribute = replace(
+            self.attribute,
+            positive=named(word, self.attribute.positive),
+            negative=named(word, self.attribute.negative),
+        )
+        return replace(self, attribute=attribute)
+
+
+PEOPLE = ("person", "woman", "man")
+
+
+def named(word: str, description: str) -> str:
+    """A description with a concept's word before who it is about.
+
+    >>> named("Iranian", "a photo of a woman")
+    'a photo of an Iranian woman'
+    """
+    for noun in PEOPLE:
+        told = put_before(word, noun, description)
+        if told != description:
+            return told
+    raise ConfigurationError(
+        f"the description {description!r} names no {', '.join(PEOPLE[:-1])} or {PEOPLE[-1]}, so "
+        f"{word!r} cannot be put before one."
+    )
 
 
 @cache

@@ -138,23 +138,25 @@ def test_spi_turns_its_sign_with_the_descriptions(seed, steps):
 @given(SEEDS, SIZES)
 def test_centred_spi_is_above_0_where_the_presence_is_nearer(seed, steps):
     velocity, positive, negative = drawn(seed, 3, steps, 2, 3)
-    index = metrics.spi(velocity, positive, negative, center=True)
+    index = metrics.centred_spi(velocity, positive, negative)
     far = [
         np.linalg.norm((velocity - each).reshape(steps, -1), axis=1)
         for each in (positive, negative)
     ]
     assert np.array_equal(index > 0, far[0] < far[1])
-    assert np.array_equal(metrics.spi(velocity, negative, positive, center=True), -index)
+    assert np.array_equal(metrics.centred_spi(velocity, negative, positive), -index)
     # What is common to all three plays no part, and neither does the scale of guidance.
     common, scale = drawn(seed + 1, 1, steps, 2, 3)[0], 7.5
     shifted = (scale * each + common for each in (velocity, positive, negative))
-    assert metrics.spi(*shifted, center=True) == pytest.approx(index, abs=1e-9)
-    assert metrics.spi(positive, positive, negative, center=True) == pytest.approx(1.0)
+    assert metrics.centred_spi(*shifted) == pytest.approx(index, abs=1e-9)
+    for share in (0.0, 0.3, 1.0):
+        mixed = share * positive + (1.0 - share) * negative
+        place = metrics.centred_spi(mixed, positive, negative)
+        assert place == pytest.approx(np.full(steps, 2.0 * share - 1.0), abs=1e-9)
 
 
-def test_centred_spi_of_the_midpoint_is_refused():
-    with pytest.raises(ValueError, match=r"velocity\[0\] - midpoint\[0\] must not be all zero"):
-        metrics.spi([[1.0, 0.0]], [[2.0, 0.0]], [[0.0, 0.0]], center=True)
+def test_centred_spi_of_the_midpoint_is_0():
+    assert metrics.centred_spi([[1.0, 0.0]], [[2.0, 0.0]], [[0.0, 0.0]]) == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -169,3 +171,6 @@ def test_centred_spi_of_the_midpoint_is_refused():
 def test_spi_refuses(velocity, positive, negative, expected):
     with pytest.raises(ValueError, match=expected):
         metrics.spi(velocity, positive, negative)
+    if "velocity[1]" not in expected.replace("\\", ""):  # no direction is asked of it, centred
+        with pytest.raises(ValueError, match=expected):
+            metrics.centred_spi(velocity, positive, negative)

@@ -9,8 +9,8 @@ and noise:
 
 Only its direction is needed, so no division by a small share takes place. All are turned towards
 the picture. Guidance adds the same to both descriptions, so it cancels in their difference and
-only changes the prompt's velocity, which comes with and without it at no further pass. Less the
-midpoint of both descriptions that velocity has one direction, with guidance and without.
+only changes the prompt's velocity, which comes with and without it at no further pass. Where that
+velocity lies between both descriptions is told of the one without guidance, as theirs are.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Step:
     noise: float
     """Share of noise in the latent, from 1 to 0."""
     spi: dict[Attribute, torch.Tensor]
-    """[3, n]: with guidance, without, centred."""
+    """[3, n]: cosine with guidance, without, and centred."""
     foreseen: torch.Tensor | None
     """x0 as it is foreseen here, [n, ...] on the CPU."""
     velocities: torch.Tensor | None
@@ -257,10 +257,10 @@ def _again(value: Any, images: int, times: int) -> Any:
 
 
 def _leaning(moved: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
-    """[3, n]: cosines of [2, n, ...] with a difference of [n, ...], and that of the centred."""
-    moved, toward, away = (rows.double() for rows in (moved, positive, negative))
-    # Guidance scales what is centred, and cosines know no scale.
-    centred = moved[1:] - (toward + away) / 2
-    return torch.nn.functional.cosine_similarity(
-        torch.cat([moved, centred]).flatten(2), (toward - away).flatten(1)[None], dim=2
-    )
+    """[3, n]: cosines of [2, n, ...] with a difference of [n, ...], and the place between."""
+    moved, toward, away = moved.double(), positive.double().flatten(1), negative.double().flatten(1)
+    moved, lean = moved.flatten(2), toward - away
+    cosines = torch.nn.functional.cosine_similarity(moved, lean[None], dim=2)
+    # Guidance adds a multiple of what leads away from the empty text, not from the midpoint.
+    between = ((moved[1] - (toward + away) / 2) * lean).sum(1) / ((lean**2).sum(1) / 2)
+    return torch.cat([cosines, between[None]])
