@@ -28,7 +28,7 @@ NURSE = Prompt("a photo of a nurse", "profession", "nurse")
 PILOT = Prompt("a photo of a pilot", "profession", "pilot")
 
 @pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe=["features", "attribute_images"])
-@pytest.mark.parametrize("direction", ["text", "images", "kernel"])
+@pytest.mark.parametrize("direction", ["text", "images", "kernel", "kernel:poly"])
 def test_stereotype(stereotype, direction):
     assert stereotype.wals(direction) >= limit("wals", 0.1)
 
@@ -74,7 +74,7 @@ def measured(finished):
 
 
 def test_it_is_measured_and_judged(measured):
-    measured.result.assert_outcomes(passed=4, skipped=1)
+    measured.result.assert_outcomes(passed=5, skipped=1)
     record = measured.record()
     assert {check["metric"] for check in record["checks"]} == {"wals"}
     directions = {one["direction"]: one for one in record["variety"] if not one["center"]}
@@ -128,7 +128,8 @@ def test_what_was_not_observed_is_told(project):
     assert "write @pytest.mark.t2i(..., observe='features')" in told
     assert "write @pytest.mark.t2i(..., observe='attribute_images')" in told
     assert "the attribute 'red' is not among those of the mark" in told
-    assert "expected a direction of text, images, kernel, got 'sideways'" in told
+    assert "expected a direction of text, images, kernel, kernel:cosine, " in told
+    assert "got 'sideways'" in told
     few = next(check for check in project.record()["checks"] if "few" in check["test"])
     assert few["outcome"] == "INCONCLUSIVE"
     assert few["message"] == "WALS needs 4 images, there are 3"

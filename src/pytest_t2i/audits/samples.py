@@ -73,8 +73,8 @@ class Sample(DetectedPrompt):
     ) -> Measurement:
         """How much of the spread of its images lies along an attribute, from 0 to 1 (OASIS eq. 7).
 
-        ``direction``: "text", "images" or "kernel". Raises ConfigurationError for what the mark did
-        not ask to be observed.
+        ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
+        ConfigurationError for what the mark did not ask to be observed.
         """
         return variety.variety_of(self, attribute, direction, center=center, rank=rank).wals
 

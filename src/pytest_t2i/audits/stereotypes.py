@@ -134,8 +134,8 @@ class Association:
     ) -> Measurement:
         """How much of the images' spread lies along the attribute, from 0 to 1 (OASIS eq. 7).
 
-        ``direction``: "text", "images" or "kernel". Raises ConfigurationError for what the mark did
-        not ask to be observed.
+        ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
+        ConfigurationError for what the mark did not ask to be observed.
         """
         if self.instruments is None:
             raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")

@@ -18,15 +18,16 @@ from pytest_t2i.data import Attribute, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 from pytest_t2i.metrics import INFO, supervised_direction
+from pytest_t2i.metrics.supervised import KERNELS
 from pytest_t2i.statistics.variety import FEWEST_IMAGES
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 1
 """Version of how variety is measured; a new one is never mixed with what was kept of another."""
-DIRECTIONS = ("text", "images", "kernel")
-"""Where the direction of an attribute comes from: its descriptions, or images made of them."""
 KERNEL = "rbf"
-"""Of direction "kernel"."""
+"""Of direction "kernel"; "kernel:poly" names another."""
+DIRECTIONS = ("text", "images", "kernel", *(f"kernel:{name}" for name in KERNELS))
+"""Where the direction of an attribute comes from: its descriptions, or images made of them."""
 
 
 def needs(
@@ -100,7 +101,7 @@ class Variety:
         if not len(present) or not len(absent):
             return None
         labels = np.repeat([1, 0], [len(present), len(absent)])
-        kernel = "linear" if self.direction == "images" else KERNEL
+        kernel = "linear" if self.direction == "images" else _kernel(self.direction)
         return supervised_direction(np.concatenate([present, absent]), labels, kernel)
 
     @cached_property
@@ -230,6 +231,15 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
         absent=missing,
         remarks=(f"mean over {len(several)} prompts, by {several[0].instruments.encoder}",),
     )
+
+
+def _kernel(direction: str) -> str:
+    """The kernel that a direction names.
+
+    >>> _kernel("kernel"), _kernel("kernel:poly")
+    ('rbf', 'poly')
+    """
+    return direction.partition(":")[2] or KERNEL
 
 
 def _unit(features: np.ndarray) -> np.ndarray:
