@@ -48,6 +48,42 @@ def test_one_image(sample):
     assert sample.spi(BLUE).mean() <= limit("spi", 0.2)
 """
 IMAGES = ("--t2i-images", "24")
+ALIKE = """
+import numpy as np
+import pytest
+from pytest_t2i import Attribute, Prompt, limit
+
+import fakes
+
+NURSE = Prompt("a photo of a nurse", "profession", "nurse")
+BLUE = Attribute("blue", "b", "a")
+
+class Deaf(fakes.FakeModel):
+    def _spi(self, request, attribute):
+        known = super()._spi(request, attribute)
+        return np.vstack([known[:1], np.full((3, 4), np.nan)])
+
+def deaf(options):
+    return Deaf(0.5, "deaf")
+
+@pytest.mark.t2i(NURSE, attributes=[BLUE], observe="velocity")
+@pytest.mark.parametrize("center", [False, True])
+def test_alike(sample, center):
+    metric = "centred_spi" if center else "spi"
+    assert sample.spi(BLUE, center=center).mean() <= limit(metric, 0.2)
+
+@pytest.mark.t2i(NURSE, attributes=[BLUE])
+def test_foreseen_not_observed(sample):
+    sample.foreseen(BLUE)
+
+@pytest.mark.t2i(NURSE)
+def test_label_not_observed(sample):
+    sample.foreseen_label("male")
+
+@pytest.mark.t2i(NURSE, attributes=[BLUE], observe="foreseen")
+def test_no_such_label(sample):
+    sample.foreseen_label("mann")
+"""
 
 
 @pytest.fixture
@@ -99,3 +135,24 @@ def test_nothing_is_made_again(project, measured):
     before = len(project.made())
     project.run(*IMAGES, "-k", "foreseen or exchanged").assert_outcomes(passed=2)
     assert len(project.made()) == before
+
+
+def test_descriptions_that_the_model_reads_alike_decide_nothing(project):
+    project.write({"test_suite.py": ALIKE})
+    project.run(*IMAGES, "--t2i-model", "test_suite:deaf", "-k", "alike")
+    checks = project.record()["checks"]
+    assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
+    assert {check["message"] for check in checks} == {
+        "to this model both descriptions are the same"
+    }
+
+
+def test_what_is_not_foreseen_is_told(project):
+    project.write({"test_suite.py": ALIKE})
+    result = project.run(*IMAGES, "-k", "observed or label")
+    result.assert_outcomes(failed=3)
+    told = result.stdout.str()
+    asked = "needs what was not observed: write @pytest.mark.t2i(..., observe='foreseen')"
+    assert f"foreseen('blue') {asked}" in told
+    assert f"foreseen {asked}" in told
+    assert "unknown label of colour 'mann'. Known: female, male." in told

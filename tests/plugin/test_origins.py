@@ -15,7 +15,7 @@ class Whole:
         return [[Box(0, 0, *image.size)] for image in images]
 
 class Echo:
-    asked = []
+    asked, loaded = [], 0
     def next_tokens(self, texts, count):
         self.asked.append(texts)
         return [[f"{text} blue", f"{text} red"] for text in texts]
@@ -24,6 +24,7 @@ def whole(options):
     return Whole()
 
 def echo(options):
+    Echo.loaded += 1
     return Echo()
 
 def mute(options):
@@ -36,6 +37,7 @@ import parts
 
 NURSE = Prompt("a photo of a nurse", "profession", "nurse")
 BLUE = Stereotype(NURSE, Attribute("blue", "blue", "red"), 0.5)
+RED = Stereotype(NURSE, Attribute("red", "red", "blue"), 0.5)
 
 @pytest.mark.t2i(NURSE)
 def test_origins(sample):
@@ -52,6 +54,10 @@ def test_origins(sample):
     )
     assert again is origins
     assert len(parts.Echo.asked) == 2
+    for asked, names in (([BLUE, RED], {"blue", "red"}), ([RED], {"red"}), ([], set())):
+        other = sample.origins("parts:echo", stereotypes=asked, faces="parts:whole", clusters=2)
+        assert set(other.clusters[0].shares) == names
+    assert parts.Echo.loaded == 1
 
 @pytest.mark.t2i(NURSE)
 @pytest.mark.parametrize("llm", ["parts:mute", "ecko"])

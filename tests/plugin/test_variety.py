@@ -7,10 +7,18 @@ import json
 import pytest
 
 CONFTEST = """
+import dataclasses
+
 import fakes
+from PIL import Image
+
+class Same(fakes.FakeModel):
+    def _one(self, request):
+        picture = Image.new("RGB", (16, 16), fakes.BLUE)
+        return dataclasses.replace(super()._one(request), image=picture)
 
 def pytest_t2i_models():
-    return {"fair": fakes.fair, "biased": fakes.biased}
+    return {"fair": fakes.fair, "biased": fakes.biased, "same": lambda options: Same(1.0, "same")}
 
 def pytest_t2i_detectors():
     return {"colour": fakes.detector}
@@ -23,6 +31,7 @@ import pytest
 from pytest_t2i import Attribute, Prompt, Stereotype, limit
 
 BLUE = Attribute("blue", "a blue picture", "a red picture")
+ALIKE = Attribute("alike", "a blue picture", "blue")
 EMPTY = Attribute("empty", "a blue picture", "")
 NURSE = Prompt("a photo of a nurse", "profession", "nurse")
 PILOT = Prompt("a photo of a pilot", "profession", "pilot")
@@ -58,6 +67,18 @@ def test_no_images_of_it(sample):
 @pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
 def test_no_such_direction(sample):
     sample.wals(BLUE, "sideways")
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
+def test_no_such_rank(sample):
+    sample.wals(BLUE, rank=0)
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
+def test_wide_rank(sample):
+    assert sample.wals(BLUE, rank=99) >= limit("wals", 0.1)
+
+@pytest.mark.t2i(NURSE, observe="features", attributes=ALIKE)
+def test_alike(sample):
+    assert sample.wals(ALIKE) >= limit("wals", 0.1)
 
 @pytest.mark.t2i(NURSE, observe="features", attributes=BLUE, images=3)
 def test_too_few(sample):
@@ -105,6 +126,7 @@ def test_the_same_pictures_have_not_changed(project, measured):
 def test_a_drop_is_a_regression(project, measured):
     project.take(measured)
     recorded = json.loads((project.path / "fair.json").read_text())
+    recorded["variety"]["profession-nurse-blue by text"]["pictures"] = "others"
     known = recorded["variety"]["profession-nurse-blue by text"]["wals"]
     for end in ("estimate", "low", "high"):
         known[end] += 0.3
@@ -121,7 +143,7 @@ def test_a_drop_is_a_regression(project, measured):
 
 def test_what_was_not_observed_is_told(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE + MISTAKES})
-    names = "not_observed or among_them or no_images or direction or few"
+    names = "not_observed or among_them or no_images or direction or few or rank or alike"
     result = project.run(*IMAGES, "-k", names)
     assert result.ret == 1
     told = result.stdout.str()
@@ -130,9 +152,14 @@ def test_what_was_not_observed_is_told(project):
     assert "the attribute 'red' is not among those of the mark" in told
     assert "expected a direction of text, images, kernel, kernel:cosine, " in told
     assert "got 'sideways'" in told
-    few = next(check for check in project.record()["checks"] if "few" in check["test"])
-    assert few["outcome"] == "INCONCLUSIVE"
-    assert few["message"] == "WALS needs 4 images, there are 3"
+    assert "rank is a whole number from 1 on, got rank=0" in told
+    checks = project.record()["checks"]
+    said = {check["test"].partition("::test_")[2]: check["message"] for check in checks}
+    assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
+    assert said["too_few[profession-nurse]"] == "WALS needs 4 images, there are 3"
+    assert said["wide_rank[profession-nurse]"] == "rank 99 is more than 12 images have (3)"
+    alike = "the descriptions of 'alike' are the same to encoder 'clip'"
+    assert said["alike[profession-nurse]"] == alike
 
 
 def test_an_encoder_without_texts_decides_nothing(project):
@@ -141,3 +168,58 @@ def test_an_encoder_without_texts_decides_nothing(project):
     check = project.record()["checks"][0]
     assert check["outcome"] == "INCONCLUSIVE"
     assert check["message"] == "encoder 'clip' has no features of texts"
+
+
+def test_one_picture_over_and_over_is_no_evidence_of_variety(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    project.run(*IMAGES, "--t2i-model", "same", "-k", "samples or stereotype")
+    checks = project.record()["checks"]
+    assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
+    told = "all 12 images are the same to encoder 'clip': no variety"
+    assert {check["message"] for check in checks} == {told}
+
+
+TWO = """
+import pytest
+from pytest_t2i import Attribute, Prompt
+
+BLUE = Attribute("blue", "a blue picture", "a red picture")
+OTHER = Attribute("blue", "a blue picture", "a green picture")
+NURSE = Prompt("a photo of a nurse", "profession", "nurse")
+PILOT = Prompt("a photo of a pilot", "profession", "pilot")
+
+@pytest.mark.t2i(NURSE, PILOT, attributes=[BLUE, OTHER], observe="features")
+@pytest.mark.parametrize("attribute", [BLUE, OTHER], ids=["blue", "other"])
+def test_both(samples, attribute, baseline):
+    assert samples.wals(attribute) >= baseline("wals")
+
+@pytest.mark.t2i(NURSE, attributes=[BLUE], observe="features")
+def test_rank(sample, baseline):
+    assert sample.wals(BLUE, rank=2) >= baseline("wals")
+"""
+
+
+def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": TWO})
+    project.run(*IMAGES, "--t2i-save-baseline", "fair.json", "-k", "both")
+    assert len(json.loads((project.path / "fair.json").read_text())["variety"]) == 2 * 4
+    # At another level the pictures are the same, too.
+    again = project.run(*IMAGES, "--t2i-baseline", "fair.json", "--t2i-confidence", "0.9")
+    again.assert_outcomes(passed=2, failed=1)
+    again.stdout.fnmatch_lines(["*by all singular values, not of *rank 2: leave rank out*"])
+    both = [check for check in project.record()["checks"] if "both" in check["test"]]
+    assert {check["decided_by"] for check in both} == {"identical pictures"}
+    assert both[0]["before"] != both[1]["before"]
+
+    changed = TWO.replace("a green picture", "a dark picture")
+    project.write({"test_suite.py": changed})
+    other = project.run(*IMAGES, "--t2i-baseline", "fair.json", "-k", "both")
+    other.assert_outcomes(passed=1, failed=1)
+    other.stdout.fnmatch_lines(["*profession-nurse-blue by text is along other descriptions*"])
+
+
+def test_a_rare_kind_is_told(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    project.run(*IMAGES, "--t2i-model", "biased", "-k", "samples or stereotype")
+    told = [line for check in project.record()["checks"] for line in check["remarks"]]
+    assert any("of 12 images lack it: below 5 the interval holds less often" in t for t in told)

@@ -25,6 +25,8 @@ from pytest_t2i.statistics import Band
 from pytest_t2i.statistics.step_bands import FEWEST_CURVES
 from pytest_t2i.verdicts.measurement import Measurement
 
+CENTRED = 3
+"""Row of a trace (``data.SPI_ROWS``)."""
 EARLY = 0.25
 """Part of the steps that are called early."""
 
@@ -71,8 +73,10 @@ class Emergence:
     @cached_property
     def curves(self) -> np.ndarray:
         """SPI of every image that there is at every step, [n_images, n_steps]."""
-        row = 3 if self.center else 1 if self.guidance else 2
+        row = CENTRED if self.center else 1 if self.guidance else 2
         rows = [trace[row] for trace in self._traces if len(trace) > row]
+        # 0/0 of descriptions that the model reads alike.
+        rows = [curve for curve in rows if np.isfinite(curve).all()]
         return np.stack(rows) if rows else np.empty((0, 0))
 
     @cached_property
@@ -89,7 +93,10 @@ class Emergence:
 
     @cached_property
     def half_step(self) -> Interval | None:
-        """The step by which half of the final lean is there; None where there is none."""
+        """The step by which half of the final lean is there; None where there is none.
+
+        None, too, of fewer than five images.
+        """
         if len(self.curves) < FEWEST_CURVES:
             return None
         return statistics.half_step_interval(
@@ -126,6 +133,8 @@ class Emergence:
             return ""
         if len(self.curves):
             return "one image shows no spread"
+        if any(len(trace) > CENTRED for trace in self._traces):
+            return "to this model both descriptions are the same"
         if self._traces:
             return "this model does not show where its velocities lie between the descriptions"
         return "this model does not show its velocities"

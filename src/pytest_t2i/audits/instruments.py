@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_t2i.data import Attribute, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
+from pytest_t2i.prompts.stereotypes import check_descriptions
 
 AXIS = "attribute"
 """Axis of the prompts that are an attribute's descriptions."""
@@ -27,7 +28,7 @@ class Instruments:
     seeds: Callable[[Prompt, int], tuple[int, ...]]
     """Prompt, number of images -> their seeds."""
 
-    def require(self, observed: str, attribute: Attribute, what: str) -> None:
+    def require(self, observed: str, attribute: Attribute | None, what: str) -> None:
         """Refuse what the mark did not ask for, so that it is nowhere.
 
         Raises ConfigurationError with the keyword that is missing.
@@ -39,7 +40,7 @@ class Instruments:
                 f"{what} needs what was not observed: write @pytest.mark.t2i(..., "
                 f"observe={observed!r})"
             )
-        if attribute not in self.attributes:
+        if attribute is not None and attribute not in self.attributes:
             raise ConfigurationError(
                 f"{what}: the attribute {attribute.name!r} is not among those of the mark: write "
                 "@pytest.mark.t2i(..., attributes=[...])"
@@ -54,12 +55,8 @@ def described(attribute: Attribute) -> tuple[Prompt, Prompt]:
     >>> [prompt.id for prompt in described(Attribute("hat", "a man with a hat", "a man"))]
     ['attribute-hat-present', 'attribute-hat-absent']
     """
+    check_descriptions(attribute)
     texts = attribute.positive, attribute.negative
-    if not all(text.strip() for text in texts) or texts[0] == texts[1]:
-        raise ConfigurationError(
-            f"attribute {attribute.name!r} needs two different descriptions, of its presence and "
-            f"of its absence; got positive={texts[0]!r}, negative={texts[1]!r}"
-        )
     present, absent = (
         Prompt(text, AXIS, f"{attribute.name} {word}")
         for text, word in zip(texts, ("present", "absent"), strict=True)

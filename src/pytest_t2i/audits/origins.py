@@ -56,7 +56,7 @@ class Cluster:
     """Images of a concept whose faces are alike."""
 
     members: tuple[int, ...]
-    """Places of its images."""
+    """Places of its images, among those with a face."""
     share: Interval
     """Of the concept's images with a face."""
     excess: float | None
@@ -66,9 +66,12 @@ class Cluster:
     prompts: tuple[OptimisedPrompt, ...] = ()
     """The best first."""
     plain: Interval | None = None
-    """Similarity of all images of the plain prompt to the cluster."""
+    """Similarity of all images of the plain prompt, those without a face too, to the cluster.
+
+    One of the cluster's own is held beside the others of it. None for a cluster of a single image.
+    """
     optimised: Interval | None = None
-    """The same of images of the best optimised prompt."""
+    """The same of all images of the best optimised prompt, none of which is the cluster's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ class Origins:
     """Mean aligned face of each cluster."""
     features: np.ndarray = field(repr=False, compare=False)
     """Unit rows of the images with a face, [n_images, d]: clusters count by these."""
+    places: tuple[int, ...] = ()
+    """Of the images with a face, among all."""
 
 
 def clusters_of(
@@ -150,12 +155,22 @@ def optimised_prompts(
     return tuple(kept[: search.top])
 
 
-def nearness(features: np.ndarray, cluster: np.ndarray, level: float, seed: int) -> Interval | None:
-    """Mean similarity of images to a cluster's; None with fewer than two."""
-    if len(features) < 2:  # noqa: PLR2004 - one image shows no spread
+def nearness(
+    features: np.ndarray, cluster: np.ndarray, level: float, seed: int, own: Sequence[int] = ()
+) -> Interval | None:
+    """Mean similarity of images to a cluster's; None with fewer than two.
+
+    ``own`` has the places of those images that are the cluster's own, in its order. Each is held
+    beside the others of the cluster: it is like itself whatever it shows, which would bring images
+    near that are not. None, too, where there are no others.
+    """
+    if min(len(features), len(cluster) if len(own) else 2) < 2:  # noqa: PLR2004 - no spread of one
         return None
-    centre = cluster.mean(axis=0)
-    return statistics.mean_interval([features @ centre], level=level, seed=seed)
+    near = features @ cluster.mean(axis=0)
+    if len(own):
+        others = (cluster.sum(axis=0) - cluster) / (len(cluster) - 1)
+        near[list(own)] = (cluster * others).sum(axis=1)
+    return statistics.mean_interval([near], level=level, seed=seed)
 
 
 def mean_picture(pictures: Sequence[Image]) -> Image:

@@ -12,7 +12,8 @@ from pytest_t2i.audits.origins import Origins, Search
 from pytest_t2i.audits.origins_of_images import origins_of_sample
 from pytest_t2i.audits.parity import Corrected
 from pytest_t2i.audits.predisposition import Predisposition, of_attribute
-from pytest_t2i.data import Attribute, Interval
+from pytest_t2i.data import FORESEEN, Attribute, Interval
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
@@ -89,15 +90,32 @@ class Sample(DetectedPrompt):
         return emergence_of(self, attribute, guidance=guidance, center=center)
 
     def foreseen(self, attribute: Attribute) -> Predisposition:
-        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6)."""
+        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6).
+
+        Raises ConfigurationError for what the mark did not ask to be observed.
+        """
+        self._require_foreseen(attribute)
         ref, label = of_attribute(self.ref.name, attribute)
         return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
 
     def foreseen_label(self, label: str) -> Predisposition:
-        """The same for a label of the detector, such as "male"."""
+        """The same for a label of the detector, such as "male".
+
+        Raises UnknownNameError for a label that it never gives.
+        """
+        self._require_foreseen(None)
+        if label not in self.observations.labels(self.ref):
+            known = self.observations.labels(self.ref)
+            raise UnknownNameError(f"label of {self.ref.name}", label, known)
         return Predisposition(
             self.prompt, self.seeds, self.ref, label, self.observations, self.level
         )
+
+    def _require_foreseen(self, attribute: Attribute | None) -> None:
+        what = "foreseen" if attribute is None else f"foreseen({attribute.name!r})"
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.prompt.id}: nothing was observed for the instruments")
+        self.instruments.require(FORESEEN, attribute, what)
 
     def origins(
         self,

@@ -13,16 +13,16 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, described
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety_change import variety_change
+from pytest_t2i.audits.variety_change import mean_variety_change, variety_change
 from pytest_t2i.data import Attribute, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
-from pytest_t2i.metrics import INFO, supervised_direction
+from pytest_t2i.metrics import INFO, attribute_presence, supervised_direction
 from pytest_t2i.metrics.supervised import KERNELS
-from pytest_t2i.statistics.variety import FEWEST_IMAGES
+from pytest_t2i.statistics.variety import FEWEST_IMAGES, FEWEST_OF_EACH
 from pytest_t2i.verdicts.measurement import Measurement
 
-METHOD = 1
+METHOD = 2
 """Version of how variety is measured; a new one is never mixed with what was kept of another."""
 KERNEL = "rbf"
 """Of direction "kernel"; "kernel:poly" names another."""
@@ -72,6 +72,8 @@ class Variety:
                 f"expected a direction of {', '.join(DIRECTIONS)}, got {self.direction!r}"
             )
         described(self.attribute)
+        if self.rank is not None and (not isinstance(self.rank, int) or self.rank < 1):
+            raise ConfigurationError(f"rank is a whole number from 1 on, got rank={self.rank!r}")
         observed = FEATURES if self.direction == "text" else ATTRIBUTE_IMAGES
         self.instruments.require(observed, self.attribute, f"wals(direction={self.direction!r})")
 
@@ -98,7 +100,7 @@ class Variety:
             self._features(text, self.instruments.seeds(text, len(self.seeds)))
             for text in described(self.attribute)
         )
-        if not len(present) or not len(absent):
+        if not len(present) or not len(absent) or _alike([present.mean(0), absent.mean(0)]):
             return None
         labels = np.repeat([1, 0], [len(present), len(absent)])
         kernel = "linear" if self.direction == "images" else _kernel(self.direction)
@@ -107,7 +109,7 @@ class Variety:
     @cached_property
     def interval(self) -> Interval | None:
         """WALS with its interval; None with too few images or without a direction."""
-        if len(self.features) < FEWEST_IMAGES or self.vector is None:
+        if self.absent or self.vector is None:
             return None
         # What was computed once is remembered in the store.
         store, name = self.observations.store, f"wals:{self._digest}"
@@ -141,25 +143,64 @@ class Variety:
             images=len(self.features),
             evidence=inverted(self._sure_interval_at, "lower") if self.interval else None,
             absent=self.absent,
-            remarks=(f"along {self.attribute.name!r}, by {self.instruments.encoder}",),
+            remarks=(
+                f"along {self.attribute.name!r}, by {self.instruments.encoder}",
+                *self._one_sided,
+            ),
             change=partial(variety_change, self),
+        )
+
+    @property
+    def _one_sided(self) -> tuple[str, ...]:
+        """A line where too few images are of the rarer kind for the interval to be trusted."""
+        present, absent = self._texts
+        if self.absent or present is None or absent is None:
+            return ()
+        shown = int(attribute_presence(self.features @ present, self.features @ absent).sum())
+        rarer, word = min((shown, "show"), (len(self.features) - shown, "lack"))
+        if rarer >= FEWEST_OF_EACH:
+            return ()
+        return (
+            f"{rarer} of {len(self.features)} images {word} it: below {FEWEST_OF_EACH} the "
+            "interval holds less often than it says",
         )
 
     @property
     def absent(self) -> str:
         """Why there is no interval; "" where there is."""
-        if len(self.features) < FEWEST_IMAGES:
-            return f"WALS needs {FEWEST_IMAGES} images, there are {len(self.features)}"
-        if self.vector is not None:
-            return ""
-        if self.direction == "text":
-            return f"encoder {self.instruments.encoder!r} has no features of texts"
-        return f"no image shows the descriptions of {self.attribute.name!r}"
+        images, encoder = self.features, self.instruments.encoder
+        if len(images) < FEWEST_IMAGES:
+            return f"WALS needs {FEWEST_IMAGES} images, there are {len(images)}"
+        if _alike(images):
+            return f"all {len(images)} images are the same to encoder {encoder!r}: no variety"
+        if self.rank is not None and self.rank > min(images.shape):
+            return f"rank {self.rank} is more than {len(images)} images have ({min(images.shape)})"
+        return "" if self.vector is not None else self._directionless
+
+    @property
+    def _directionless(self) -> str:
+        """Why there is no direction."""
+        name, encoder = self.attribute.name, self.instruments.encoder
+        if self.direction != "text":
+            return f"images of the descriptions of {name!r} show no difference to {encoder!r}"
+        if any(text is None for text in self._texts):
+            return f"encoder {encoder!r} has no features of texts"
+        return f"the descriptions of {name!r} are the same to encoder {encoder!r}"
 
     @cached_property
     def encoder_fingerprint(self) -> str:
         """Of the encoder behind the features."""
         return self.observations.components.encoder(self.instruments.encoder).fingerprint
+
+    @property
+    def descriptions(self) -> str:
+        """Digest of what says what is looked for."""
+        return digest([self.attribute.positive, self.attribute.negative])
+
+    @property
+    def pictures(self) -> str:
+        """Digest of the pictures."""
+        return digest(self.checksums)
 
     @property
     def checksums(self) -> list[str | None]:
@@ -180,12 +221,22 @@ class Variety:
 
     def _of_texts(self) -> np.ndarray | None:
         """Difference of the descriptions' features, each of unit length (OASIS eq. 6)."""
-        features = [
-            self.observations.text_features(self.instruments.encoder, description.text)
+        present, absent = self._texts
+        if present is None or absent is None or _alike([present, absent]):
+            return None
+        return np.asarray(present - absent)
+
+    @cached_property
+    def _texts(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Unit features of the descriptions; None where the encoder has none of texts."""
+        read = self.observations.text_features
+        present, absent = (
+            read(self.instruments.encoder, description.text)
             for description in described(self.attribute)
-        ]
-        present, absent = (None if vector is None else _unit(vector) for vector in features)
-        return None if present is None or absent is None else present - absent
+        )
+        if present is None or absent is None:
+            return None, None
+        return _unit(present), _unit(absent)
 
     def _features(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
         known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
@@ -221,6 +272,7 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
         return statistics.mean_wals_interval(known, level)
 
     missing = next((variety.absent for variety in several if variety.interval is None), "")
+    change = partial(mean_variety_change, several)
     whole = interval_at(level) if known and not missing else None
     return Measurement(
         metric=INFO["wals"],
@@ -230,7 +282,17 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
         evidence=inverted(interval_at, "lower") if whole else None,
         absent=missing,
         remarks=(f"mean over {len(several)} prompts, by {several[0].instruments.encoder}",),
+        change=change,
     )
+
+
+ALIKE = 1e-5
+"""Entries of unit features may differ by so much although the pictures are the same."""
+
+
+def _alike(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
+    """Whether features differ by rounding alone."""
+    return bool(np.ptp(np.asarray(rows), axis=0).max() <= ALIKE)
 
 
 def _kernel(direction: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Limit
 from pytest_t2i.errors import BaselineMismatchError
 from pytest_t2i.verdicts import judge
-from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.baseline_file import APART, Baseline, RecordedVariety
 from pytest_t2i.verdicts.measurement import Change, unchanged
 
 MARGIN = 0.02
@@ -25,6 +26,10 @@ class Varied(Protocol):
         """What was measured."""
 
     @property
+    def rank(self) -> int | None:
+        """How many singular values count; a baseline holds those of all."""
+
+    @property
     def interval(self) -> Interval | None:
         """WALS with its interval."""
 
@@ -36,6 +41,14 @@ class Varied(Protocol):
     def encoder_fingerprint(self) -> str:
         """Of the encoder behind the features."""
 
+    @property
+    def descriptions(self) -> str:
+        """Digest of the attribute's descriptions."""
+
+    @property
+    def pictures(self) -> str:
+        """Digest of the pictures."""
+
 
 def variety_change(
     varied: Varied, baseline: Baseline, margin: float | None, level: float
@@ -45,28 +58,60 @@ def variety_change(
     Raises BaselineMismatchError where the baseline has none of it, by this encoder and as many
     images.
     """
+    return mean_variety_change([varied], baseline, margin, level)
+
+
+def mean_variety_change(
+    several: Sequence[Varied], baseline: Baseline, margin: float | None, level: float
+) -> Change:
+    """The same of the mean over prompts."""
     limit = Limit("wals", MARGIN if margin is None else margin, "largest drop tolerated")
-    recorded = baseline.variety.get(varied.id)
+    recorded = [_recorded(varied, baseline) for varied in several]
+    pairs = []
+    for varied, known in zip(several, recorded, strict=True):
+        if varied.interval is None:
+            return Change(judge.judge(None, limit, "higher"), None, varied.absent)
+        pairs.append((known.wals, varied.interval))
+    before, after = (sum(pair[side].estimate for pair in pairs) / len(pairs) for side in (0, 1))
+    if all(map(_same, several, recorded)):
+        images = sum(now.n for _, now in pairs)
+        return unchanged(limit, images, SAME)._replace(
+            before=before, after=after, decided_by="identical pictures"
+        )
+    change = statistics.wals_change_interval(pairs, statistics.one_sided(level))
+    return Change(judge.judge(change, limit, "higher"), change, "", (), before, after)
+
+
+def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
+    """Its recorded counterpart; BaselineMismatchError where there is none to compare with."""
     remedy = "Record a new one with --t2i-save-baseline."
-    if recorded is None:
+    if varied.rank is not None:
+        raise BaselineMismatchError(
+            f"a baseline holds variety by all singular values, not of {varied.id}: leave rank out."
+        )
+    named = [known for name, known in baseline.variety.items() if name.split(APART)[0] == varied.id]
+    if not named:
         raise BaselineMismatchError(f"the baseline has no variety of {varied.id}. {remedy}")
-    if recorded.encoder_fingerprint != varied.encoder_fingerprint:
+    known = next((one for one in named if one.descriptions in ("", varied.descriptions)), None)
+    if known is None:
+        raise BaselineMismatchError(
+            f"the baseline's variety of {varied.id} is along other descriptions. {remedy}"
+        )
+    if known.encoder_fingerprint != varied.encoder_fingerprint:
         raise BaselineMismatchError(
             f"the baseline's variety of {varied.id} was measured by another encoder. {remedy}"
         )
-    now, before = varied.interval, recorded.wals
-    if now is None:
-        return Change(judge.judge(None, limit, "higher"), None, varied.absent)
-    if now.n != before.n:
+    if varied.interval is not None and varied.interval.n != known.wals.n:
         raise BaselineMismatchError(
-            f"WALS compares between equal numbers of images: of {varied.id} {before.n} are "
-            f"recorded, {now.n} are there now. Take as many with --t2i-images, or record anew."
+            f"WALS compares between equal numbers of images: of {varied.id} {known.wals.n} are "
+            f"recorded, {varied.interval.n} are there now. Take as many with --t2i-images, or "
+            "record anew."
         )
-    if now == before:
-        return unchanged(limit, now.n, SAME)._replace(
-            before=before.estimate, after=now.estimate, decided_by="identical pictures"
-        )
-    change = statistics.wals_change_interval(before, now, statistics.one_sided(level))
-    return Change(
-        judge.judge(change, limit, "higher"), change, "", (), before.estimate, now.estimate
-    )
+    return known
+
+
+def _same(varied: Varied, known: RecordedVariety) -> bool:
+    """Whether nothing can have changed; older baselines tell by the interval alone."""
+    if known.pictures:
+        return known.pictures == varied.pictures
+    return varied.interval == known.wals

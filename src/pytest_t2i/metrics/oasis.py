@@ -133,11 +133,13 @@ def wals(
     most = min(rows.shape)
     if rank is not None and not 1 <= rank <= most:
         raise ValueError(f"rank must lie in [1, {most}], got rank={rank!r}")
+    length = np.linalg.norm(rows)
     if center:
         rows = rows - rows.mean(axis=0)
     values, vectors = singular(rows)
     values, vectors = values[:rank], vectors[:rank]
-    if not values[0]:
+    # What centring leaves of equal rows is rounding.
+    if values[0] <= length * most * np.finfo(np.float64).eps:
         raise ValueError(f"features must not all be {'the same' if center else '0'}")
     alignments = np.abs(vectors @ unit("direction", along))
     return float(min(1.0, np.sum(values * alignments) / np.sum(values)))

@@ -85,6 +85,22 @@ class Stereotype:
         return replace(self, attribute=attribute)
 
 
+def check_descriptions(attribute: Attribute) -> None:
+    """ConfigurationError where a description is empty, or both say the same.
+
+    Small and capital letters are one to most encoders.
+
+    >>> check_descriptions(Attribute("hat", "a man with a hat", "a man"))
+    """
+    texts = attribute.positive, attribute.negative
+    plain = [" ".join(text.casefold().split()) for text in texts]
+    if not all(plain) or plain[0] == plain[1]:
+        raise ConfigurationError(
+            f"attribute {attribute.name!r} needs two different descriptions, of its presence and "
+            f"of its absence; got positive={texts[0]!r}, negative={texts[1]!r}"
+        )
+
+
 PEOPLE = ("person", "woman", "man")
 
 
@@ -165,9 +181,11 @@ def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
     row = convert(path, plain, _Row, where=where)
     try:
         prompt = Axis(axis.name, axis.template, (row.concept,), axis.indicator).prompts()[0]
+        attribute = Attribute(row.attribute, row.positive, row.negative)
+        check_descriptions(attribute)
         return Stereotype(
             prompt,
-            Attribute(row.attribute, row.positive, row.negative),
+            attribute,
             row.expected,
             row.source,
             row.margin,

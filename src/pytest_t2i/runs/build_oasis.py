@@ -13,7 +13,7 @@ from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.predisposition import Predisposition
 from pytest_t2i.audits.variety import Variety
 from pytest_t2i.data import FORESEEN, VELOCITY, Attribute, Prompt
-from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef
 from pytest_t2i.runs.record import EmergenceRecord, ForeseenRecord, VarietyRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
@@ -33,11 +33,12 @@ STRIP_SIZE = 72
 
 def varieties(results: Results) -> list[Variety]:
     """Variety along every attribute that was asked for, each once, with the most images."""
-    widest: dict[str, Variety] = {}
+    widest: dict[tuple[str, str], Variety] = {}
     for variety in _asked(results):
-        known = widest.get(variety.id)
+        name = variety.id, variety.descriptions
+        known = widest.get(name)
         if known is None or len(known.seeds) < len(variety.seeds):
-            widest[variety.id] = variety
+            widest[name] = variety
     return list(widest.values())
 
 
@@ -111,7 +112,7 @@ def _emergence(emergence: Emergence) -> EmergenceRecord:
 
 def foreseen_records(results: Results) -> Iterator[ForeseenRecord]:
     """Of every attribute, and of the labels of the deciding detector."""
-    told: set[str] = set()
+    told: set[tuple[str, DetectorRef]] = set()
     for test, prompt, attribute in _observed(results, FORESEEN):
         sample = results.one_sample(prompt, test)
         asked = [sample.foreseen(attribute)] if attribute else []
@@ -120,8 +121,9 @@ def foreseen_records(results: Results) -> Iterator[ForeseenRecord]:
         labels = [first, *others] if len(others) > 1 else [first]
         asked += [sample.foreseen_label(label) for label in labels]
         for place, predisposition in enumerate(asked):
-            if predisposition.id not in told:
-                told.add(predisposition.id)
+            name = predisposition.id, predisposition.ref
+            if name not in told:
+                told.add(name)
                 yield _foreseen(predisposition, strips=SHOWN_STRIPS if not place else 0)
 
 

@@ -10,6 +10,7 @@ from pytest_t2i.runs.build_record import conditions, environment
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import distinct
 from pytest_t2i.verdicts.baseline_file import (
+    APART,
     Baseline,
     RecordedPrompt,
     RecordedTrial,
@@ -51,11 +52,15 @@ def _prompts(results: Results) -> dict[str, RecordedPrompt]:
 
 def _variety(results: Results) -> dict[str, RecordedVariety]:
     """By what was measured, from images as many as most tests ask for."""
-    return {
-        variety.id: RecordedVariety(variety.interval, variety.encoder_fingerprint)
-        for variety in sorted(varieties(results), key=lambda variety: len(variety.seeds))
-        if variety.interval is not None
-    }
+    recorded: dict[str, RecordedVariety] = {}
+    for variety in varieties(results):
+        if variety.interval is not None:
+            told = variety.descriptions
+            name = f"{variety.id}{APART}{told[:8]}" if variety.id in recorded else variety.id
+            recorded[name] = RecordedVariety(
+                variety.interval, variety.encoder_fingerprint, told, variety.pictures
+            )
+    return recorded
 
 
 def _trials(results: Results) -> dict[str, RecordedTrial]:

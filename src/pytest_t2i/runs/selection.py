@@ -92,8 +92,8 @@ class Selection:
         return [prompt.text for prompt in prompts]
 
     def checked(self) -> Selection:
-        """Itself; ConfigurationError for an attribute that the instruments cannot look for."""
-        for _, attribute in self.subjects if self.observe else ():
+        """Itself; ConfigurationError for an attribute that cannot be looked for."""
+        for _, attribute in self.subjects:
             described(attribute)
         return self
 

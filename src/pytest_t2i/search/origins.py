@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.origins import Cluster, Origins, nearness, unit_rows
-from pytest_t2i.audits.origins_of_images import OriginParts, origins_of_images
+from pytest_t2i.audits.origins import Cluster, Origins, nearness
+from pytest_t2i.audits.origins_of_images import (
+    OriginParts,
+    SeenImages,
+    origins_of_images,
+    seen_images,
+)
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import Need, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.prompts import Stereotype
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 AXIS = "optimised"
 """Axis of the prompts that were found."""
@@ -42,36 +43,38 @@ class OriginsSearch:
 
         Raises ConfigurationError where no face is found, and for fewer faces than clusters.
         """
-        features, pictures = self._made(prompt, images)
-        origins = origins_of_images(prompt, features, pictures, stereotypes, self.parts)
-        near = (self._nearness(cluster, origins.features, made) for cluster in origins.clusters)
+        seen = self._made(prompt, images)
+        origins = origins_of_images(prompt, seen, stereotypes, self.parts, self.runner.store)
+        near = []
+        for cluster in origins.clusters:
+            own = [origins.places[place] for place in cluster.members]
+            near.append(self._with_nearness(cluster, seen.features, own, made))
         return replace(origins, clusters=tuple(near))
 
-    def _nearness(self, cluster: Cluster, features: np.ndarray, made: int) -> Cluster:
-        """The cluster with how near images of the plain and of its best prompt come to it."""
-        mine = features[list(cluster.members)]
+    def _with_nearness(
+        self, cluster: Cluster, plain: np.ndarray, own: Sequence[int], made: int
+    ) -> Cluster:
+        """The cluster with how near images of the plain and of its best prompt come to it.
+
+        ``plain`` has the features of all images of the plain prompt, ``own`` the places of the
+        cluster's among them.
+        """
         best = Prompt(cluster.prompts[0].text, AXIS, cluster.prompts[0].text)
-        optimised = self._made(best, made)[0]
+        optimised, mine = self._made(best, made).features, plain[list(own)]
         level, seed = self.parts.level, self.parts.seed
         return replace(
             cluster,
-            plain=nearness(features, mine, level, seed),
+            plain=nearness(plain, mine, level, seed, own),
             optimised=nearness(optimised, mine, level, seed),
         )
 
-    def _made(self, prompt: Prompt, images: int) -> tuple[np.ndarray, list[Image]]:
-        """Unit features and pictures of a prompt; what is in the store is not made again."""
+    def _made(self, prompt: Prompt, images: int) -> SeenImages:
+        """Images of a prompt with their features; what is in the store is not made again."""
         components, store = self.runner.components, self.runner.store
         seeds = seeds_for(components.model(), self.parts.seed, prompt.text, images)
         plan = Plan(self.plan.settings)
         plan.add(Need(prompt, seeds, encoders=frozenset({self.encoder})))
         self.runner.run(plan)
-        seen = Observations(components, store, plan.settings)
-        arrays = seen.arrays(prompt, seeds, components.encoder(self.encoder).fingerprint)
-        both = [
-            (array, picture)
-            for array, picture in zip(arrays, seen.pictures(prompt, seeds), strict=True)
-            if array is not None and picture is not None
-        ]
-        features = unit_rows(np.stack([array for array, _ in both])) if both else np.empty((0, 0))
-        return features, [picture for _, picture in both]
+        return seen_images(
+            Observations(components, store, plan.settings), prompt, seeds, self.encoder
+        )

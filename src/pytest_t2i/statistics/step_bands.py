@@ -15,6 +15,8 @@ from pytest_t2i.statistics.resampling import check_resampling, expanded_tail
 
 FEWEST_CURVES = 2
 """A single image shows no spread."""
+FEWEST_HALVES = 5
+"""Resampling two or three images finds half of the lean in 0.5 to 0.8 of cases instead of 0.95."""
 FEW_CURVES = 20
 """Resampling fewer covers too little: 0.66 instead of 0.95 at five, 0.89 at twenty."""
 
@@ -105,20 +107,24 @@ def half_step_interval(
 
     Returns:
         Interval within (0, n_steps]; None where the images do not agree on which way they lean in
-        the end: there is no half of nothing.
+        the end: there is no half of nothing. None, too, of fewer than five images. At 0.95 it holds
+        in about 0.9 of cases with five images, and as often as it says from twenty on.
 
     Raises:
         ValueError: fewer than two curves, a value is not finite, or an option is out of range.
 
-    >>> interval = half_step_interval([[0.4, 0.2], [0.5, 0.2], [0.6, 0.1]], level=0.9, seed=0)
+    >>> curves = [[0.4, 0.2], [0.5, 0.2], [0.6, 0.1], [0.5, 0.1], [0.5, 0.2]]
+    >>> interval = half_step_interval(curves, level=0.9, seed=0)
     >>> round(interval.estimate, 2), interval.n
-    (0.67, 3)
-    >>> half_step_interval([[0.4, 0.2], [-0.5, -0.2]], level=0.9, seed=0) is None
+    (0.66, 5)
+    >>> half_step_interval([[0.4, 0.2], [-0.5, -0.2]] * 3, level=0.9, seed=0) is None
     True
     """
     check_resampling(level, resamples)
     rows = _rows(curves)
     n, rng = len(rows), np.random.default_rng(seed)
+    if n < FEWEST_HALVES:
+        return None
     means = rng.multinomial(n, [1.0 / n] * n, resamples) @ rows / n
     finals, tail = means.sum(axis=1), expanded_tail(n, level)
     estimate = _half(rows.mean(axis=0))

@@ -60,12 +60,20 @@ class RecordedTrial:
     """File -> label, or why there is none."""
 
 
+APART = "~"
+"""Stands before what tells two attributes of one name apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedVariety:
     """WALS of a concept's images along an attribute."""
 
     wals: Interval
     encoder_fingerprint: str
+    descriptions: str = ""
+    """Digest of the attribute's descriptions."""
+    pictures: str = ""
+    """Digest of the pictures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,23 @@ def test_table_1_and_the_footprint(tmp_path, capsys):
     assert read_footprints().source in out
 
 
+def test_scores_against_other_real_world_shares_stand_apart(tmp_path, capsys):
+    plain = published("SDv2", 3)
+    first, *others = plain.stereotypes
+    moved = replace(first, expected=first.expected / 2)
+    other = replace(plain, model="SDv3", stereotypes=(moved, *others))
+    assert main(["stereotypes", *write(tmp_path, plain, other)]) == 0
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith(f"| {first.concept} | {first.attribute} |")
+    ]
+    assert len(rows) == 2
+    assert [[any(map(str.isdigit, cell)) for cell in row[3:]] for row in rows] == [
+        [True, True, False, False], [False, False, True, True],
+    ]  # fmt: skip
+
+
 def test_table_2(tmp_path, capsys):
     crossed = "nationality-x-profession"
     prompts = (
@@ -115,6 +133,10 @@ def test_too_few_nationalities_and_nothing_at_all(tmp_path, capsys):
     runs = write(tmp_path, published("SDv2", 3))
     assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
     assert "2 nationalities with known internet users: three are needed" in capsys.readouterr().out
+    users = "".join(f"{word} = 5\n" for word in ("Indian", "Iranian", "Mexican"))
+    (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
+    assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
+    assert "all 3 nationalities have 5 internet users: no order" in capsys.readouterr().out
     empty = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "none", {}, {}, WORK)
     assert main(["stereotypes", *write(tmp_path, empty)]) == 2
     assert "none of these runs looked for stereotypes" in capsys.readouterr().err

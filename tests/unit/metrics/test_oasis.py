@@ -77,6 +77,7 @@ def test_wals_of_one_singular_vector():
         ([[1.0, 2.0]], [0.0, 0.0], {}, "direction must not be all zero"),
         ([[0.0, 0.0]], [1.0, 0.0], {}, "features must not all be 0"),
         ([[1.0, 2.0]] * 3, [1.0, 0.0], {"center": True}, "features must not all be the same"),
+        ([[0.1, 0.7]] * 7, [1.0, 0.0], {"center": True}, "features must not all be the same"),
         ([[1.0, 2.0]], [1.0, 0.0], {"rank": 2}, r"rank must lie in \[1, 1\], got rank=2"),
         ([[1.0, 2.0]], [1.0, 0.0], {"rank": 0}, "rank must lie in"),
         (

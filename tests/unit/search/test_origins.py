@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fakes
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
@@ -15,9 +16,17 @@ from pytest_t2i.audits.origins import (
     optimised_prompts,
     unit_rows,
 )
-from pytest_t2i.data import Attribute, Box, Prompt
+from pytest_t2i.audits.origins_of_images import OriginParts
+from pytest_t2i.data import Attribute, Box, GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import Plan
+from pytest_t2i.generation.progress import Silent
+from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import Stereotype
+from pytest_t2i.search.origins import OriginsSearch
+from pytest_t2i.settings import Settings
 
 WORDS = ("hat", "beard", "cup", "nurse", "old", "park")
 
@@ -116,6 +125,111 @@ def test_nearness():
     assert of_near.estimate > of_far.high
     assert of_near.n == 3
     assert nearness(near[:1], cluster, 0.95, 0) is None
+
+
+def drawn(rng, count, *, first=0.5):
+    """Unit rows of images of two kinds, the first with this share; and the kind of each."""
+    kinds = (rng.random(count) >= first).astype(int)
+    return unit_rows(np.eye(32)[kinds] + 0.3 * rng.normal(size=(count, 32))), kinds
+
+
+def nearer(rng, *, alone=True, first=0.5):
+    """How much nearer images come to a cluster than the plain prompt's, of which it is a part.
+
+    The cluster: images of the first kind, a third of which have no face.
+    """
+    plain, kinds = drawn(rng, 40)
+    own = [int(place) for place in np.flatnonzero(kinds == 0) if place % 3]
+    of_plain = nearness(plain, plain[own], 0.95, 0, own if alone else ())
+    of_optimised = nearness(drawn(rng, 80, first=first)[0], plain[own], 0.95, 0)
+    return of_optimised.estimate - of_plain.estimate
+
+
+def test_images_of_one_distribution_are_as_near():
+    def z_of(**options):
+        rng = np.random.default_rng(0)
+        found = np.array([nearer(rng, **options) for _ in range(300)])
+        return found.mean() / (found.std() / np.sqrt(len(found)))
+
+    assert abs(z_of()) < 2
+    # So many draws show the fault: the cluster's images held beside themselves, too.
+    assert z_of(alone=False) < -5
+    assert z_of(first=0.9) > 20
+
+
+def test_an_image_of_the_cluster_is_held_beside_the_others():
+    rows = groups((4, 3))
+    own = [5, 1, 2]
+    expected = rows @ rows[own].mean(axis=0)
+    for place in own:
+        others = [other for other in own if other != place]
+        expected[place] = rows[place] @ rows[others].mean(axis=0)
+    assert nearness(rows, rows[own], 0.95, 0, own).estimate == pytest.approx(expected.mean())
+    assert nearness(rows, rows[[2]], 0.95, 0, [2]) is None
+
+
+class SomeFaces:
+    """All of a picture is a face, in two pictures of three."""
+
+    fingerprint = "some"
+
+    def faces(self, images):
+        seeds = [image.getpixel((0, 0))[0] for image in images]
+        whole = [[Box(0, 0, *image.size)] for image in images]
+        return [found if seed % 3 else [] for found, seed in zip(whole, seeds, strict=True)]
+
+
+class Colours(Words):
+    """Two words, and a fingerprint."""
+
+    fingerprint = "colours"
+
+    def __init__(self):
+        super().__init__(("blue", "red"))
+
+
+@pytest.fixture
+def looking(tmp_path, monkeypatch):
+    """Looks for origins in one run over a store: the search and its language model."""
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "made.log"))
+
+    def looking(language):
+        store = Store(tmp_path / "store")
+        components = Components(Settings(model="fair", store=store.folder), store)
+        components.registries.models.update({"fair": fakes.fair})
+        components.registries.encoders.update({"clip": fakes.text_encoder})
+        search = Search(tokens=1, top=1)
+        parts = OriginParts(fakes.FakeTextEncoder(), SomeFaces(), language, search, 2, 0, 0.95)
+        runner = Runner(components, store, Silent())
+        return OriginsSearch(runner, Plan(GenerationSettings()), "clip", parts)
+
+    return looking
+
+
+NURSE = Prompt("a photo of a nurse", "profession", "nurse")
+
+
+def test_both_prompts_are_compared_by_all_their_images(looking):
+    origins = looking(Colours())(NURSE, 30, [], 9)
+    assert 0 < origins.faceless < 30
+    assert len(origins.places) == 30 - origins.faceless
+    for cluster in origins.clusters:
+        assert (cluster.plain.n, cluster.optimised.n) == (30, 9)
+
+
+def test_a_second_run_makes_nothing_and_asks_nothing(looking, tmp_path):
+    language = Colours()
+    first = looking(language)(NURSE, 30, [], 9)
+    made = (tmp_path / "made.log").read_text()
+    assert language.asked == 2
+    assert looking(language)(NURSE, 30, [], 9).clusters == first.clusters
+    assert language.asked == 2
+    assert (tmp_path / "made.log").read_text() == made
+    # Nothing tells a language model without name and fingerprint from another one.
+    unknown = Words(("blue", "red"))
+    for asked in (2, 4):
+        looking(unknown)(NURSE, 30, [], 9)
+        assert unknown.asked == asked
 
 
 class Eyes:

@@ -36,8 +36,24 @@ def test_half_of_a_lean():
     interval = statistics.half_step_interval(curves, level=0.95, seed=0)
     assert statistics.half_step([TRUTH]) in interval
     assert interval == statistics.half_step_interval(curves, level=0.95, seed=0)
+    assert statistics.half_step_interval(curves[:4], level=0.95, seed=0) is None
+    assert statistics.half_step_interval(curves[:5], level=0.95, seed=0).n == 5
     turned = statistics.half_step_interval(-curves, level=0.95, seed=0)
     assert (turned.low, turned.high) == pytest.approx((interval.low, interval.high))
+
+
+@pytest.mark.parametrize(("n", "least"), [(5, 0.85), (20, 0.9)])
+def test_half_of_a_lean_is_where_the_interval_says(n, least):
+    rng, truth = np.random.default_rng(3), statistics.half_step([TRUTH])
+    known = [
+        statistics.half_step_interval(
+            TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T, level=0.95, seed=seed, resamples=300
+        )
+        for seed in range(150)
+    ]
+    told = [interval for interval in known if interval is not None]
+    assert len(told) >= 100
+    assert sum(truth in interval for interval in told) >= least * len(told)
 
 
 def test_settling():

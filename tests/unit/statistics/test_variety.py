@@ -41,6 +41,35 @@ def test_nineteen_in_twenty_hold_the_truth():
     assert held >= 0.9 * 120
 
 
+def one_sided(rng, n, share):
+    """People of whom a share has the attribute, which shows in all of their features."""
+    world, d = np.random.default_rng(0), 64
+    common, attribute = 3.0 * world.normal(size=d), world.normal(size=d)
+    loads = world.normal(size=(d, d)) * np.exp(-np.arange(d) / 8)[:, None]
+    rows = common + 0.6 * rng.normal(size=(n, d)) @ loads + 0.2 * rng.normal(size=(n, d))
+    rows += 1.5 * attribute * (rng.random(n) < share)[:, None]
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True), attribute
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("center", [False, True])
+def test_an_interval_needs_images_of_both_kinds(center):
+    rng, held = np.random.default_rng(4), {}
+    for n in (100, 20):
+        drawn = [one_sided(rng, n, 0.95) for _ in range(300)]
+        truth = np.mean([metrics.wals(rows, along, center=center) for rows, along in drawn])
+        known = [
+            statistics.wals_interval(
+                rows, along, level=0.95, seed=seed, center=center, resamples=60
+            )
+            for seed, (rows, along) in enumerate(drawn[:100])
+        ]
+        held[n] = sum(truth in interval for interval in known)
+    assert held[100] >= 88
+    # One image of the rarer kind, or none: what FEWEST_OF_EACH is about.
+    assert held[20] <= 80
+
+
 def test_another_level_and_a_change():
     rows = images(np.random.default_rng(2), 30)
     wide = statistics.wals_interval(rows, DIRECTION, level=0.95, seed=3)
@@ -48,9 +77,11 @@ def test_another_level_and_a_change():
     assert statistics.wals_at_level(wide, 0.5).low == pytest.approx(narrow.low)
     assert statistics.wals_at_level(narrow, 0.95).high == pytest.approx(wide.high)
     assert statistics.wals_interval(rows, DIRECTION, level=0.95, seed=3) == wide
-    same = statistics.wals_change_interval(wide, wide, 0.95)
+    same = statistics.wals_change_interval([(wide, wide)], 0.95)
     assert same.estimate == 0.0
     assert same.high == pytest.approx(2**0.5 * (wide.high - wide.estimate))
+    both = statistics.wals_change_interval([(wide, wide)] * 4, 0.95)
+    assert both.high == pytest.approx(same.high / 2)
     four = statistics.mean_wals_interval([wide] * 4, 0.95)
     assert four.high - four.estimate == pytest.approx((wide.high - wide.estimate) / 2)
 
@@ -62,6 +93,8 @@ def test_refusals():
         statistics.wals_interval(np.eye(5), np.zeros(5), level=0.95, seed=0)
     known = Interval(0.2, 0.1, 0.3, 0.95, "half-sample", 9)
     with pytest.raises(ValueError, match="level"):
-        statistics.wals_change_interval(known, known, 1.0)
+        statistics.wals_change_interval([(known, known)], 1.0)
+    with pytest.raises(ValueError, match="two intervals per prompt"):
+        statistics.wals_change_interval([], 0.95)
     with pytest.raises(ValueError, match="an interval per prompt"):
         statistics.mean_wals_interval([], 0.95)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
+ALIKE = 1e-6
+"""A batch's rows may differ by so much of their length although they are told the same."""
 ROWS = 32
 """Rows that the extra passes send through the network at once, at least one image's."""
 
@@ -237,11 +239,24 @@ def decoded(pipeline: Any, latents: Any) -> list[Image]:
     vae = pipeline.vae
     scaled = latents / vae.config.scaling_factor + (getattr(vae.config, "shift_factor", None) or 0)
     pictures: list[Image] = []
-    with torch.no_grad():
+    with torch.no_grad(), _upcast(vae):
         for row in scaled.to(vae.device, vae.dtype).split(2):
             made = vae.decode(row, return_dict=False)[0]
             pictures += pipeline.image_processor.postprocess(made, output_type="pil")
     return pictures
+
+
+@contextmanager
+def _upcast(vae: Any) -> Iterator[None]:
+    """In float32 what says of itself that it overflows in float16: SDXL's own VAE."""
+    if vae.dtype != torch.float16 or not getattr(vae.config, "force_upcast", False):
+        yield
+        return
+    vae.to(dtype=torch.float32)
+    try:
+        yield
+    finally:
+        vae.to(dtype=torch.float16)
 
 
 def _input(call: Mapping[str, Any]) -> torch.Tensor:
@@ -257,10 +272,14 @@ def _again(value: Any, images: int, times: int) -> Any:
 
 
 def _leaning(moved: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
-    """[3, n]: cosines of [2, n, ...] with a difference of [n, ...], and the place between."""
+    """[3, n]: cosines of [2, n, ...] with a difference of [n, ...], and the place between.
+
+    NaN where the network is told the same by both descriptions.
+    """
     moved, toward, away = moved.double(), positive.double().flatten(1), negative.double().flatten(1)
     moved, lean = moved.flatten(2), toward - away
     cosines = torch.nn.functional.cosine_similarity(moved, lean[None], dim=2)
     # Guidance adds a multiple of what leads away from the empty text, not from the midpoint.
     between = ((moved[1] - (toward + away) / 2) * lean).sum(1) / ((lean**2).sum(1) / 2)
-    return torch.cat([cosines, between[None]])
+    alike = lean.norm(dim=1) <= ALIKE * toward.norm(dim=1)
+    return torch.cat([cosines, between[None]]).masked_fill(alike, torch.nan)

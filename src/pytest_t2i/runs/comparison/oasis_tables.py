@@ -50,15 +50,17 @@ class Addition:
 
 
 def table_1(runs: Sequence[RunRecord]) -> list[Row]:
-    """Every stereotype of any run, in order of appearance."""
-    keys = dict.fromkeys((s.concept, s.attribute) for run in runs for s in run.stereotypes)
-    known = [{(s.concept, s.attribute): s for s in run.stereotypes} for run in runs]
-    rows = []
-    for key in keys:
-        measured = tuple(scores.get(key) for scores in known)
-        expected = next(s.expected for s in measured if s is not None)
-        rows.append(Row(*key, expected, measured))
-    return rows
+    """Every stereotype of any run, in order of appearance.
+
+    Scores against other real-world shares stand in rows of their own.
+    """
+    known = [{_asked(score): score for score in run.stereotypes} for run in runs]
+    keys = dict.fromkeys(key for scores in known for key in scores)
+    return [Row(*key[:3], tuple(scores.get(key) for scores in known)) for key in keys]
+
+
+def _asked(score: StereotypeRecord) -> tuple[str, str, float, str]:
+    return score.concept, score.attribute, score.expected, score.direction
 
 
 def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -> Footprint:
@@ -82,6 +84,9 @@ def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -
         absent = f"{len(groups)} nationalities with known internet users: three are needed"
         return Footprint(run.model, None, means, absent)
     users = [footprints.users[name] for name in groups]
+    if len(set(users)) == 1:
+        absent = f"all {len(groups)} nationalities have {users[0]:g} internet users: no order"
+        return Footprint(run.model, None, means, absent)
     correlation = statistics.rank_correlation_interval(
         users, list(groups.values()), level=level, seed=seed
     )

@@ -11,7 +11,7 @@ import torch
 
 from pytest_t2i import metrics
 from pytest_t2i.adapters.models.diffusers import load
-from pytest_t2i.adapters.models.velocity import Time, kind_of
+from pytest_t2i.adapters.models.velocity import Time, _leaning, decoded, kind_of
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     FORESEEN,
@@ -152,3 +152,49 @@ def test_velocities_that_cannot_be_had(monkeypatch):
     monkeypatch.setattr(model, "_texts", None)  # models are shared
     with pytest.raises(ConfigurationError, match="StableDiffusionPipeline cannot be observed"):
         model.generate(asked(GUIDED))
+
+
+class TestDecodingInFloat16:
+    """SDXL's own VAE overflows in float16: its pipeline decodes in float32 and so do we."""
+
+    @pytest.fixture
+    def decoder(self, monkeypatch):
+        """A pipeline whose VAE is in float16, and the dtypes that its decoder was given."""
+        pipeline, dtypes = model_of(tiny.write_stable_diffusion_xl).pipeline, []
+        vae = tiny.autoencoder(4).eval().half()
+
+        def recorded(module, args):
+            dtypes.append((args[0].dtype, next(module.parameters()).dtype))
+
+        vae.decoder.register_forward_pre_hook(recorded)
+        monkeypatch.setattr(pipeline, "vae", vae)  # models are shared
+        return pipeline, dtypes
+
+    def test_in_float32_and_put_back(self, decoder):
+        pipeline, dtypes = decoder
+        pictures = decoded(pipeline, torch.randn((3, 4, 16, 16)))
+        assert len(pictures) == 3
+        assert set(dtypes) == {(torch.float32, torch.float32)}
+        assert {value.dtype for value in pipeline.vae.parameters()} == {torch.float16}
+
+    def test_put_back_where_decoding_fails(self, decoder):
+        pipeline, dtypes = decoder
+        with pytest.raises(RuntimeError):
+            decoded(pipeline, torch.randn((1, 5, 16, 16)))
+        pipeline.vae.decoder.register_forward_hook(lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            decoded(pipeline, torch.randn((1, 4, 16, 16)))
+        assert dtypes == [(torch.float32, torch.float32)]
+        assert pipeline.vae.dtype == torch.float16
+
+    def test_as_it_is_where_the_vae_does_not_ask_for_it(self, decoder):
+        pipeline, dtypes = decoder
+        pipeline.vae.register_to_config(force_upcast=False)
+        decoded(pipeline, torch.randn((1, 4, 16, 16)))
+        assert dtypes == [(torch.float16, torch.float16)]
+
+
+def test_descriptions_that_are_read_alike_give_no_number():
+    moved, same = torch.ones(2, 1, 4), torch.full((1, 4), 2.0)
+    assert torch.isnan(_leaning(moved, same, same * (1 + 1e-8))).all()
+    assert not torch.isnan(_leaning(moved, same, -same)).any()
