@@ -13,9 +13,30 @@ from typing import Any
 
 FAULTS = (
     "busy", "truncated", "no_json", "refused", "no_key", "empty", "twice", "cut", "few", "same",
-    "broken_body", "server_error",
+    "broken_body", "server_error", "empty_body", "cut_body", "not_utf8", "deep_body", "long_number",
+    "no_object", "no_message", "null_message", "message_of_words", "no_text", "null_choice",
+    "choices_of_words",
 )  # fmt: skip
 """Ways to fail, one after the other; each third answer is whole."""
+BODIES: dict[str, Any] = {
+    "broken_body": {"choices": []},
+    "no_object": [],
+    "no_message": {"choices": [{"index": 0, "finish_reason": "stop"}]},
+    "null_message": {"choices": [{"index": 0, "message": None, "finish_reason": "stop"}]},
+    "message_of_words": {"choices": [{"index": 0, "message": "a hat", "finish_reason": "stop"}]},
+    "no_text": {"choices": [{"index": 0, "message": {"content": 5}, "finish_reason": "stop"}]},
+    "null_choice": {"choices": [None]},
+    "choices_of_words": {"choices": "x"},
+}
+"""Fault -> a whole body that is not as the protocol says."""
+BYTES = {
+    "empty_body": b"",
+    "cut_body": b'{"choices": [{"index": 0, "message": {"content": "{',
+    "not_utf8": b'{"choices": [{"message": {"content": "caf\xe9"}}]}',
+    "deep_body": b"[" * 100_000,
+    "long_number": b'{"created": ' + b"1" * 5000 + b"}",
+}
+"""Fault -> a body that Python reads no JSON from."""
 
 
 FAULTS_OF_SENTENCES = (
@@ -58,7 +79,12 @@ class Handler(BaseHTTPRequestHandler):
         self.question = body["messages"][-1]["content"]
         faults = self.server.faults
         fault = None if number % 3 == 2 or not faults else faults[number // 3 % len(faults)]
-        getattr(self, f"_{fault}", self._answer)(fault)
+        if fault in BODIES:
+            self._send(200, BODIES[fault])
+        elif fault in BYTES:
+            self._send_bytes(200, BYTES[fault])
+        else:
+            getattr(self, f"_{fault}", self._answer)(fault)
 
     def _answer(self, fault: str | None) -> None:
         rows = attributes()
@@ -110,21 +136,27 @@ class Handler(BaseHTTPRequestHandler):
     def _schema(self, fault: str) -> None:
         self._send(400, {"error": {"message": "response_format is not known"}})
 
+    def _schema_422(self, fault: str) -> None:
+        self._send(422, {"detail": "response_format is not known"})
+
     def _denied(self, fault: str) -> None:
         self._send(401, {"error": {"message": f"wrong key {self._key}"}})
 
-    def _broken_body(self, fault: str) -> None:
-        self._send(200, {"choices": []})
+    def _dropped(self, fault: str) -> None:
+        self._send_bytes(200, BYTES["cut_body"], promised=1000)
+        self.close_connection = True
 
     @property
     def _key(self) -> str:
         return str(self.headers["Authorization"]).removeprefix("Bearer ")
 
     def _send(self, status: int, plain: Any) -> None:
-        content = json.dumps(plain).encode()
+        self._send_bytes(status, json.dumps(plain).encode())
+
+    def _send_bytes(self, status: int, content: bytes, promised: int = 0) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(promised or len(content)))
         self.send_header("retry-after-ms", "1")
         self.end_headers()
         with suppress(OSError):  # whoever asked has gone

@@ -104,6 +104,10 @@ def test_one_clear_message(project, arguments, expected):
             "@pytest.mark.t2i(read_stereotypes('wordless.toml'))",
             "[[stereotype]] number 1: attribute 'hat' needs two different descriptions",
         ),
+        (
+            "@pytest.mark.t2i(read_stereotypes('unsaid.toml'))",
+            "[[stereotype]] number 1: prompt is a sentence to make images of, got prompt=' '",
+        ),
         ("@pytest.mark.t2i(axes.place, attributes=['hat'])", "expected an Attribute, got 'hat'"),
         ("@pytest.mark.t2i(read_stereotypes('zeta.toml'))", "got margin=-0.1"),
         (
@@ -119,6 +123,10 @@ def test_a_mistake_in_a_suite(project, suite, expected):
     (project.path / "zeta.toml").write_text(
         "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
         "expected = 0.5\nmargin = -0.1\n"
+    )
+    (project.path / "unsaid.toml").write_text(
+        "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = 'a'\nnegative = 'b'\n"
+        "expected = 0.5\nprompt = ' '\n"
     )
     (project.path / "wordless.toml").write_text(
         "[[stereotype]]\nconcept = 'Indian'\nattribute = 'hat'\npositive = ''\nnegative = ''\n"

@@ -14,20 +14,22 @@ from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, described
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.variety_change import mean_variety_change, variety_change
+from pytest_t2i.audits.variety_directions import (
+    DIRECTIONS,
+    alike,
+    image_direction,
+    text_direction,
+    unit_features,
+)
 from pytest_t2i.data import Attribute, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
-from pytest_t2i.metrics import INFO, attribute_presence, supervised_direction
-from pytest_t2i.metrics.supervised import KERNELS
+from pytest_t2i.metrics import INFO, attribute_presence
 from pytest_t2i.statistics.variety import FEWEST_IMAGES, FEWEST_OF_EACH
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
 """Version of how variety is measured; a new one is never mixed with what was kept of another."""
-KERNEL = "rbf"
-"""Of direction "kernel"; "kernel:poly" names another."""
-DIRECTIONS = ("text", "images", "kernel", *(f"kernel:{name}" for name in KERNELS))
-"""Where the direction of an attribute comes from: its descriptions, or images made of them."""
 
 
 def needs(
@@ -95,16 +97,12 @@ class Variety:
     def vector(self) -> np.ndarray | None:
         """The direction of the attribute, [d]; None where it cannot be had."""
         if self.direction == "text":
-            return self._of_texts()
+            return text_direction(*self._texts)
         present, absent = (
             self._features(text, self.instruments.seeds(text, len(self.seeds)))
             for text in described(self.attribute)
         )
-        if not len(present) or not len(absent) or _alike([present.mean(0), absent.mean(0)]):
-            return None
-        labels = np.repeat([1, 0], [len(present), len(absent)])
-        kernel = "linear" if self.direction == "images" else _kernel(self.direction)
-        return supervised_direction(np.concatenate([present, absent]), labels, kernel)
+        return image_direction(self.direction, present, absent)
 
     @cached_property
     def interval(self) -> Interval | None:
@@ -171,7 +169,7 @@ class Variety:
         images, encoder = self.features, self.instruments.encoder
         if len(images) < FEWEST_IMAGES:
             return f"WALS needs {FEWEST_IMAGES} images, there are {len(images)}"
-        if _alike(images):
+        if alike(images):
             return f"all {len(images)} images are the same to encoder {encoder!r}: no variety"
         if self.rank is not None and self.rank > min(images.shape):
             return f"rank {self.rank} is more than {len(images)} images have ({min(images.shape)})"
@@ -219,13 +217,6 @@ class Variety:
         how = [self.instruments.seed, self.level, self.center, self.rank]
         return digest([METHOD, self.encoder_fingerprint, self.checksums, vector, *how])
 
-    def _of_texts(self) -> np.ndarray | None:
-        """Difference of the descriptions' features, each of unit length (OASIS eq. 6)."""
-        present, absent = self._texts
-        if present is None or absent is None or _alike([present, absent]):
-            return None
-        return np.asarray(present - absent)
-
     @cached_property
     def _texts(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Unit features of the descriptions; None where the encoder has none of texts."""
@@ -236,11 +227,11 @@ class Variety:
         )
         if present is None or absent is None:
             return None, None
-        return _unit(present), _unit(absent)
+        return unit_features(present), unit_features(absent)
 
     def _features(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
         known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
-        there = [_unit(vector) for vector in known if vector is not None]
+        there = [unit_features(vector) for vector in known if vector is not None]
         return np.stack(there) if there else np.empty((0, 0))
 
 
@@ -284,27 +275,3 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
         remarks=(f"mean over {len(several)} prompts, by {several[0].instruments.encoder}",),
         change=change,
     )
-
-
-ALIKE = 1e-5
-"""Entries of unit features may differ by so much although the pictures are the same."""
-
-
-def _alike(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
-    """Whether features differ by rounding alone."""
-    return bool(np.ptp(np.asarray(rows), axis=0).max() <= ALIKE)
-
-
-def _kernel(direction: str) -> str:
-    """The kernel that a direction names.
-
-    >>> _kernel("kernel"), _kernel("kernel:poly")
-    ('rbf', 'poly')
-    """
-    return direction.partition(":")[2] or KERNEL
-
-
-def _unit(features: np.ndarray) -> np.ndarray:
-    """Cosines compare features of a CLIP: their length says nothing."""
-    plain = np.asarray(features, dtype=np.float64)
-    return plain / (np.linalg.norm(plain) or 1.0)

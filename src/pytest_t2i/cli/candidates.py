@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 
 from pytest_t2i.adapters.catalogue import read_catalogues
-from pytest_t2i.adapters.languages.by_name import answering
+from pytest_t2i.adapters.languages.by_name import ANSWERING, answering
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
-from pytest_t2i.prompts.candidates import as_toml, concept_of
+from pytest_t2i.prompts.candidates import as_toml, checked_concept, concept_of, prompt_of
 from pytest_t2i.settings import whole
 
 COUNT = 15
@@ -24,39 +24,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """For which prompt, of which model, and where to."""
     parser.add_argument("prompt", metavar="PROMPT", help='such as "a photo of a Tunisian person"')
     add_llm(parser)
-    parser.add_argument("--concept", metavar="WORD", help="what the prompt is about (its own word)")
     parser.add_argument(
-        "--count", type=value(whole(1)), default=COUNT, metavar="N", help=f"at least ({COUNT})"
-    )
+        "--concept", metavar="WORD",
+        help='what to test, such as Tunisian (the word before "person" in PROMPT)',
+    )  # fmt: skip
     parser.add_argument(
-        "--tries", type=value(whole(1)), default=3, metavar="N", help="answers at most (3)"
-    )
+        "--count", type=value(whole(1)), default=COUNT, metavar="N",
+        help=f"fewest attributes to ask for ({COUNT})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tries", type=value(whole(1)), default=3, metavar="N",
+        help="most times that the model is asked (3)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", type=path, default=Path("candidates.toml"), metavar="FILE",
         help="a new file (candidates.toml)",
     )  # fmt: skip
 
 
-def add_llm(parser: argparse.ArgumentParser) -> None:
-    """``--llm``."""
-    parser.add_argument(
-        "--llm",
-        required=True,
-        metavar="NAME",
-        help="openai:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), transformers:FOLDER or hub id, "
-        "file:FILE, or module:factory[:SOURCE]",
-    )
+def add_llm(parser: argparse.ArgumentParser, fit: str = ANSWERING) -> None:
+    """``--llm``, of the language models that are fit."""
+    parser.add_argument("--llm", required=True, metavar="NAME", help=fit)
 
 
 def run(prompt: str, *, llm: str, concept: str | None, count: int, tries: int, out: Path) -> int:
     """Write the candidates as a file of stereotypes that a person completes."""
     if out.exists():
         raise ConfigurationError(f"{out} is there already: name a new file with --out FILE")
-    concept = concept or concept_of(prompt)
+    concept = concept_of(prompt) if concept is None else checked_concept(concept)
+    tested = prompt_of(concept, prompt)
     registries = Registries()
     language = answering(llm, registries.languages, read_catalogues(registries.catalogues))
     attributes = ask_for_candidates(language, prompt, fewest=count, tries=tries)
     write_whole(out, as_toml(concept, attributes, prompt).encode())
     say(f"{len(attributes)} candidates in {out}")
+    say(f'what will be tested: "{tested}"')
     say("next: fill in expected and source of each, then read_stereotypes(...)")
     return 0

@@ -29,8 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="axes of professions by comma, such as wu.science,wu.art (wu: all 16 topics)",
     )  # fmt: skip
     parser.add_argument(
-        "--tries", type=value(whole(1)), default=3, metavar="N", help="answers at most, each (3)"
-    )
+        "--tries", type=value(whole(1)), default=3, metavar="N",
+        help="most times that the model is asked for each sentence (3)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", type=path, default=Path("sentences.toml"), metavar="FILE",
         help="file of axes; sentences that it has are kept (sentences.toml)",

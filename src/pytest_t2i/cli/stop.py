@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.adapters.languages.by_name import continuing
+from pytest_t2i.adapters.languages.by_name import CONTINUING, continuing
 from pytest_t2i.audits.origins import Search
 from pytest_t2i.audits.origins_of_images import OriginParts, face_part, text_encoder
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
@@ -43,17 +43,20 @@ NUMBERS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Of which model, for which concept, how thoroughly, and where to."""
     add_run_options(parser, OPTIONS, required=("model",))
-    parser.add_argument("--concept", required=True, metavar="WORDS", help='"Iranian person"')
+    parser.add_argument(
+        "--concept", required=True, metavar="WORDS", help='such as "Iranian person"'
+    )
     parser.add_argument("--prompt", metavar="TEXT", help="whole prompt, instead of the usual one")
-    add_llm(parser)
+    add_llm(parser, CONTINUING)
     for name, (default, words) in NUMBERS.items():
         parser.add_argument(
             f"--{name}", type=value(whole(1)), default=default, metavar="N",
             help=f"{words} ({default})",
         )  # fmt: skip
     parser.add_argument(
-        "--clusters", type=value(whole(1)), metavar="N", help="of faces (by the eigengap)"
-    )
+        "--clusters", type=value(whole(1)), metavar="N",
+        help="clusters to sort the faces into (as many as the faces show)",
+    )  # fmt: skip
     parser.add_argument("--faces", metavar="NAME", help="face part (the detector's, else dlib-hog)")
     parser.add_argument(
         "--stereotypes", type=path, metavar="FILE", help="real-world shares (OASIS Table 1)"

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_t2i.data import Attribute
-from pytest_t2i.errors import ConfigurationError, MalformedAnswerError
+from pytest_t2i.errors import ConfigurationError, MalformedAnswerError, printable
+from pytest_t2i.prompts.axes import builtin_axes
+from pytest_t2i.prompts.grammar import named_in
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -38,7 +40,12 @@ SCHEMA: dict[str, Any] = {
 KEYS = ("attribute", "positive", "negative")
 LONGEST = 300
 """Characters of a description; a CLIP reads 77 tokens."""
-CONCEPT = re.compile(r".*\b(?:an?|A|An|one) (?:real )?(?P<concept>.+?) person\b")
+NO_CONCEPT = ("a", "an", "the", "of")
+"""Words that stand in no concept: with one of them, too much of a sentence was taken."""
+CONCEPT = re.compile(
+    r".*\b(?i:an?|the|one) (?:real )?(?!real person)"
+    rf"(?P<concept>(?:(?!(?i:{'|'.join(NO_CONCEPT)}) )\S+ )+?)person\b"
+)
 """Of ``a photo of a Tunisian person``."""
 
 
@@ -125,19 +132,60 @@ def concept_of(prompt: str) -> str:
             f"no concept is seen in {prompt!r}: write it as 'a photo of a CONCEPT person', or name "
             "it with --concept"
         )
-    return match["concept"]
+    return match["concept"].strip()
+
+
+def checked_concept(concept: str) -> str:
+    """A concept as it is put before "person".
+
+    Raises ConfigurationError for what cannot stand there.
+
+    >>> checked_concept("Tunisian person"), checked_concept("salesperson")
+    ('Tunisian', 'salesperson')
+    """
+    word = re.sub(r"(^|\s+)person$", "", concept.strip())
+    if not word or not word.isprintable() or set(NO_CONCEPT) & set(word.casefold().split()):
+        raise ConfigurationError(
+            'expected a word to put before "person", without an article or "of", got '
+            f"{concept=}: name it as in --concept Tunisian"
+        )
+    return word
+
+
+def prompt_of(concept: str, asked: str) -> str:
+    """The prompt that is tested: the usual one of the concept where that was asked about, else it.
+
+    Raises ConfigurationError where the prompt does not name the concept.
+
+    >>> prompt_of("Tunisian", "a photo of a Tunisian person")
+    'A photo of a Tunisian person'
+    """
+    if named_in(concept).search(asked) is None:
+        raise ConfigurationError(
+            f"the prompt {asked!r} does not name {concept!r}: name with --concept what it varies"
+        )
+    usual = builtin_axes().nationality.fill(concept)
+    return usual if usual.casefold() == asked.casefold() else printable(asked)
+
+
+def _quoted(text: str) -> str:
+    """In quotation marks, on one line: a text of Python, and of TOML where all is printable."""
+    return printable(json.dumps(text, ensure_ascii=False))
 
 
 def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
     """A file of stereotypes whose real-world shares a person fills in."""
     lines = [
-        f"# Candidates for {json.dumps(asked, ensure_ascii=False)}, named by a language model.",
+        f"# Candidates for {_quoted(asked)}, named by a language model.",
         "# Strike out what is none, then fill in of each: expected, its share in the real world",
         "# from 0 to 1, and source, where that number comes from. Nothing is tested before.",
     ]
+    prompt = prompt_of(concept, asked)
+    own = {} if prompt == builtin_axes().nationality.fill(concept) else {"prompt": prompt}
     for attribute in attributes:
         values = {
             "concept": concept,
+            **own,
             "attribute": attribute.name,
             "positive": attribute.positive,
             "negative": attribute.negative,
@@ -145,6 +193,5 @@ def as_toml(concept: str, attributes: Sequence[Attribute], asked: str) -> str:
             "source": "",
         }
         lines += ["", "[[stereotype]]"]
-        # A JSON text is a TOML text, too.
-        lines += [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
+        lines += [f"{key} = {_quoted(value)}" for key, value in values.items()]
     return "\n".join(lines) + "\n"

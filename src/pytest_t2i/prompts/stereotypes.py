@@ -131,7 +131,8 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
 
     Keys: concept, attribute, positive, negative, expected (0 to 1); source, margin (zeta, 0 to 1)
     and direction ("over" or "under") if there is one. The prompt is the concept in the template
-    of ``axis`` (default: nationality). FileFormatError says what is wrong and where.
+    of ``axis`` (default: nationality), or the sentence that stands as ``prompt``. FileFormatError
+    says what is wrong and where.
 
     >>> builtin = Path(str(files("pytest_t2i.prompts") / "words" / "oasis.toml"))
     >>> read_stereotypes(builtin)[0].attribute.name
@@ -171,9 +172,16 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     positive: str
     negative: str
     expected: float
+    prompt: str | None = None
     source: str = ""
     margin: float = 0.0
     direction: str = "over"
+
+
+def _own_prompt(prompt: Prompt, text: str) -> Prompt:
+    if not text.strip():
+        raise ConfigurationError(f"prompt is a sentence to make images of, got prompt={text!r}")
+    return replace(prompt, text=text)
 
 
 def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
@@ -181,6 +189,8 @@ def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
     row = convert(path, plain, _Row, where=where)
     try:
         prompt = Axis(axis.name, axis.template, (row.concept,), axis.indicator).prompts()[0]
+        if row.prompt is not None:
+            prompt = _own_prompt(prompt, row.prompt)
         attribute = Attribute(row.attribute, row.positive, row.negative)
         check_descriptions(attribute)
         return Stereotype(

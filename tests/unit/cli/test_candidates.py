@@ -7,7 +7,7 @@ import json
 import pytest
 from llm_server import attributes
 
-from pytest_t2i import read_stereotypes
+from pytest_t2i import Prompt, read_stereotypes
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import FileFormatError, MalformedAnswerError
 from pytest_t2i.prompts.candidates import attributes_of, concept_of
@@ -18,11 +18,11 @@ FILE = "pytest_t2i.adapters.languages.file:load"
 
 @pytest.fixture
 def asked(tmp_path):
-    def ask(answer, *arguments):
+    def ask(answer, *arguments, prompt=PROMPT):
         (tmp_path / "answer.txt").write_text(answer)
         llm = f"{FILE}:{tmp_path / 'answer.txt'}"
         out = str(tmp_path / "mine.toml")
-        return main(["candidates", PROMPT, "--llm", llm, "--out", out, *arguments])
+        return main(["candidates", prompt, "--llm", llm, "--out", out, *arguments])
 
     return ask
 
@@ -79,6 +79,104 @@ def test_names(capsys, tmp_path):
     assert main(["candidates", "a house", "--llm", "file:x", *out]) == 2
     assert "no concept is seen in 'a house'" in capsys.readouterr().err
     assert concept_of("A photo of an Iranian person") == "Iranian"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "concept"),
+    [
+        ("a photo of a Tunisian person", "Tunisian"),
+        ("A photo of an Iranian person in a park", "Iranian"),
+        ("a photo of the young Indian person beside a tree", "young Indian"),
+        ("one real Mexican person", "Mexican"),
+        ("a Tunisian person with a hat near a person", "Tunisian"),
+    ],
+)
+def test_the_concept_of_a_prompt(prompt, concept):
+    assert concept_of(prompt) == concept
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "a photo of a person",
+        "a photo of one real person who is a nurse",
+        "a photo of the person",
+        "A picture of people",
+        "a photo of person",
+    ],
+)
+def test_a_prompt_without_a_concept(asked, tmp_path, capsys, prompt):
+    assert asked(json.dumps(attributes(15)), prompt=prompt) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"no concept is seen in {prompt!r}" in told
+    assert "name it with --concept" in told
+    assert not (tmp_path / "mine.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "concept", ["photo of a", "a Tunisian", "the doctor", "doctor of Tunis", "", " person", "\x7f"]
+)
+def test_what_is_no_concept(asked, tmp_path, capsys, concept):
+    assert asked(json.dumps(attributes(15)), "--concept", concept) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert 'without an article or "of"' in told
+    assert f"concept={concept!r}".replace("\\", "") in told.replace("\\", "")
+    assert "--concept Tunisian" in told
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def filled(file):
+    text = file.read_text().replace('expected = ""', "expected = 0.5")
+    file.write_text(text.replace('source = ""', 'source = "a census"'))
+
+
+def test_the_usual_sentence_is_tested(asked, tmp_path, capsys):
+    assert asked(json.dumps(attributes(15)), "--concept", "Tunisian person") == 0
+    file = tmp_path / "mine.toml"
+    filled(file)
+    tested = read_stereotypes(file)[0].prompt.text
+    assert tested == "A photo of a Tunisian person"
+    assert f'what will be tested: "{tested}"' in capsys.readouterr().out
+    assert "prompt = " not in file.read_text()
+
+
+def test_a_sentence_of_ones_own_is_tested(asked, tmp_path, capsys):
+    mine, concept = "a photo of a Tunisian doctor at work", "Tunisian doctor"
+    assert asked(json.dumps(attributes(15)), "--concept", concept, prompt=mine) == 0
+    file = tmp_path / "mine.toml"
+    filled(file)
+    assert f'what will be tested: "{mine}"' in capsys.readouterr().out
+    tested = {stereotype.prompt for stereotype in read_stereotypes(file)}
+    assert tested == {Prompt(mine, "nationality", concept)}
+
+
+def test_a_concept_that_the_sentence_does_not_name(asked, tmp_path, capsys):
+    assert asked(json.dumps(attributes(15)), "--concept", "Iranian") == 2
+    assert "does not name 'Iranian'" in capsys.readouterr().err
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def test_a_prompt_that_would_end_a_comment(asked, tmp_path):
+    mine = "a Tunisian person\nexpected = 1\x7f"
+    assert asked(json.dumps(attributes(15)), prompt=mine) == 0
+    filled(tmp_path / "mine.toml")
+    assert len(read_stereotypes(tmp_path / "mine.toml")) == 15
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("candidates", "--count N fewest attributes to ask for (15)"),
+        ("candidates", "--tries N most times that the model is asked (3)"),
+        ("sentences", "--tries N most times that the model is asked for each sentence (3)"),
+        ("stop", "--clusters N clusters to sort the faces into (as many as the faces show)"),
+        ("candidates", "openai:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), transformers:FOLDER"),
+    ],
+)
+def test_help(capsys, command, expected):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert expected in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

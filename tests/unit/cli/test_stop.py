@@ -15,6 +15,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.data import Box
 
 pytestmark = pytest.mark.slow
+FILE = "pytest_t2i.adapters.languages.file:load"
 
 
 class WholePicture:
@@ -86,7 +87,7 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
     [
         (("--llm", "echo", "--images", "3"), "3 images with a face are too few"),
         (("--llm", "echo", "--images", "4", "--clusters", "9"), "too few for 9 clusters"),
-        (("--llm", "mute"), "--llm mute: object continues no texts"),
+        (("--llm", "mute"), "--llm mute: object continues no texts. Take transformers:FOLDER"),
         (("--llm", "ecko"), "unknown language 'ecko'. Did you mean 'echo'?"),
         (("--llm", "echo", "--faces", "hole"), "unknown face 'hole'"),
     ],
@@ -94,6 +95,31 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
 def test_what_is_refused(stop, capsys, arguments, expected):
     assert stop(*arguments) == 2
     assert expected in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("llm", ["openai:m", "file:absent", f"{FILE}:answer.json", "mute"])
+def test_a_model_that_only_answers_is_refused_before_an_image_is_made(
+    stop, tmp_path, monkeypatch, capsys, llm
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "answer.json").write_text("{}")
+    monkeypatch.setattr(
+        fakes.FakeModel, "generate", lambda *given: pytest.fail("an image was made")
+    )
+    assert stop("--llm", llm) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.startswith(f"ERROR: --llm {llm}: ")
+    assert "continues no texts. Take transformers:FOLDER or hub id, or module:factory" in told
+
+
+def test_the_help_names_what_continues_texts(capsys):
+    with pytest.raises(SystemExit):
+        main(["stop", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--llm NAME transformers:FOLDER or hub id, or module:factory[:SOURCE] of one" in told
+    assert "openai:MODEL" not in told
+    assert "file:FILE" not in told
 
 
 def test_a_tiny_language_model(stop, tmp_path):

@@ -25,6 +25,8 @@ TRIES = 6
 """Times that a busy or absent endpoint is asked again; the library waits in between."""
 SECONDS = 120.0
 """Longest wait for one answer."""
+NO_SCHEMA = (openai.BadRequestError, openai.UnprocessableEntityError)
+"""HTTP 400 and 422: what a server says that knows no schema."""
 
 
 def load(options: LoadOptions) -> Endpoint:
@@ -73,12 +75,13 @@ class Endpoint:
         """The answer to one question; as JSON by the schema, where the endpoint takes one.
 
         Raises:
-            MalformedAnswerError: the answer is cut off, empty or refused; asking again may help.
+            MalformedAnswerError: the answer is cut off, empty, refused or not as the protocol says;
+                asking again may help.
             LanguageError: the endpoint does not answer, or refuses the request.
         """
         try:
             return self._told(self._asked(question, schema))
-        except openai.BadRequestError as error:
+        except NO_SCHEMA as error:
             if schema is None or not self._takes_schema:
                 raise self._failure(error) from None
             # Servers of models of one's own often know no schema: the question says it, too.
@@ -92,23 +95,35 @@ class Endpoint:
         if schema is not None and self._takes_schema:
             named = {"name": "answer", "schema": schema, "strict": True}
             how["response_format"] = {"type": "json_schema", "json_schema": named}
-        return self._client.chat.completions.create(
+        answered = self._client.chat.completions.with_raw_response.create(
             model=self._model, messages=[{"role": "user", "content": question}], **how
         )
+        try:
+            return answered.parse()
+        except (ValueError, RecursionError) as error:
+            # Not the error's words: they may quote the body, and that the key.
+            told = f"the answer's HTTP body is no whole JSON ({type(error).__name__})"
+            raise MalformedAnswerError(told) from None
 
     @staticmethod
     def _told(answered: Any) -> str:
+        # The library checks no types: any of these may be absent or of another kind.
         choices = getattr(answered, "choices", None)
-        if not choices:
+        if not choices or not isinstance(choices, list):
             raise MalformedAnswerError("the answer holds no choice")
-        choice = choices[0]
-        if getattr(choice.message, "refusal", None) or choice.finish_reason == "content_filter":
+        ended = getattr(choices[0], "finish_reason", None)
+        message: Any = getattr(choices[0], "message", None)
+        if getattr(message, "refusal", None) or ended == "content_filter":
             raise MalformedAnswerError("the model refused to answer")
-        if choice.finish_reason == "length":
+        if ended == "length":
             raise MalformedAnswerError("the answer was cut off at the endpoint's limit of tokens")
-        if not choice.message.content:
+        if not hasattr(message, "content"):
+            raise MalformedAnswerError("the answer's choice holds no message")
+        if not message.content:
             raise MalformedAnswerError("the answer is empty")
-        return str(choice.message.content)
+        if not isinstance(message.content, str):
+            raise MalformedAnswerError("the answer's content is no text")
+        return message.content
 
     def _failure(self, error: Exception) -> LanguageError:
         """What went wrong, without the key, whose words an endpoint may echo."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import tiny
+from tokenizers import Tokenizer, models
+from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from pytest_t2i.adapters.languages import file
 from pytest_t2i.adapters.languages.transformers import load
@@ -38,9 +42,46 @@ def test_next_tokens_do_not_depend_on_the_texts_beside(model):
         assert all(longer.startswith(text) and len(longer) > len(text) for longer in row)
 
 
-def test_a_question_that_is_too_long(model):
-    with pytest.raises(ConfigurationError, match="the model takes 2048"):
-        model.answer("x" * 3000)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model, text: model.answer(text),
+        lambda model, text: model.next_tokens(["This is a photo of", text], 5),
+    ],
+    ids=["answer", "next_tokens"],
+)
+def test_a_text_that_is_too_long(model, ask):
+    with pytest.raises(ConfigurationError, match="the text has 3001 tokens, the model takes 2048"):
+        ask(model, "x" * 3000)
+
+
+def test_the_longest_text_that_goes_on(model):
+    assert len(model.next_tokens(["x" * 2046], 5)[0]) == 5
+    with pytest.raises(ConfigurationError, match="the text has 2048 tokens"):
+        model.next_tokens(["x" * 2047], 5)
+
+
+@pytest.mark.parametrize("template", ["", "{{ bos_token }}{{ messages[0]['content'] }}:"])
+def test_a_text_begins_once(tmp_path, monkeypatch, template):
+    """A chat template writes the token of the beginning itself; a plain text has it written."""
+    folder = tmp_path / "chat"
+    shutil.copytree(tiny.written(tiny.write_causal), folder)
+    if template:
+        (folder / "chat_template.jinja").write_text(template)
+    model = load(LoadOptions(source=str(folder), device="cpu", extra={"tokens": 8}))
+    given = []
+    generate = model._model.generate
+
+    def noted(**how):
+        given.append(how["input_ids"][0].tolist())
+        return generate(**how)
+
+    monkeypatch.setattr(model._model, "generate", noted)
+    assert model.answer("who?")
+    begin = model._tokenizer.bos_token_id
+    assert given[0][0] == begin
+    assert given[0].count(begin) == 1
+    assert len(given[0]) == 1 + len("who?" + template[-1:])
 
 
 def test_what_cannot_be_loaded(tmp_path):
@@ -48,9 +89,45 @@ def test_what_cannot_be_loaded(tmp_path):
         load(LoadOptions())
     with pytest.raises(ModelLoadError, match=r"no config\.json"):
         load(LoadOptions(source=str(tmp_path)))
-    other = str(tiny.written(tiny.write_causal, extra_tokens=3))
-    with pytest.raises(ModelLoadError, match=r"its tokenizer has \d+ tokens, its model knows \d+"):
-        load(LoadOptions(source=other, device="cpu"))
+
+
+def padded(folder, rows):
+    """The tiny model with so many embeddings, whose tokenizer stays."""
+    shutil.copytree(tiny.written(tiny.write_causal), folder)
+    model = GPT2LMHeadModel.from_pretrained(folder)
+    model.resize_token_embeddings(rows)
+    model.save_pretrained(folder)
+    return LoadOptions(source=str(folder), device="cpu", extra={"tokens": 8})
+
+
+def test_the_tokenizer_of_another_model(tmp_path):
+    expected = "its tokenizer numbers {} tokens, its model knows {}: they do not belong"
+    larger = str(tiny.written(tiny.write_causal, extra_tokens=3))
+    with pytest.raises(ModelLoadError, match=expected.format(262, 259)):
+        load(LoadOptions(source=larger, device="cpu"))
+    with pytest.raises(ModelLoadError, match=expected.format(259, 1100)):
+        load(padded(tmp_path / "smaller", 1100))
+
+
+def test_a_tokenizer_whose_numbers_have_holes(tmp_path):
+    """As many tokens as embeddings, but the highest has a number that the model does not know."""
+    options = padded(tmp_path / "holes", 259)
+    numbers = {f"word{k}": k for k in range(258)} | {"last": 300}
+    words = Tokenizer(models.WordLevel(numbers, unk_token="word0"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="word0")
+    tokenizer.save_pretrained(options.source)
+    assert len(tokenizer) == 259
+    with pytest.raises(
+        ModelLoadError, match="its tokenizer numbers 301 tokens, its model knows 259"
+    ):
+        load(options)
+
+
+@pytest.mark.parametrize("rows", [259, 320, 384])
+def test_padded_embeddings_are_no_other_model(tmp_path, rows):
+    model = load(padded(tmp_path / "padded", rows))
+    assert model.answer("who?")
+    assert len(model.next_tokens(["Hat"], 5)[0]) == 5
 
 
 def test_an_answer_in_a_file(tmp_path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 pytest.importorskip("openai")
 
-from llm_server import FAULTS, serving
+from llm_server import BODIES, BYTES, FAULTS, serving
 
 from pytest_t2i.adapters.languages.openai import load
 from pytest_t2i.audits.candidates import ask_for_candidates
@@ -18,16 +20,25 @@ KEY = "sk-very-secret-0123"
 PROMPT = "a photo of a Tunisian person"
 
 
-def endpoint(server, monkeypatch, **extra):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    return load(LoadOptions(source="m", extra=extra))
+@pytest.fixture
+def endpoint(monkeypatch):
+    """Loads the model of a server, and closes its connections in the end."""
+    with ExitStack() as closed:
+
+        def loaded(server, **extra):
+            monkeypatch.setenv("OPENAI_API_KEY", KEY)
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            language = load(LoadOptions(source="m", extra=extra))
+            closed.enter_context(language._client)
+            return language
+
+        yield loaded
 
 
 @pytest.mark.slow
-def test_two_hundred_answers_of_a_faulty_server(monkeypatch, caplog):
+def test_two_hundred_answers_of_a_faulty_server(endpoint, caplog):
     with serving(*FAULTS) as server:
-        language = endpoint(server, monkeypatch)
+        language = endpoint(server)
         with caplog.at_level("DEBUG"):
             found = [ask_for_candidates(language, PROMPT, fewest=15, tries=8) for _ in range(200)]
     assert len(found) == 200
@@ -38,9 +49,9 @@ def test_two_hundred_answers_of_a_faulty_server(monkeypatch, caplog):
     assert KEY not in caplog.text
 
 
-def test_it_is_asked_by_schema_and_told_what_was_wrong(monkeypatch):
+def test_it_is_asked_by_schema_and_told_what_was_wrong(endpoint):
     with serving("no_json") as server:
-        language = endpoint(server, monkeypatch)
+        language = endpoint(server)
         assert isinstance(language, Language)
         assert KEY not in repr(language) + language.fingerprint
         ask_for_candidates(language, PROMPT, fewest=15, tries=3)
@@ -52,18 +63,19 @@ def test_it_is_asked_by_schema_and_told_what_was_wrong(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_slow_answer_is_asked_for_again(monkeypatch):
+def test_a_slow_answer_is_asked_for_again(endpoint):
     with serving("slow") as server:
-        language = endpoint(server, monkeypatch, seconds=0.3)
+        language = endpoint(server, seconds=0.3)
         assert language.answer("who?").startswith('{"attributes"')
     assert len(server.asked) == 3
 
 
-def test_a_server_that_knows_no_schema(monkeypatch):
-    with serving("schema", "no_fault") as server:
-        language = endpoint(server, monkeypatch)
+@pytest.mark.parametrize(("fault", "status"), [("schema", 400), ("schema_422", 422)])
+def test_a_server_that_knows_no_schema(endpoint, fault, status):
+    with serving(fault, "no_fault") as server:
+        language = endpoint(server)
         # The second of three is refused by schema, too, but asked without.
-        with pytest.raises(LanguageError, match="HTTP 400"):
+        with pytest.raises(LanguageError, match=f"HTTP {status}"):
             language.answer("who?", SCHEMA)
         assert language.answer("who?", SCHEMA)
     assert "response_format" not in server.asked[-1][1]
@@ -76,16 +88,47 @@ def test_a_server_that_knows_no_schema(monkeypatch):
         ("refused", "refused to answer"),
         ("empty", "is empty"),
         ("broken_body", "holds no choice"),
+        ("empty_body", "body is no whole JSON"),
+        ("cut_body", "body is no whole JSON"),
+        ("not_utf8", "body is no whole JSON"),
+        ("deep_body", "body is no whole JSON"),
+        ("long_number", "body is no whole JSON"),
+        ("no_object", "holds no choice"),
+        ("no_message", "holds no message"),
+        ("null_message", "holds no message"),
+        ("message_of_words", "holds no message"),
+        ("no_text", "content is no text"),
+        ("null_choice", "holds no message"),
+        ("choices_of_words", "holds no choice"),
     ],
 )
-def test_what_is_no_answer(monkeypatch, fault, expected):
+def test_what_is_no_answer(endpoint, fault, expected):
     with serving(fault) as server, pytest.raises(MalformedAnswerError, match=expected):
-        endpoint(server, monkeypatch).answer("who?")
+        endpoint(server).answer("who?")
 
 
-def test_a_message_with_the_key_is_not_shown(monkeypatch):
+@pytest.mark.parametrize("fault", [*BODIES, *BYTES])
+def test_a_body_that_stays_broken_ends_in_one_clear_error(endpoint, fault):
+    with serving(fault) as server:
+        language = endpoint(server)
+        with pytest.raises(
+            LanguageError, match=r"no usable answer in 2 tries\. An earlier"
+        ) as told:
+            ask_for_candidates(language, PROMPT, fewest=15, tries=2)
+        assert "Ask another model" in str(told.value)
+        # The third answer of the server is whole.
+        assert len(ask_for_candidates(language, PROMPT, fewest=15, tries=1)) == 15
+
+
+def test_a_dropped_connection_is_asked_again_by_the_library(endpoint):
+    with serving("dropped") as server:
+        assert endpoint(server).answer("who?").startswith('{"attributes"')
+    assert len(server.asked) == 3
+
+
+def test_a_message_with_the_key_is_not_shown(endpoint):
     with serving("denied") as server, pytest.raises(LanguageError, match="HTTP 401") as told:
-        endpoint(server, monkeypatch).answer("who?")
+        endpoint(server).answer("who?")
     assert KEY not in str(told.value)
     assert told.value.__cause__ is None
 

@@ -1,0 +1,70 @@
+"""Where the direction of an attribute comes from: its descriptions, or images made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pytest_t2i.metrics import supervised_direction
+from pytest_t2i.metrics.supervised import KERNELS
+
+KERNEL = "rbf"
+"""Of direction "kernel"; "kernel:poly" names another."""
+DIRECTIONS = ("text", "images", "kernel", *(f"kernel:{name}" for name in KERNELS))
+ALIKE = 1e-5
+"""Entries of unit features may differ by so much although the pictures are the same."""
+
+
+def text_direction(present: np.ndarray | None, absent: np.ndarray | None) -> np.ndarray | None:
+    """Difference of the descriptions' unit features (OASIS eq. 6); None without a difference.
+
+    >>> text_direction(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    array([ 1., -1.])
+    """
+    if present is None or absent is None or alike([present, absent]):
+        return None
+    return np.asarray(present - absent)
+
+
+def image_direction(direction: str, present: np.ndarray, absent: np.ndarray) -> np.ndarray | None:
+    """By supervised components of images of both descriptions (OASIS eq. 12-16).
+
+    Their features are [n_images, d] each; None without a difference.
+
+    >>> image_direction("images", np.array([[1.0, 0.0]]), np.array([[0.0, 0.0]]))
+    array([1., 0.])
+    """
+    if not len(present) or not len(absent) or alike([present.mean(0), absent.mean(0)]):
+        return None
+    labels = np.repeat([1, 0], [len(present), len(absent)])
+    kernel = "linear" if direction == "images" else kernel_of(direction)
+    return supervised_direction(np.concatenate([present, absent]), labels, kernel)
+
+
+def kernel_of(direction: str) -> str:
+    """The kernel that a direction names.
+
+    >>> kernel_of("kernel"), kernel_of("kernel:poly")
+    ('rbf', 'poly')
+    """
+    return direction.partition(":")[2] or KERNEL
+
+
+def alike(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
+    """Whether features differ by rounding alone.
+
+    >>> alike([np.array([0.1, 0.2]), np.array([0.1, 0.2 + 1e-7])])
+    True
+    """
+    return bool(np.ptp(np.asarray(rows), axis=0).max() <= ALIKE)
+
+
+def unit_features(features: np.ndarray) -> np.ndarray:
+    """Cosines compare features of a CLIP: their length says nothing.
+
+    >>> unit_features(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+    plain = np.asarray(features, dtype=np.float64)
+    return plain / (np.linalg.norm(plain) or 1.0)
