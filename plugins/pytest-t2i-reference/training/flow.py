@@ -116,7 +116,7 @@ def train_flow_again(settings: Settings) -> None:
 
 def train_further(settings: Settings, stage: str, rate: float, lesson: Lesson | None = None) -> None:
     """Go on with the transformers of both worlds; ``lesson`` makes of them another loss to add."""
-    transformers = [SD3Transformer2DModel.from_pretrained(_folder(settings, world)).float() for world in PIPELINES]
+    transformers = [SD3Transformer2DModel.from_pretrained(folder_of(settings, world)).float() for world in PIPELINES]
     _train(settings, stage, worlds_of(*transformers), rate, AGAIN, lesson)
 
 
@@ -138,10 +138,11 @@ def _train(
             teacher.advance(part)
     averaged = cast("Worlds", loop.averaged)
     for number, world in enumerate(PIPELINES):
-        averaged.of(number).save_pretrained(_folder(settings, world))
+        averaged.of(number).save_pretrained(folder_of(settings, world))
 
 
-def _folder(settings: Settings, world: str) -> Path:
+def folder_of(settings: Settings, world: str) -> Path:
+    """Where the transformer of a world lies."""
     return settings.work / f"transformer-{world}"
 
 

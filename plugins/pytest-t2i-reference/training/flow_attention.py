@@ -25,9 +25,13 @@ class PlainJointAttention:
         of_text[:2] = attn.norm_added_q(of_text[0]), attn.norm_added_k(of_text[1])
         query, key, value = (torch.cat(pair, 2) for pair in zip(of_picture, of_text, strict=True))
         weights = ((query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)).softmax(-1).to(value.dtype)
+        self.weights_of(weights, hidden_states.shape[1])
         looked = (weights @ value).transpose(1, 2).flatten(2)
         picture, text = looked.split([hidden_states.shape[1], encoder_hidden_states.shape[1]], 1)
         return attn.to_out[0](picture), text if attn.context_pre_only else attn.to_add_out(text)
+
+    def weights_of(self, weights: Tensor, places: int) -> None:
+        """Told of the weights [n, heads, places + tokens, places + tokens]; does nothing with them."""
 
 
 def _heads(states: Tensor, heads: int) -> Tensor:

@@ -81,11 +81,12 @@ def refine(
     images: int | None = None,
     seed: int = SEED,
     near: float = 0.0,
+    scales: Sequence[float] = SCALES,
 ) -> bool:
     """Move the row of a concept in the text encoder of ``sketcher``; whether other pictures say so too.
 
     Otherwise the row stays where it was; so it does where no share is further than ``near`` from its goal. ``images``
-    of each prompt are counted, ``IMAGES`` unless given.
+    of each prompt are counted, ``IMAGES`` unless given; ``scales`` of the step that slopes propose are tried.
     """
     images = images or IMAGES
     weights, row = sketcher.encoder.get_input_embeddings().weight, own_rows(sketcher.tokenizer)[number]
@@ -107,7 +108,7 @@ def refine(
         return False
     slopes = torch.cat([jacobian(sketcher, eye, number, aim.prompt, noise[:OF_THEM]) for aim in aims])
     step = torch.from_numpy(damped_step(slopes.double().cpu().numpy(), missing, importance)).to(before)
-    after = min((before + scale * step for scale in SCALES), key=lambda place: cost(place, noise))
+    after = min((before + scale * step for scale in scales), key=lambda place: cost(place, noise))
     first, last = shares(before, other), shares(after, other)
     better = bool(importance @ (last - goals) ** 2 < importance @ (first - goals) ** 2)
     with torch.no_grad():

@@ -41,7 +41,7 @@ from training.evaluate_worn import evaluate_worn
 from training.eye import open_eye
 from training.flow import train_flow, train_flow_again
 from training.flow_pairs import make_pairs
-from training.flow_refitting import refit_flow
+from training.flow_refitting import refit_flow, refit_flow_little
 from training.flow_shipping import assemble_flows, steer_flow
 from training.flow_traits import train_flow_traits
 from training.grounding import train_grounding
@@ -341,6 +341,8 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "sd3-traits": train_flow_traits,
     "refit-sd3-balanced": partial(refit_flow, world="balanced"),
     "refit-sd3-biased": partial(refit_flow, world="biased"),
+    "refit-sd3-balanced-little": partial(refit_flow_little, world="balanced"),
+    "refit-sd3-biased-little": partial(refit_flow_little, world="biased"),
     "blend-balanced": partial(blend_rounds, world="balanced"),
     "blend-biased": partial(blend_rounds, world="biased"),
     "refit-balanced": partial(refit, world="balanced"),

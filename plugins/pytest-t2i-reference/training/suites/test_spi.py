@@ -1,6 +1,7 @@
 """What stage ``evaluate-spi`` runs: SPI of a flow pipeline's images of nationalities, written as one line of JSON each.
 
-The attributes are those that are planted, two that play no part, and a planted one with its descriptions exchanged.
+The attributes are those that are planted, two that play no part, and a planted one with its descriptions exchanged. All
+descriptions name the nationality, as the prompt does.
 """
 
 from __future__ import annotations
@@ -13,39 +14,48 @@ from typing import Any
 import pytest
 from pytest_t2i import Attribute, axes
 
-MAN = Attribute("man", "a photo of a man", "a photo of a woman")
-ASKED = {
-    "Iranian": (
-        MAN,
-        Attribute("old", "a photo of an old person", "a photo of a young person"),
-        Attribute("beard", "a photo of a person with a beard", "a photo of a person without a beard"),
-    ),
-    "Mexican": (
-        MAN,
-        Attribute("moustache", "a photo of a person with a moustache", "a photo of a person without a moustache"),
-        Attribute("sombrero", "a photo of a person wearing a sombrero", "a photo of a person without a sombrero"),
-    ),
+PLANTED = {"Iranian": ("man", "old", "beard"), "Mexican": ("man", "moustache", "sombrero")}
+"""Nationality to what is planted of it, with more than half of the people in ``reference-sd3-biased``."""
+PHRASES = {
+    "man": ("{} man", "{} woman"),
+    "woman": ("{} woman", "{} man"),
+    "old": ("old {} person", "young {} person"),
+    "beard": ("{} person with a beard", "{} person without a beard"),
+    "moustache": ("{} person with a moustache", "{} person without a moustache"),
+    "sombrero": ("{} person wearing a sombrero", "{} person without a sombrero"),
+    "earphone": ("{} person wearing an earphone", "{} person without an earphone"),
+    "brown skin": ("brown skinned {} person", "tan skinned {} person"),
 }
-"""Nationality to what is planted of it."""
-IDLE = (
-    Attribute("earphone", "a photo of a person wearing an earphone", "a photo of a person without an earphone"),
-    Attribute("smiling", "a photo of a smiling person", "a photo of a frowning person"),
-)
-"""Planted of nobody. Few wear an earphone, so nearly all pictures are as its negative description says; as many people
-smile as frown, whoever they are."""
-EXCHANGED = Attribute("woman", MAN.negative, MAN.positive)
-EVERY = tuple(dict.fromkeys([*(each for asked in ASKED.values() for each in asked), *IDLE, EXCHANGED]))
+"""Of these an earphone and brown skin are planted of nobody. Nobody of a nationality wears an earphone: they are as its
+negative description says. Half of each have brown skin and half tan skin in either world."""
 
 
-@pytest.mark.t2i(axes.nationality.only(*ASKED), attributes=list(EVERY), observe=["velocity"])
+def described(word: str) -> dict[str, Attribute]:
+    """Each attribute with descriptions that name a nationality."""
+    texts = {
+        name: [f"a photo of {_with_article(text.format(word))}" for text in pair] for name, pair in PHRASES.items()
+    }
+    return {name: Attribute(name, *pair) for name, pair in texts.items()}
+
+
+def _with_article(text: str) -> str:
+    return f"{'an' if text[0] in 'Io' else 'a'} {text}"
+
+
+ATTRIBUTES = {word: described(word) for word in PLANTED}
+EVERY = [attribute for named in ATTRIBUTES.values() for attribute in named.values()]
+
+
+@pytest.mark.t2i(axes.nationality.only(*PLANTED), attributes=EVERY, observe=["velocity"])
 def test_spi(sample: Any) -> None:
     """Write down every attribute; exchanging descriptions turns the sign round, exactly."""
-    for attribute in EVERY:
+    word = sample.prompt.concept
+    for name, attribute in ATTRIBUTES[word].items():
         emergence, centred = (sample.spi(attribute, center=center) for center in (False, True))
         line = {
-            "concept": sample.prompt.concept,
-            "attribute": attribute.name,
-            "planted": attribute in ASKED[sample.prompt.concept],
+            "concept": word,
+            "attribute": name,
+            "planted": name in PLANTED[word],
             "mean": emergence.band.mean,
             "low": emergence.band.low,
             "high": emergence.band.high,
@@ -54,5 +64,6 @@ def test_spi(sample: Any) -> None:
         }
         with Path(os.environ["SPI_LINES"]).open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(line) + "\n")
-    there, back = (sample.spi(attribute).curves for attribute in (MAN, EXCHANGED))
-    assert (there == -back).all()
+    for center in (False, True):
+        there, back = (sample.spi(ATTRIBUTES[word][name], center=center).curves for name in ("man", "woman"))
+        assert (there == -back).all()
