@@ -53,7 +53,7 @@ def test_the_mean_of_wals_adds_variances():
 
 
 def test_a_change_of_wals_adds_variances():
-    fell = s.wals_change_interval(seen(0.6, 0.03, n=10), seen(0.4, 0.04, n=20), 0.9)
+    fell = s.wals_change_interval([(seen(0.6, 0.03, n=10), seen(0.4, 0.04, n=20))], 0.9)
     reach = student(0.9, 9) * math.hypot(0.03 / student(0.9, 9), 0.04 / student(0.9, 19))
     assert (fell.low, fell.high) == pytest.approx((0.2 - reach, 0.2 + reach))
     assert fell.n == 10
