@@ -132,6 +132,18 @@ def interval_text(interval: Interval | None) -> str:
 SINGULAR_S = ("s", "x", "ch", "sh")
 
 
+ACRONYMS = ("spi", "ssim", "wals")
+
+
+def metric_words(name: str) -> str:
+    """A metric's name as words.
+
+    >>> metric_words("model_bias_score"), metric_words("centred_spi")
+    ('model bias score', 'centred SPI')
+    """
+    return " ".join(word.upper() if word in ACRONYMS else word for word in name.split("_"))
+
+
 def plural(name: str) -> str:
     """More than one of a metric.
 

@@ -18,6 +18,7 @@ from pytest_t2i.reporting.formatting import (
     images_of,
     interval_text,
     lean_counts,
+    metric_words,
     undetected_of,
 )
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
@@ -197,7 +198,7 @@ def _judged(record: RunRecord) -> list[str]:
 
 
 def _subject(check: Check) -> str:
-    name = check.metric.replace("_", " ")
+    name = metric_words(check.metric)
     return name if check.subject == "model" else f"{name} of {check.subject}"
 
 

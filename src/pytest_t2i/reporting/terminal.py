@@ -18,6 +18,7 @@ from pytest_t2i.reporting.formatting import (
     interval_text,
     lean_counts,
     leaning,
+    metric_words,
     several,
     undetected_of,
 )
@@ -145,7 +146,7 @@ def _compared(record: RunRecord) -> Iterator[str]:
     compared = [c for c in record.checks if c.against == "baseline" and c.is_of_model]
     for check in compared:
         of = f" of {whose(recorded)}" if recorded else ""
-        name = check.metric.replace("_", " ")
+        name = metric_words(check.metric)
         p_value = "" if check.p_value is None else f", p = {check.p_value:.2g}"
         yield f"{name} against the baseline{of}: {change_words(check)}{p_value}"
     moved = moved_prompts(record)

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
-from pytest_t2i.reporting.formatting import allowed_drawn, counted, excess, plural, prone
+from pytest_t2i.reporting.formatting import (
+    allowed_drawn,
+    counted,
+    excess,
+    metric_words,
+    plural,
+    prone,
+)
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -55,7 +62,7 @@ def _why_undecided(record: RunRecord) -> str:
 
 def _undecided(check: Check) -> str:
     """What is open, in the words of who asked."""
-    name = check.metric.replace("_", " ")
+    name = metric_words(check.metric)
     if check.against == "baseline":
         return "whether it is worse than the baseline"
     return f"{name} of the model"
@@ -124,7 +131,7 @@ def _failed(checks: Sequence[Check]) -> str:
     failed = Counter(check.metric for check in checks if check.outcome is Outcome.FAIL)
     parts = []
     for metric, count in sorted(failed.items(), key=lambda pair: total[pair[0]]):
-        name = metric.replace("_", " ")
+        name = metric_words(metric)
         of_several = f"{count} of {total[metric]} {plural(name)}"
         parts.append(f"the {name}" if total[metric] == 1 else of_several)
     return ", ".join(parts)
@@ -139,7 +146,7 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
             groups.setdefault(key, []).append(check)
     return [
         CheckGroup(
-            metric.replace("_", " "),
+            metric_words(metric),
             allowed,
             reason,
             members[0].against,

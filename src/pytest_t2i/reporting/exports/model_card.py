@@ -8,7 +8,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
-from pytest_t2i.reporting.formatting import allowed_words, interval_text
+from pytest_t2i.reporting.formatting import allowed_words, interval_text, metric_words
 from pytest_t2i.reporting.markdown import escape
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record import RunRecord
@@ -76,7 +76,7 @@ def section(record: RunRecord) -> str:
     lines += [*(f"- {part}" for part in scope(record)), "", *_judged(record)]
     lines += ["| metric | prompts | value |", "|---|---|---|"]
     lines += [
-        f"| {metric.replace('_', ' ')} | {escape(name)} | {interval_text(value)} |"
+        f"| {metric_words(metric)} | {escape(name)} | {interval_text(value)} |"
         for metric, name, value in _values(record)
     ]
     lines += ["", "### What this does not show", ""]
@@ -89,7 +89,7 @@ def section(record: RunRecord) -> str:
 def _judged(record: RunRecord) -> list[str]:
     """What was judged of the model as a whole, with the bounds that were set; nothing without."""
     rows = [
-        f"| {escape(f'{check.metric} of {check.subject}'.replace('_', ' '))} | {_measured(check)} "
+        f"| {escape(f'{metric_words(check.metric)} of {check.subject}')} | {_measured(check)} "
         f"| {escape(allowed_words(check))} | {check.outcome} |"
         for check in record.checks
         if check.is_of_model and check.against == "limit"

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import write_whole
 from pytest_t2i.metrics.info import INFO
+from pytest_t2i.reporting.formatting import metric_words
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -54,7 +55,7 @@ def sarif(record: RunRecord) -> dict[str, Any]:
 def _rule(metric: str) -> dict[str, Any]:
     info = INFO.get(metric)
     source = f" ({info.source})" if info else ""
-    words = metric.replace("_", " ")
+    words = metric_words(metric)
     return _described(metric, f"{words} within its limit{source}", HELP)
 
 
