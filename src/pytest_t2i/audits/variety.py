@@ -163,7 +163,7 @@ class Variety:
             "interval holds less often than it says",
         )
 
-    @property
+    @cached_property
     def absent(self) -> str:
         """Why there is no interval; "" where there is."""
         images, encoder = self.features, self.instruments.encoder

@@ -15,6 +15,7 @@ from pytest_t2i.data import Attribute
 from pytest_t2i.errors import ConfigurationError, MalformedAnswerError, printable
 from pytest_t2i.prompts.axes import builtin_axes
 from pytest_t2i.prompts.grammar import named_in
+from pytest_t2i.prompts.stereotypes import said_alike
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -107,7 +108,7 @@ def _attribute(number: int, row: Any) -> Attribute:
                 f"{where}: expected at most {LONGEST} printable characters as {key!r}"
             )
     name, positive, negative = (row[key].strip() for key in KEYS)
-    if positive.casefold() == negative.casefold():
+    if said_alike(positive, negative):
         raise MalformedAnswerError(f"{where}: both descriptions say {positive!r}")
     return Attribute(name, positive, negative)
 

@@ -85,16 +85,22 @@ class Stereotype:
         return replace(self, attribute=attribute)
 
 
+def said_alike(first: str, second: str) -> bool:
+    """Whether descriptions are the same: letters' size and spaces say nothing to most encoders.
+
+    >>> said_alike("A  hat", "a hat")
+    True
+    """
+    return first.casefold().split() == second.casefold().split()
+
+
 def check_descriptions(attribute: Attribute) -> None:
     """ConfigurationError where a description is empty, or both say the same.
-
-    Small and capital letters are one to most encoders.
 
     >>> check_descriptions(Attribute("hat", "a man with a hat", "a man"))
     """
     texts = attribute.positive, attribute.negative
-    plain = [" ".join(text.casefold().split()) for text in texts]
-    if not all(plain) or plain[0] == plain[1]:
+    if not all(text.strip() for text in texts) or said_alike(*texts):
         raise ConfigurationError(
             f"attribute {attribute.name!r} needs two different descriptions, of its presence and "
             f"of its absence; got positive={texts[0]!r}, negative={texts[1]!r}"

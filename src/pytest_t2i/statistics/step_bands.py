@@ -16,7 +16,8 @@ from pytest_t2i.statistics.resampling import check_resampling, expanded_tail
 FEWEST_CURVES = 2
 """A single image shows no spread."""
 FEWEST_HALVES = 5
-"""Resampling two or three images finds half of the lean in 0.5 to 0.8 of cases instead of 0.95."""
+"""Intervals of two or three images hold in 0.5 to 0.8 of cases instead of 0.95
+(``tests/simulations/instruments.md``)."""
 FEW_CURVES = 20
 """Resampling fewer covers too little: 0.66 instead of 0.95 at five, 0.89 at twenty."""
 

@@ -38,7 +38,7 @@ def wals_interval(
     the score by more than its own spread, so that an interval at 0.95 holds in 0.2 to 0.7 of cases;
     these hold in 0.92 or more where at least five images show the attribute and five lack it. Where
     fewer do, most halves are without them: with two of the rarer kind an interval at 0.95 holds in
-    0.8 to 0.9 of cases, with one in 0.6.
+    0.85 to 0.9 of cases, with one in 0.5 to 0.7 (``tests/simulations/instruments.md``).
 
     Args:
         features: one row per image, [n_images, d].

@@ -41,35 +41,6 @@ def test_nineteen_in_twenty_hold_the_truth():
     assert held >= 0.9 * 120
 
 
-def one_sided(rng, n, share):
-    """People of whom a share has the attribute, which shows in all of their features."""
-    world, d = np.random.default_rng(0), 64
-    common, attribute = 3.0 * world.normal(size=d), world.normal(size=d)
-    loads = world.normal(size=(d, d)) * np.exp(-np.arange(d) / 8)[:, None]
-    rows = common + 0.6 * rng.normal(size=(n, d)) @ loads + 0.2 * rng.normal(size=(n, d))
-    rows += 1.5 * attribute * (rng.random(n) < share)[:, None]
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True), attribute
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("center", [False, True])
-def test_an_interval_needs_images_of_both_kinds(center):
-    rng, held = np.random.default_rng(4), {}
-    for n in (100, 20):
-        drawn = [one_sided(rng, n, 0.95) for _ in range(300)]
-        truth = np.mean([metrics.wals(rows, along, center=center) for rows, along in drawn])
-        known = [
-            statistics.wals_interval(
-                rows, along, level=0.95, seed=seed, center=center, resamples=60
-            )
-            for seed, (rows, along) in enumerate(drawn[:100])
-        ]
-        held[n] = sum(truth in interval for interval in known)
-    assert held[100] >= 88
-    # One image of the rarer kind, or none: what FEWEST_OF_EACH is about.
-    assert held[20] <= 80
-
-
 def test_another_level_and_a_change():
     rows = images(np.random.default_rng(2), 30)
     wide = statistics.wals_interval(rows, DIRECTION, level=0.95, seed=3)
