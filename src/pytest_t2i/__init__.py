@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import GenerationSettings as GenerationSettings
     from pytest_t2i.data import Interval as Interval
     from pytest_t2i.data import Mask as Mask
+    from pytest_t2i.data import NextToken as NextToken
     from pytest_t2i.data import Outcome as Outcome
     from pytest_t2i.data import Prompt as Prompt
     from pytest_t2i.data import Request as Request
@@ -89,8 +90,8 @@ _HOMES = {
     "prompts.strategies": (),
     "data": (
         "Attribute", "Box", "Detection", "FoundObject", "Generated", "GenerationSettings",
-        "Interval", "Mask", "Outcome", "Prompt", "Request", "Trace", "Triplet", "Undetected",
-        "Variant",
+        "Interval", "Mask", "NextToken", "Outcome", "Prompt", "Request", "Trace", "Triplet",
+        "Undetected", "Variant",
     ),
     "errors": ("T2IError",),
     "prompts": (

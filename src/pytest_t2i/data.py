@@ -541,6 +541,19 @@ class Limit:
     reason: str = ""
 
 
+class NextToken(NamedTuple):
+    """What may follow a text, by a language model.
+
+    >>> NextToken("a photo of a", 0.5).text
+    'a photo of a'
+    """
+
+    text: str
+    """The whole longer text; where the model would end the text, the text itself."""
+    probability: float
+    """Of this token among all that there are, in [0, 1]."""
+
+
 class Evidence(NamedTuple):
     """One-sided p-values of a measurement against a limit."""
 

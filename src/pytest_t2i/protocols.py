@@ -21,6 +21,7 @@ from pytest_t2i.data import (
     FoundObject,
     Generated,
     GenerationSettings,
+    NextToken,
     Request,
 )
 
@@ -319,10 +320,13 @@ class NextTokens(Protocol):
 
     >>> class Parrot:
     ...     def next_tokens(self, texts, count):
-    ...         return [[f"{text} again"] for text in texts]
+    ...         return [[NextToken(f"{text} again", 1.0)] for text in texts]
     >>> isinstance(Parrot(), NextTokens)
     True
     """
 
-    def next_tokens(self, texts: Sequence[str], count: int) -> Sequence[Sequence[str]]:
-        """Of each text the likeliest texts that are one token longer, the likeliest first."""
+    def next_tokens(self, texts: Sequence[str], count: int) -> Sequence[Sequence[NextToken]]:
+        """Of each text the ``count`` likeliest tokens that may come next, the likeliest first.
+
+        Tokens that add nothing readable are left out; the end of the text counts as one.
+        """

@@ -153,10 +153,15 @@ def test_texts_go_on_by_one_token_whatever_stands_beside_them(case):
         pytest.skip("answers only")
     texts = ["This is a photo of", "a man", "This is a photo of an old woman"]
     together = language.next_tokens(texts, 7)
-    assert together == [language.next_tokens([text], 7)[0] for text in texts]
     for text, row in zip(texts, together, strict=True):
-        assert len(set(row)) == len(row) == 7
-        assert all(longer.startswith(text) and len(longer) > len(text) for longer in row)
+        (alone,) = language.next_tokens([text], 7)
+        assert [token.text for token in row] == [token.text for token in alone]
+        # Sums of another order.
+        likely = pytest.approx([token.probability for token in alone], abs=1e-5)
+        assert [token.probability for token in row] == likely
+        assert len({token.text for token in row}) == len(row) == 7
+        assert all(token.text.startswith(text) for token in row)
+        assert 0 < sum(token.probability for token in row) <= 1 + 1e-6
     assert language.next_tokens([], 7) == []
 
 
@@ -165,7 +170,8 @@ def test_the_likeliest_token_is_first(case):
     if not isinstance(language, NextTokens):
         pytest.skip("answers only")
     (few,), (many,) = (language.next_tokens(["This is a photo of"], count) for count in (3, 30))
-    assert few == many[:3]
+    assert [token.text for token in few] == [token.text for token in many[:3]]
+    assert many == sorted(many, key=lambda token: -token.probability)
 
 
 def test_every_registered_name_has_a_case():

@@ -18,6 +18,9 @@ def test_stereotype(stereotype):
     assert spi.mean() <= limit("spi", 0.2)
     assert spi.half_step.low > 1 and spi.half_step.high < 2
     assert min(spi.band.low) > 0
+    foreseen = stereotype.foreseen()
+    assert [share.estimate for share in foreseen.shares[:2]] == [1.0, 1.0]
+    assert foreseen.settles == 3
 
 @pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="velocity")
 def test_centred(stereotype):
@@ -51,7 +54,7 @@ IMAGES = ("--t2i-images", "24")
 ALIKE = """
 import numpy as np
 import pytest
-from pytest_t2i import Attribute, Prompt, limit
+from pytest_t2i import Attribute, Prompt, Stereotype, limit
 
 import fakes
 
@@ -75,6 +78,10 @@ def test_alike(sample, center):
 @pytest.mark.t2i(NURSE, attributes=[BLUE])
 def test_foreseen_not_observed(sample):
     sample.foreseen(BLUE)
+
+@pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="velocity")
+def test_foreseen_of_a_stereotype_not_observed(stereotype):
+    stereotype.foreseen()
 
 @pytest.mark.t2i(NURSE)
 def test_label_not_observed(sample):
@@ -150,9 +157,10 @@ def test_descriptions_that_the_model_reads_alike_decide_nothing(project):
 def test_what_is_not_foreseen_is_told(project):
     project.write({"test_suite.py": ALIKE})
     result = project.run(*IMAGES, "-k", "observed or label")
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=4)
     told = result.stdout.str()
     asked = "needs what was not observed: write @pytest.mark.t2i(..., observe='foreseen')"
     assert f"foreseen('blue') {asked}" in told
+    assert f"foreseen() {asked}" in told
     assert f"foreseen {asked}" in told
     assert "unknown label of colour 'mann'. Known: female, male." in told

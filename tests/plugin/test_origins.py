@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 PARTS = """
-from pytest_t2i.data import Box
+from pytest_t2i.data import Box, NextToken
 
 class Whole:
     fingerprint = "whole"
@@ -18,7 +18,7 @@ class Echo:
     asked, loaded = [], 0
     def next_tokens(self, texts, count):
         self.asked.append(texts)
-        return [[f"{text} blue", f"{text} red"] for text in texts]
+        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
 
 def whole(options):
     return Whole()

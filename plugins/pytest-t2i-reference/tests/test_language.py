@@ -110,5 +110,5 @@ def test_its_descriptions_are_whole_sentences_of_known_words() -> None:
     for start in (START, f"{START} an Iranian", f"{START} a woman", f"{START} one real person"):
         text = start
         for _ in range(6):
-            text = shipped.next_tokens([text], 1)[0][0]
+            text = shipped.next_tokens([text], 1)[0][0].text
         assert set(text.split()[:-1]) <= known

@@ -1,8 +1,7 @@
 """Origins: what a model associates with a concept, as prompts that lead there (StOP, OASIS).
 
-The images fall into clusters by their faces. For each cluster a language model writes prompts token
-by token, and those stay that a CLIP finds nearest to the cluster's images (eq. 8). Images made from
-the best of them are held beside those of the plain prompt.
+The images fall into clusters by their faces, each with the prompts that are nearest to its images.
+Images made from the best of them are held beside those of the plain prompt.
 """
 
 from __future__ import annotations
@@ -14,41 +13,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Interval, Prompt
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.audits.optimised_prompts import OptimisedPrompt, unit_rows
+from pytest_t2i.data import Interval, Prompt, Prone
 from pytest_t2i.metrics import attribute_presence, stereotype_score
 from pytest_t2i.prompts import Stereotype
-from pytest_t2i.protocols import NextTokens, TextEncoder
+from pytest_t2i.protocols import TextEncoder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-START = "This is a photo of"
-"""Beginning of every prompt (OASIS 3.3)."""
-
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """How prompts are looked for."""
+class Shown:
+    """An attribute of known real-world share, and how many of all images show it."""
 
-    tokens: int = 2
-    """How many are added to the beginning."""
-    beam: int = 24
-    """Prompts that are kept at each token."""
-    width: int = 64
-    """Tokens that the language model offers for each."""
-    top: int = 10
-    """Prompts that are given in the end."""
-    start: str = START
+    name: str
+    share: Interval
+    """Of the concept's images with a face."""
+    expected: float
+    """Real-world share."""
+    direction: Prone
 
-
-@dataclass(frozen=True, slots=True)
-class OptimisedPrompt:
-    """A prompt and how near the CLIP finds it to a cluster's images."""
-
-    text: str
-    similarity: float
-    """Mean cosine over the images (eq. 8)."""
+    @property
+    def beyond(self) -> bool:
+        """Whether it is more frequent than in the real world (prone to "under": rarer)."""
+        if self.direction == "under":
+            return self.share.high < self.expected
+        return self.share.low > self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +81,8 @@ class Origins:
     """Unit rows of the images with a face, [n_images, d]: clusters count by these."""
     places: tuple[int, ...] = ()
     """Of the images with a face, among all."""
+    shown: tuple[Shown, ...] = ()
+    """Attributes of known real-world share, in all images with a face."""
 
 
 def clusters_of(
@@ -124,35 +117,28 @@ def clusters_of(
     return sorted(clusters, key=lambda cluster: (-(cluster.excess or 0.0), -cluster.share.estimate))
 
 
+def shown_attributes(
+    features: np.ndarray, encoder: TextEncoder, stereotypes: Sequence[Stereotype], level: float
+) -> tuple[Shown, ...]:
+    """How many of all images show each attribute, beside its real-world share."""
+    return tuple(
+        Shown(
+            stereotype.attribute.name,
+            statistics.share_interval(
+                int(_presence(features, encoder, stereotype).sum()), len(features), level
+            ),
+            stereotype.expected,
+            stereotype.direction,
+        )
+        for stereotype in stereotypes
+    )
+
+
 def _presence(features: np.ndarray, encoder: TextEncoder, stereotype: Stereotype) -> np.ndarray:
     """Which images show the attribute (eq. 5)."""
     texts = [stereotype.attribute.positive, stereotype.attribute.negative]
     positive, negative = (features @ unit_rows(encoder.encode_text(texts)).T).T
     return np.asarray(attribute_presence(positive, negative))
-
-
-def optimised_prompts(
-    language: NextTokens, encoder: TextEncoder, features: np.ndarray, search: Search
-) -> tuple[OptimisedPrompt, ...]:
-    """Prompts that the CLIP finds nearest to images, by beam search (eq. 8).
-
-    The mean cosine with images of unit features is the product with their mean: all candidates of
-    a token are scored at once.
-    """
-    centre = features.mean(axis=0)
-    kept = [OptimisedPrompt(search.start, 0.0)]
-    for _ in range(search.tokens):
-        offered = language.next_tokens([prompt.text for prompt in kept], search.width)
-        texts = list(dict.fromkeys(text for row in offered for text in row))
-        if not texts:
-            raise ConfigurationError(
-                f"the language model offers no readable token after {kept[0].text!r}: choose "
-                "another with --llm"
-            )
-        scores = unit_rows(encoder.encode_text(texts)) @ centre
-        order = np.argsort(-scores, kind="stable")[: max(search.beam, search.top)]
-        kept = [OptimisedPrompt(texts[k], float(scores[k])) for k in order]
-    return tuple(kept[: search.top])
 
 
 def nearness(
@@ -184,10 +170,3 @@ def mean_picture(pictures: Sequence[Image]) -> Image:
 
     mean = np.mean([np.asarray(picture, dtype=np.float64) for picture in pictures], axis=0)
     return Images.fromarray(np.round(mean + 1e-9).astype(np.uint8))
-
-
-def unit_rows(features: np.ndarray) -> np.ndarray:
-    """Rows of unit length."""
-    plain = np.asarray(features, dtype=np.float64)
-    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
-    return np.asarray(plain / np.where(lengths > 0, lengths, 1.0))

@@ -19,15 +19,13 @@ from pytest_t2i.adapters.registry import named_part
 from pytest_t2i.adapters.support.code import code_of_factory
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.origins import (
+from pytest_t2i.audits.optimised_prompts import (
     OptimisedPrompt,
-    Origins,
     Search,
-    clusters_of,
-    mean_picture,
     optimised_prompts,
     unit_rows,
 )
+from pytest_t2i.audits.origins import Origins, clusters_of, mean_picture, shown_attributes
 from pytest_t2i.data import Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 T = TypeVar("T")
-METHOD = 1
+METHOD = 2
 """Version of the search for prompts; what another one found is never taken for what it finds."""
 USUAL_FACES = "dlib-hog"
 """Face part where the catalogue names none for the detector."""
@@ -133,8 +131,9 @@ def origins_of_images(
         own = [places[member] for member in cluster.members]
         clusters[place] = replace(cluster, prompts=_prompts(images, own, parts, store))
     pictured = tuple(mean_picture([faces[k][1] for k in cluster.members]) for cluster in clusters)
+    shown = shown_attributes(whole, parts.encoder, stereotypes, parts.level)
     faceless = len(cut) - len(faces)
-    return Origins(prompt, len(cut), faceless, tuple(clusters), pictured, whole, places)
+    return Origins(prompt, len(cut), faceless, tuple(clusters), pictured, whole, places, shown)
 
 
 def _prompts(

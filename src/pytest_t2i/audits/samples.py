@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pytest_t2i.audits import crossed_groups, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.emergence import Emergence, emergence_of
-from pytest_t2i.audits.origins import Origins, Search
+from pytest_t2i.audits.optimised_prompts import chosen_search
+from pytest_t2i.audits.origins import Origins
 from pytest_t2i.audits.origins_of_images import origins_of_sample
 from pytest_t2i.audits.parity import Corrected
 from pytest_t2i.audits.predisposition import Predisposition, of_attribute
@@ -125,20 +126,26 @@ class Sample(DetectedPrompt):
         faces: str | None = None,
         clusters: int | None = None,
         explained: int | None = None,
-        tokens: int = 2,
+        sentences: bool = False,
+        tokens: int | None = None,
         width: int = 64,
+        likely: float | None = None,
         top: int = 10,
     ) -> Origins:
         """Clusters of its images by their faces, with prompts that lead to each (StOP, OASIS 3.3).
 
-        ``llm`` as ``t2i stop --llm`` takes it, which offers ``width`` tokens at a time; ``top``
-        prompts of so many ``tokens`` are given of each of the first ``explained`` clusters, or of
-        all. Clusters furthest from the real-world
-        shares of ``stereotypes`` come first, without any the largest. Encoder and language model
-        look at images that are there; none is made. Raises ConfigurationError for fewer faces than
-        clusters, UnknownNameError for an unknown part or language model.
+        ``llm`` as ``t2i stop --llm`` takes it, which offers ``width`` tokens at a time, those of
+        a probability of at least ``likely`` (0; for ``sentences`` 0.05). ``top`` prompts of so many
+        ``tokens`` (2; whole ``sentences`` of up to 12) are given of each of the first
+        ``explained`` clusters, or of all. Clusters furthest from the real-world shares of
+        ``stereotypes`` come first, without any the largest. Encoder and language model look at
+        images that are there; none is made. Raises ConfigurationError for fewer faces than clusters
+        and for a language model that ends no sentence in time, UnknownNameError for an unknown part
+        or language model.
         """
-        search = Search(tokens=tokens, width=width, top=top)
+        search = chosen_search(
+            sentences=sentences, tokens=tokens, likely=likely, width=width, top=top
+        )
         return origins_of_sample(self, llm, stereotypes, faces, clusters, explained, search)
 
     def total_variation_distance(self, reference: Reference) -> Measurement:

@@ -11,8 +11,9 @@ from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.variety import Variety
-from pytest_t2i.data import Evidence, Interval, Prone
+from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
@@ -156,6 +157,19 @@ class Association:
             self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
             self.instruments, self.level, guidance, center,
         )  # fmt: skip
+
+    def foreseen(self) -> Predisposition:
+        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6).
+
+        Raises ConfigurationError for what the mark did not ask to be observed.
+        """
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
+        self.instruments.require(FORESEEN, self.stereotype.attribute, "foreseen()")
+        ref, label = of_attribute(self.detector, self.stereotype.attribute)
+        return Predisposition(
+            self.stereotype.prompt, self.seeds, ref, label, self.observations, self.level
+        )
 
     def _definition(self) -> tuple[str, ...]:
         """Direction and margin in words, where they are not the usual ones."""

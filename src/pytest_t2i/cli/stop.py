@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.languages.by_name import CONTINUING, continuing
-from pytest_t2i.audits.origins import Search
+from pytest_t2i.audits.optimised_prompts import chosen_search
 from pytest_t2i.audits.origins_of_images import OriginParts, face_part, text_encoder
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.candidates import add_llm
@@ -25,7 +25,7 @@ from pytest_t2i.prompts import Stereotype, builtin_axes, builtin_stereotypes, re
 from pytest_t2i.reporting.origins import as_json, lines, page
 from pytest_t2i.runs.session import Session
 from pytest_t2i.search.origins import OriginsSearch
-from pytest_t2i.settings import whole
+from pytest_t2i.settings import number, whole
 
 OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
            "store", "catalogue", "confidence")  # fmt: skip
@@ -33,11 +33,13 @@ OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "
 NUMBERS = {
     "images": (100, "images of the concept"),
     "made": (20, "images of each cluster's best prompt"),
-    "tokens": (2, "tokens that are added to the beginning"),
     "beam": (24, "prompts that are kept at each token"),
     "width": (64, "tokens that are tried after each"),
     "top": (10, "prompts that are shown of a cluster"),
 }
+
+SEARCH = ("tokens", "beam", "width", "top", "likely", "sentences")
+"""Options of the search for prompts."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", type=value(whole(1)), default=default, metavar="N",
             help=f"{words} ({default})",
         )  # fmt: skip
+    parser.add_argument(
+        "--sentences", action="store_true",
+        help="whole sentences that the language model finds likely, instead of strings of words",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tokens", type=value(whole(1)), metavar="N",
+        help="tokens that are added to the beginning (2; of --sentences up to 12)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--likely", type=value(number), metavar="P",
+        help="least probability of a token that is tried (0; of --sentences 0.05)",
+    )  # fmt: skip
     parser.add_argument(
         "--clusters", type=value(whole(1)), metavar="N",
         help="clusters to sort the faces into (as many as the faces show)",
@@ -80,7 +94,7 @@ def run(
     **more: Any,
 ) -> int:
     """Look for origins, print them and write the page."""
-    search = Search(**{name: more.pop(name) for name in ("tokens", "beam", "width", "top")})
+    search = chosen_search(**{name: more.pop(name) for name in SEARCH})
     settings = run_settings(more)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)

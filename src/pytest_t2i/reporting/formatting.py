@@ -15,6 +15,8 @@ from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
 COMMAND = re.compile(r"`([^`]+)`")
+OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
+"""Name of an option: a browser would break it after any of its dashes."""
 LEAST_P = 0.0001
 """Below it a p-value is told as less than it."""
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
@@ -77,12 +79,14 @@ def percent(share: float) -> str:
 
 
 def with_commands(text: str) -> Markup:
-    """What stands between backticks, as code; all of it escaped.
+    """What stands between backticks, as code; options in one piece; all of it escaped.
 
-    >>> with_commands("run `t2i label <folder>`")
-    Markup('run <code>t2i label &lt;folder&gt;</code>')
+    >>> with_commands("`t2i label <folder>`, with --seed")
+    Markup('<code>t2i label &lt;folder&gt;</code>, with <span class="option">--seed</span>')
     """
-    return Markup(COMMAND.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+    coded = COMMAND.sub(r"<code>\1</code>", str(escape(text)))
+    whole = OPTION.sub(r'<span class="option">\g<0></span>', coded)
+    return Markup(whole)  # noqa: S704 - escaped before
 
 
 def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:

@@ -25,6 +25,14 @@ def lines(origins: Origins) -> Iterator[str]:
         f"{origins.prompt.text!r}: {len(origins.clusters)} clusters of {origins.images} images, "
         f"{origins.faceless} without a face"
     )
+    if origins.shown:
+        yield "all images with a face (real world): " + ", ".join(
+            f"{known.name} {percent(known.share.estimate)} ({percent(known.expected)})"
+            + ("!" if known.beyond else "")
+            for known in origins.shown
+        )
+    if any(known.beyond for known in origins.shown):
+        yield "! further than in the real world, by the interval"
     for number, cluster in enumerate(origins.clusters, start=1):
         excess = "" if cluster.excess is None else f", mean stereotype score {cluster.excess:.2f}"
         yield f"cluster {number}: {percent(cluster.share.estimate)} of the images{excess}"
@@ -48,6 +56,7 @@ def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
         "prompt": origins.prompt.text,
         "images": origins.images,
         "faceless": origins.faceless,
+        "shown": [{**asdict(known), "beyond": known.beyond} for known in origins.shown],
         "clusters": [asdict(cluster) for cluster in origins.clusters],
     }
     return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -241,7 +241,7 @@ def _variety(record: RunRecord) -> str:
 
 
 def _emergence(record: RunRecord) -> str:
-    """The attribute that the first steps add most of."""
+    """The attribute that the first steps lead to most, or away from least."""
     leaning = [
         (emergence.centred[0], emergence)
         for emergence in record.emergence
@@ -251,8 +251,9 @@ def _emergence(record: RunRecord) -> str:
         return ""
     first, most = max(leaning, key=lambda pair: pair[0])
     half = f", half of it by step {most.half_step}" if most.half_step else ""
+    leads = "adds most of" if first > 0 else "leads to none, least away from"
     return (
-        f"emergence (SPI, centred): first step adds most of {most.concept}: {most.attribute}, "
+        f"emergence (SPI, centred): first step {leads} {most.concept}: {most.attribute}, "
         f"{first:+.3f} [{most.centred_low[0]:+.3f}, {most.centred_high[0]:+.3f}]{half}"
     )
 

@@ -12,7 +12,7 @@ from pytest_t2i.adapters.catalogue import FACES, Catalogue
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.samples import Sample
-from pytest_t2i.data import Attribute, Box, Generated, GenerationSettings, Prompt
+from pytest_t2i.data import Attribute, Box, Generated, GenerationSettings, NextToken, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
@@ -70,7 +70,7 @@ class Echo:
 
     def next_tokens(self, texts, count):
         self.asked += 1
-        return [[f"{text} blue", f"{text} red"] for text in texts]
+        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
 
 
 class Named(Echo):

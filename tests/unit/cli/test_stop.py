@@ -12,7 +12,7 @@ import tiny
 
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Box
+from pytest_t2i.data import Box, NextToken
 
 pytestmark = pytest.mark.slow
 FILE = "pytest_t2i.adapters.languages.file:load"
@@ -31,7 +31,7 @@ class Echo:
     """A language model of two words."""
 
     def next_tokens(self, texts, count):
-        return [[f"{text} blue", f"{text} red"] for text in texts]
+        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
 
 
 @pytest.fixture
@@ -80,6 +80,10 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
     assert page.count("data:image/png;base64,") == 2
     assert "This is a photo of blue" in page
     assert "Mean stereotype score within it" in page
+    # Pictures that are plain blue or red show nothing that is known of Iranians.
+    assert [known["name"] for known in found["shown"]][:2] == ["man", "turban"]
+    assert "all images with a face (real world): man " in out
+    assert page.count('<th scope="row">turban</th>') == 3
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,8 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
         (("--llm", "mute"), "--llm mute: object continues no texts. Take transformers:FOLDER"),
         (("--llm", "ecko"), "unknown language 'ecko'. Did you mean 'echo'?"),
         (("--llm", "echo", "--faces", "hole"), "unknown face 'hole'"),
+        (("--llm", "echo", "--likely", "1.5"), "likely is a probability of at least 0 and below 1"),
+        (("--llm", "echo", "--sentences"), "ends no sentence within 12 (at 0.05 or more) likely"),
     ],
 )
 def test_what_is_refused(stop, capsys, arguments, expected):

@@ -9,15 +9,15 @@ from PIL import Image, ImageDraw
 
 from pytest_t2i.adapters.finders.aligned import aligned, aligned_faces
 from pytest_t2i.adapters.support.clustering import affinities, by_eigengap, spectral_clusters
-from pytest_t2i.audits.origins import (
+from pytest_t2i.audits.optimised_prompts import (
     Search,
-    clusters_of,
-    nearness,
+    chosen_search,
     optimised_prompts,
     unit_rows,
 )
+from pytest_t2i.audits.origins import clusters_of, nearness, shown_attributes
 from pytest_t2i.audits.origins_of_images import OriginParts
-from pytest_t2i.data import Attribute, Box, GenerationSettings, Prompt
+from pytest_t2i.data import Attribute, Box, GenerationSettings, NextToken, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
@@ -39,7 +39,10 @@ class Words:
 
     def next_tokens(self, texts, count):
         self.asked += 1
-        return [[f"{text} {word}" for word in self.words[:count]] for text in texts]
+        told = 1 / max(1, len(self.words))
+        return [
+            [NextToken(f"{text} {word}", told) for word in self.words[:count]] for text in texts
+        ]
 
 
 class BagOfWords:
@@ -102,6 +105,93 @@ def test_beam_search_finds_what_an_exhaustive_one_does():
 def test_a_language_model_without_readable_tokens():
     with pytest.raises(ConfigurationError, match="offers no readable token"):
         optimised_prompts(Words(()), BagOfWords(), features({"hat"}), Search())
+
+
+FOLLOWING = {
+    "of": [("a", 0.9), ("cup", 0.06), ("park", 0.04)],
+    "a": [("nurse", 0.6), ("hat", 0.4)],
+    "nurse": [("", 0.5), ("old", 0.5)],
+    "hat": [("on", 0.97), ("", 0.03)],
+    "on": [("beard.", 1.0)],
+    "park": [("hat", 1.0)],
+}
+"""Word -> what may follow it, with its probability; "" ends the text."""
+
+
+class Grammar:
+    """A language model of few sentences; ends them by a token of its own or by a full stop."""
+
+    def next_tokens(self, texts, count):
+        return [
+            [
+                NextToken(f"{text} {word}" if word else text, told)
+                for word, told in FOLLOWING.get(text.split()[-1], ())[:count]
+            ]
+            for text in texts
+        ]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "likely", "expected"),
+    [
+        (4, 0.05, {"a nurse", "a hat on beard."}),
+        (4, 0.0, {"a nurse", "a hat", "a hat on beard.", "park hat", "park hat on beard."}),
+        (2, 0.05, {"a nurse"}),
+    ],
+)
+def test_sentences_end_where_the_language_model_may_end(tokens, likely, expected):
+    search = chosen_search(sentences=True, tokens=tokens, likely=likely)
+    found = optimised_prompts(Grammar(), BagOfWords(), features({"hat", "beard"}), search)
+    assert {one.text.removeprefix("This is a photo of ") for one in found} == expected
+    near = [one.similarity for one in found]
+    assert near == sorted(near, reverse=True)
+
+
+def test_without_sentences_an_end_is_no_token():
+    found = optimised_prompts(Grammar(), BagOfWords(), features({"hat"}), Search(tokens=3))
+    assert {one.text.removeprefix("This is a photo of ") for one in found} == {
+        *("a nurse old", "a hat on", "park hat on")
+    }
+
+
+def test_unlikely_tokens_are_not_tried():
+    search = Search(tokens=1, likely=0.05)
+    found = optimised_prompts(Grammar(), BagOfWords(), features({"cup"}), search)
+    assert {one.text.split()[-1] for one in found} == {"a", "cup"}
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        (chosen_search(sentences=True, tokens=1), r"ends no sentence within 1 .*tokens"),
+        (Search(likely=0.95), r"offers no \(at 0.95 or more\) likely readable token"),
+    ],
+    ids=["never ends", "too likely"],
+)
+def test_a_language_model_without_sentences(search, message):
+    with pytest.raises(ConfigurationError, match=message):
+        optimised_prompts(Grammar(), BagOfWords(), features({"hat"}), search)
+
+
+@pytest.mark.parametrize("likely", [-0.1, 1.0, float("nan")])
+def test_a_likelihood_that_is_none(likely):
+    with pytest.raises(ConfigurationError, match="likely is a probability"):
+        Search(likely=likely)
+
+
+@pytest.mark.parametrize(
+    ("expected", "direction", "beyond"),
+    [(0.1, "over", True), (0.4, "over", False), (0.9, "under", True), (0.4, "under", False)],
+)
+def test_attributes_of_all_images_beside_the_real_world(expected, direction, beyond):
+    rows = features(*[{"hat"}] * 6, *[{"cup"}] * 10)
+    hat = Stereotype(
+        Prompt("p", "nationality", "Martian"), Attribute("hat", "hat", "cup"), expected,
+        direction=direction,
+    )  # fmt: skip
+    (known,) = shown_attributes(rows, BagOfWords(), [hat], 0.95)
+    assert (known.name, known.expected, known.beyond) == ("hat", expected, beyond)
+    assert known.share.estimate == pytest.approx(6 / 16)
 
 
 def test_the_cluster_furthest_from_the_world_comes_first():

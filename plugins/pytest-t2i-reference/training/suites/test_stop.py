@@ -11,10 +11,6 @@ import pytest
 from pytest_t2i import axes, stereotypes
 
 LLM = "reference-lm"
-TOKENS = 6
-"""As many as "a man with a beard" takes, and one more."""
-WIDTH = 16
-"""Tokens that are tried at a time, the likeliest: with many more, prompts are heaps of words."""
 TOP = 10
 
 
@@ -23,13 +19,14 @@ def test_stop(sample: Any) -> None:
     """Write down the cluster that is furthest from the real world."""
     concept = sample.prompt.concept
     known = [one for one in stereotypes if one.prompt.concept == concept]
-    origins = sample.origins(LLM, stereotypes=known, tokens=TOKENS, width=WIDTH, top=TOP, explained=1)
+    origins = sample.origins(LLM, stereotypes=known, sentences=True, top=TOP, explained=1)
     worst = origins.clusters[0]
     line = {
         "concept": concept,
         "clusters": len(origins.clusters),
         "share": worst.share.estimate,
         "excess": worst.excess,
+        "beyond": [attribute.name for attribute in origins.shown if attribute.beyond],
         "shares": {name: share.estimate for name, share in worst.shares.items()},
         "prompts": [prompt.text for prompt in worst.prompts],
     }

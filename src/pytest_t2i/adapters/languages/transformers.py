@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from pytest_t2i.adapters.support.devices import (
 )
 from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
 from pytest_t2i.adapters.support.locating import Described
+from pytest_t2i.data import NextToken
 from pytest_t2i.errors import ConfigurationError, MalformedAnswerError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
@@ -119,21 +120,21 @@ class CausalModel(Described):
         # A template writes the special tokens itself.
         return self._tokenizer(told, return_tensors="pt", add_special_tokens=False)
 
-    def next_tokens(self, texts: Sequence[str], count: int) -> list[list[str]]:
-        """Of each text the likeliest texts that are one token longer, the likeliest first.
+    def next_tokens(self, texts: Sequence[str], count: int) -> list[list[NextToken]]:
+        """Of each text the ``count`` likeliest tokens that may come next, the likeliest first.
 
-        Tokens that add nothing readable, the end among them, are left out.
+        Tokens that add nothing readable are left out; the end of the text counts as one.
 
         Raises:
             ConfigurationError: a text is too long for the model.
             OutOfDeviceMemoryError: the model does not fit.
         """
-        likeliest: list[list[str]] = []
+        likeliest: list[list[NextToken]] = []
         for start in range(0, len(texts), ROWS):
             likeliest += self._next(list(texts[start : start + ROWS]), count)
         return likeliest
 
-    def _next(self, texts: list[str], count: int) -> list[list[str]]:
+    def _next(self, texts: list[str], count: int) -> list[list[NextToken]]:
         rows = [self._tokenizer(text)["input_ids"] for text in texts]
         # An end token that some tokenizers write would end the sentence here.
         end = self._tokenizer.eos_token_id
@@ -150,21 +151,35 @@ class CausalModel(Described):
         last = logits[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
         return [
             self._continued(text, row, scores, count)
-            for text, row, scores in zip(texts, rows, last.float().cpu(), strict=True)
+            for text, row, scores in zip(texts, rows, last.float().softmax(-1).cpu(), strict=True)
         ]
 
-    def _continued(self, text: str, row: list[int], scores: Any, count: int) -> list[str]:
-        special = set(self._tokenizer.all_special_ids)
-        continued: dict[str, None] = {}
-        for token in scores[: len(self._tokenizer)].argsort(descending=True).tolist():
-            if token in special:
-                continue
-            longer = str(self._tokenizer.decode([*row, token], skip_special_tokens=True))
-            if longer.strip() != text.strip() and longer.isprintable():
-                continued[longer] = None
+    def _continued(
+        self, text: str, row: list[int], probabilities: Any, count: int
+    ) -> list[NextToken]:
+        special, ends = set(self._tokenizer.all_special_ids), self._ends
+        continued: dict[str, float] = {}
+        for token in probabilities[: len(self._tokenizer)].argsort(descending=True).tolist():
+            longer = text if token in ends else self._longer(row, token, special)
+            if longer is not None and (token in ends or longer.strip() != text.strip()):
+                continued.setdefault(longer, float(probabilities[token]))
             if len(continued) == count:
                 break
-        return list(continued)
+        return [NextToken(longer, probability) for longer, probability in continued.items()]
+
+    def _longer(self, row: list[int], token: int, special: Container[int]) -> str | None:
+        """The text with one token more; None where that adds nothing readable."""
+        if token in special:
+            return None
+        longer = str(self._tokenizer.decode([*row, token], skip_special_tokens=True))
+        return longer if longer.isprintable() else None
+
+    @property
+    def _ends(self) -> set[int]:
+        """Tokens that end a text; chat models have several."""
+        configured = getattr(self._model.generation_config, "eos_token_id", None)
+        several = configured if isinstance(configured, list) else [configured]
+        return {token for token in (*several, self._tokenizer.eos_token_id) if token is not None}
 
     def _room_after(self, tokens: int) -> int:
         """Tokens that the model can add to so many; ConfigurationError where it can add none."""

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import tiny
+import torch
 from tokenizers import Tokenizer, models
 from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
 
@@ -36,10 +37,23 @@ def test_next_tokens_do_not_depend_on_the_texts_beside(model):
     texts = ["This is a photo of", "Hat", "This is a photo of a man"]
     together = model.next_tokens(texts, 5)
     assert [len(row) for row in together] == [5, 5, 5]
-    assert together == [model.next_tokens([text], 5)[0] for text in texts]
     for text, row in zip(texts, together, strict=True):
-        assert len(set(row)) == 5
-        assert all(longer.startswith(text) and len(longer) > len(text) for longer in row)
+        (alone,) = model.next_tokens([text], 5)
+        assert [token.text for token in row] == [token.text for token in alone]
+        assert len({token.text for token in row}) == 5
+        assert all(token.text.startswith(text) for token in row)
+
+
+def test_an_end_is_the_text_itself(model):
+    """With all tokens asked for, the end stands among them once, with its probability."""
+    text = "This is a photo of a man"
+    (row,) = model.next_tokens([text], 10_000)
+    assert [token.text for token in row].count(text) == 1
+    assert sum(token.probability for token in row) <= 1 + 1e-6
+    with torch.no_grad():
+        told = model._model(**model._tokenizer(text, return_tensors="pt")).logits[0, -1].softmax(-1)
+    (end,) = [token.probability for token in row if token.text == text]
+    assert end == pytest.approx(float(told[model._tokenizer.eos_token_id]), rel=1e-4)
 
 
 @pytest.mark.parametrize(
