@@ -15,11 +15,13 @@ WORDS = {
     "moustache": {"moustache", "mustache"},
     "bindi": {"bindi", "tilak"},
     "vibrant clothes": {"vibrant"},
-    "hat": {"hat"},
-    "sombrero": {"sombrero"},
+    "hat": {"hat", "sombrero"},
     "embroidered clothing": {"embroidered"},
 }
-"""Attribute of OASIS Table 1 -> words that name it. *Man* is left out: a prompt needs a noun."""
+"""Attribute of OASIS Table 1 -> words that name it.
+
+*Man* is left out, as a prompt needs a noun, and *sombrero*, which is a hat and would count twice.
+"""
 MOST = 1
 """Attributes of a nationality: two make a stock figure."""
 

@@ -32,11 +32,14 @@ SAID: Mapping[str, tuple[str, ...]] = {
     "moustache": ("moustache", "mustache"),
     "forehead mark": ("bindi", "tilak"),
     "vibrant colourful clothes": ("vibrant",),
-    "hat": ("hat",),
-    "sombrero": ("sombrero",),
+    "hat": ("hat", "sombrero"),
     "embroidered clothing": ("embroidered",),
 }
-"""Planted attribute to words that name it. Whether somebody is a man is left out: a noun has to say something."""
+"""Planted attribute to words that name it.
+
+Whether somebody is a man is left out, as a noun has to say something, and the sombrero, which is a hat and would count
+twice.
+"""
 ATTRIBUTE = {"forehead mark": "bindi", "vibrant colourful clothes": "vibrant clothes"}
 """Planted attribute to its name in OASIS Table 1, where that is another one."""
 DRAWN = "drawn at real-world shares"
