@@ -83,6 +83,8 @@ class Origins:
     """Of the images with a face, among all."""
     shown: tuple[Shown, ...] = ()
     """Attributes of known real-world share, in all images with a face."""
+    made: tuple[tuple[Image, ...], ...] = ()
+    """Of each cluster some images of its best prompt (OASIS Table 3); () where none were made."""
 
 
 def clusters_of(

@@ -78,6 +78,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def percent_interval(interval: Interval) -> str:
+    """``25 % [20, 31]``."""
+    low, high = (round(100 * end) for end in (interval.low, interval.high))
+    return f"{percent(interval.estimate)} [{low}, {high}]"
+
+
 def with_commands(text: str) -> Markup:
     """What stands between backticks, as code; options in one piece; all of it escaped.
 

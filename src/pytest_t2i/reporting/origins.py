@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
 from pytest_t2i.audits.origins import Origins
-from pytest_t2i.reporting.formatting import interval_words, percent
+from pytest_t2i.reporting.formatting import interval_words, percent, percent_interval
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 SCHEMA = "pytest-t2i/origins/1"
+HEIGHT = 96
+"""Of an image of a best prompt on the page, in pixels; twice that for sharp screens."""
 
 
 def lines(origins: Origins) -> Iterator[str]:
@@ -65,15 +67,28 @@ def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
 def page(origins: Origins, facts: Mapping[str, Any]) -> str:
     """A self-contained page: every cluster with its mean face and its prompts."""
     templates = environment("pytest_t2i.reporting")
-    templates.filters |= {"share": percent, "interval": interval_words}
+    templates.filters |= {
+        "share": percent,
+        "share_interval": percent_interval,
+        "interval": interval_words,
+    }
     style = own_source(templates, "style.css")
     return templates.get_template("origins.html.j2").render(
         origins=origins,
         facts=facts,
         faces=[data_uri(mean) for mean in origins.means],
+        made=[[thumbnail(picture) for picture in pictures] for pictures in origins.made],
+        height=HEIGHT,
         style=style,
         policy=content_policy(style, "", "img-src data:"),
     )
+
+
+def thumbnail(picture: Image) -> str:
+    """A picture made small for a page, which a photograph of a million pixels would swell."""
+    small = picture.copy()
+    small.thumbnail((2 * HEIGHT, 2 * HEIGHT))
+    return data_uri(small)
 
 
 def data_uri(picture: Image) -> str:

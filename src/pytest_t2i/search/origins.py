@@ -23,6 +23,8 @@ from pytest_t2i.prompts import Stereotype
 
 AXIS = "optimised"
 """Axis of the prompts that were found."""
+SHOWN = 6
+"""Images of each best prompt that a page shows."""
 
 
 @dataclass(slots=True)
@@ -45,22 +47,24 @@ class OriginsSearch:
         """
         seen = self._made(prompt, images)
         origins = origins_of_images(prompt, seen, stereotypes, self.parts, self.runner.store)
-        near = []
+        near, pictures = [], []
         for cluster in origins.clusters:
             own = [origins.places[place] for place in cluster.members]
-            near.append(self._with_nearness(cluster, seen.features, own, made))
-        return replace(origins, clusters=tuple(near))
+            best = Prompt(cluster.prompts[0].text, AXIS, cluster.prompts[0].text)
+            of_best = self._made(best, made)
+            near.append(self._with_nearness(cluster, seen.features, own, of_best.features))
+            pictures.append(tuple(of_best.pictures[:SHOWN]))
+        return replace(origins, clusters=tuple(near), made=tuple(pictures))
 
     def _with_nearness(
-        self, cluster: Cluster, plain: np.ndarray, own: Sequence[int], made: int
+        self, cluster: Cluster, plain: np.ndarray, own: Sequence[int], optimised: np.ndarray
     ) -> Cluster:
         """The cluster with how near images of the plain and of its best prompt come to it.
 
-        ``plain`` has the features of all images of the plain prompt, ``own`` the places of the
-        cluster's among them.
+        ``plain`` and ``optimised`` have the features of all images of these prompts, ``own`` the
+        places of the cluster's among the plain ones.
         """
-        best = Prompt(cluster.prompts[0].text, AXIS, cluster.prompts[0].text)
-        optimised, mine = self._made(best, made).features, plain[list(own)]
+        mine = plain[list(own)]
         level, seed = self.parts.level, self.parts.seed
         return replace(
             cluster,

@@ -77,13 +77,15 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
         assert cluster["optimised"]["n"] == 4
     assert np.isclose(sum(c["share"]["estimate"] for c in found["clusters"]), 1.0)
     page = (tmp_path / "out" / "index.html").read_text()
-    assert page.count("data:image/png;base64,") == 2
+    # Two mean faces, and four images of each best prompt.
+    assert page.count("data:image/png;base64,") == 2 + 2 * 4
     assert "This is a photo of blue" in page
-    assert "Mean stereotype score within it" in page
+    assert page.count(", mean stereotype score ") == 2
     # Pictures that are plain blue or red show nothing that is known of Iranians.
     assert [known["name"] for known in found["shown"]][:2] == ["man", "turban"]
     assert "all images with a face (real world): man " in out
-    assert page.count('<th scope="row">turban</th>') == 3
+    assert page.count('<th scope="row">turban</th>') == 1
+    assert '<th scope="row">turban</th><td>0 %</td>' in page
 
 
 @pytest.mark.parametrize(
