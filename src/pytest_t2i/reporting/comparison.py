@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting import COMPARISON, RUN, oasis, set_aside
+from pytest_t2i.reporting import COMPARISON, RUN, planes, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
 from pytest_t2i.reporting.formatting import interval_text, signed
 from pytest_t2i.reporting.html import templates
@@ -195,8 +195,8 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
         sets=categories(comparison),
         scores={model: scores_of(comparison, model) for model in comparison.models},
         axes=by_axis(comparison),
-        planes=oasis.compared_planes(comparison),
-        marks=oasis.marks(comparison),
+        planes=planes.compared_planes(comparison),
+        marks=planes.marks(comparison),
         strips=list(_strips(comparison, folder)),
         places=places,
         score_text=score_text,

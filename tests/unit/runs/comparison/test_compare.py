@@ -17,7 +17,7 @@ from pytest_t2i.reporting.comparison import (
     summary,
     write_comparison,
 )
-from pytest_t2i.reporting.oasis import compared_planes, marks
+from pytest_t2i.reporting.planes import compared_planes, marks
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.read_entrants import read_entrants
