@@ -1,10 +1,20 @@
-"""Is a low stereotype score bought with sameness? Variety must not drop (WALS, OASIS eq. 7)."""
+"""Is a low stereotype score bought with sameness?
+
+Variety along an attribute must not drop (WALS, OASIS eq. 7), and images must not be the same ones
+over and over (Vendi score).
+"""
 
 import pytest
 
+from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
 
 @pytest.mark.t2i(oasis_table_1, observe="features")
 def test_variety_did_not_drop(stereotype, baseline):
     assert stereotype.wals("text", center=True) >= baseline("wals")
+
+
+@pytest.mark.t2i(axes.nationality, observe="features")
+def test_images_differ(sample):
+    assert sample.vendi_score >= limit("vendi_score")

@@ -1,4 +1,4 @@
-"""What WALS says of few images shown many times; the figures of docs/metrics/variety.md.
+"""What WALS and the Vendi score say of few images shown many times: docs/metrics/variety.md.
 
 A suite of its own, run by hand:
 
@@ -28,9 +28,25 @@ def test_variety(sample: Any) -> None:
     assert direction is not None
     assert plain.interval is not None
     assert centred.interval is not None
-    repeated = np.repeat(features[: len(features) // TIMES], TIMES, axis=0)
     print(
         f"\n{len(features)} images, {sample.male / (sample.male + sample.female):.0%} men: "
-        f"{plain.interval.estimate:.3f}, centred {centred.interval.estimate:.3f}; "
-        f"the first {len(features) // TIMES} {TIMES} times: {metrics.wals(repeated, direction):.3f}"
+        f"WALS {plain.interval}, centred {centred.interval}; "
+        f"Vendi score {sample.vendi_score.interval}"
     )
+    count = len(features) // TIMES
+    kinds = tenth_with_the_same_share(features @ direction > 0, count)
+    repeated = np.repeat(features[kinds], TIMES, axis=0)
+    shown = features @ direction > 0
+    print(
+        f"{count} of them {TIMES} times, {np.mean(shown[kinds]):.0%} instead of {shown.mean():.0%} "
+        f"men by the encoder: WALS {metrics.wals(repeated, direction):.3f}, centred "
+        f"{metrics.wals(repeated, direction, center=True):.3f}; Vendi score "
+        f"{metrics.vendi_score(repeated):.3f}"
+    )
+
+
+def tenth_with_the_same_share(shown: np.ndarray, count: int) -> np.ndarray:
+    """Places of so many images, of which as many in a hundred show the attribute as of all."""
+    of_both = round(shown.mean() * count), count - round(shown.mean() * count)
+    present, absent = np.flatnonzero(shown), np.flatnonzero(~shown)
+    return np.concatenate([present[: of_both[0]], absent[: of_both[1]]])

@@ -47,11 +47,35 @@ def test_samples(samples):
     assert samples.wals(BLUE, center=True) >= limit("wals", 0.1)
     assert [sample.wals(BLUE).interval.n for sample in samples] == [12, 12]
 
+@pytest.mark.t2i(NURSE, PILOT, observe="features")
+def test_diversity(sample):
+    assert sample.vendi_score >= limit("vendi_score", 1.1)
+
+@pytest.mark.t2i(Stereotype(PILOT, BLUE, 0.5), observe="features")
+def test_diversity_of_a_stereotype(stereotype):
+    assert stereotype.vendi_score >= limit("vendi_score", 11.0)
+
 @pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="features")
 def test_against_baseline(stereotype, baseline):
     assert stereotype.wals("text") >= baseline("wals")
 """
 MISTAKES = """
+@pytest.mark.t2i(NURSE)
+def test_features_not_observed(sample):
+    sample.vendi_score
+
+@pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5))
+def test_features_of_a_stereotype_not_observed(stereotype):
+    stereotype.vendi_score
+
+@pytest.mark.t2i(NURSE, observe="features", images=3)
+def test_too_few_for_diversity(sample):
+    assert sample.vendi_score >= limit("vendi_score", 1.1)
+
+@pytest.mark.t2i(NURSE, observe="features")
+def test_wrong_way_round(sample):
+    assert sample.vendi_score <= limit("vendi_score", 1.1)
+
 @pytest.mark.t2i(NURSE, attributes=BLUE)
 def test_not_observed(sample):
     sample.wals(BLUE)
@@ -95,9 +119,9 @@ def measured(finished):
 
 
 def test_it_is_measured_and_judged(measured):
-    measured.result.assert_outcomes(passed=5, skipped=1)
+    measured.result.assert_outcomes(passed=7, skipped=1, failed=1)
     record = measured.record()
-    assert {check["metric"] for check in record["checks"]} == {"wals"}
+    assert {check["metric"] for check in record["checks"]} == {"wals", "vendi_score"}
     directions = {one["direction"]: one for one in record["variety"] if not one["center"]}
     assert set(directions) == {"text", "images", "kernel"}
     interval = directions["text"]["wals"]
@@ -112,8 +136,16 @@ def test_reports_show_it(measured):
     assert "Variety along an attribute" in page
     assert "direction from images of the descriptions, by a kernel" in page
     assert "good corner" in page
+    assert "How different the images are" in page
     measured.result.stdout.fnmatch_lines(["variety (WALS): lowest 0.* (*: blue, direction*"])
-    assert "| nurse: blue | text |" in (measured.path / "reports/t2i/summary.md").read_text()
+    summary = (measured.path / "reports/t2i/summary.md").read_text()
+    assert "| nurse: blue | text |" in summary
+    assert "| diversity | Vendi score |" in summary
+    measured.result.stdout.fnmatch_lines(["diversity (Vendi score): lowest *"])
+    diversity = {one["concept"]: one["vendi_score"] for one in measured.record()["diversity"]}
+    assert set(diversity) == {"nurse", "pilot"}
+    for score in diversity.values():
+        assert 1.0 < score["low"] <= score["estimate"] <= score["high"] <= 12.0
 
 
 def test_the_same_pictures_have_not_changed(project, measured):
@@ -143,7 +175,9 @@ def test_a_drop_is_a_regression(project, measured):
 
 def test_what_was_not_observed_is_told(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE + MISTAKES})
-    names = "not_observed or among_them or no_images or direction or few or rank or alike"
+    names = (
+        "not_observed or among_them or no_images or direction or few or rank or alike or wrong_way"
+    )
     result = project.run(*IMAGES, "-k", names)
     assert result.ret == 1
     told = result.stdout.str()
@@ -157,6 +191,10 @@ def test_what_was_not_observed_is_told(project):
     said = {check["test"].partition("::test_")[2]: check["message"] for check in checks}
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
     assert said["too_few[profession-nurse]"] == "WALS needs 4 images, there are 3"
+    few = "the Vendi score needs 4 images, there are 3"
+    assert said["too_few_for_diversity[profession-nurse]"] == few
+    assert "Failed: vendi_score needs what was not observed: write" in told
+    assert "lower is worse" in told
     assert said["wide_rank[profession-nurse]"] == "rank 99 is more than 12 images have (3)"
     alike = "the descriptions of 'alike' are the same to encoder 'clip'"
     assert said["alike[profession-nurse]"] == alike
@@ -172,11 +210,13 @@ def test_an_encoder_without_texts_decides_nothing(project):
 
 def test_one_picture_over_and_over_is_no_evidence_of_variety(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
-    project.run(*IMAGES, "--t2i-model", "same", "-k", "samples or stereotype")
+    project.run(*IMAGES, "--t2i-model", "same", "-k", "samples or test_stereotype")
     checks = project.record()["checks"]
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
     told = "all 12 images are the same to encoder 'clip': no variety"
     assert {check["message"] for check in checks} == {told}
+    # That they are the same is what the Vendi score is for.
+    project.run(*IMAGES, "--t2i-model", "same", "-k", "diversity").assert_outcomes(failed=3)
 
 
 TWO = """

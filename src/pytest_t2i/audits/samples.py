@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_t2i.audits import crossed_groups, groups, parity, references, variety
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.diversity import diversity_of
 from pytest_t2i.audits.emergence import Emergence, emergence_of
 from pytest_t2i.audits.optimised_prompts import chosen_search
 from pytest_t2i.audits.origins import Origins
@@ -89,6 +90,14 @@ class Sample(DetectedPrompt):
         should name the concept (``Stereotype.within_concept``).
         """
         return emergence_of(self, attribute, guidance=guidance, center=center)
+
+    @property
+    def vendi_score(self) -> Measurement:
+        """How many different images there are, from 1 to their number; lower is worse.
+
+        Raises ConfigurationError where the mark did not ask for ``observe="features"``.
+        """
+        return diversity_of(self).vendi_score
 
     def foreseen(self, attribute: Attribute) -> Predisposition:
         """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6).

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.diversity import Diversity
 from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
@@ -141,9 +142,21 @@ class Association:
         if self.instruments is None:
             raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
         return Variety(
-            self.stereotype.prompt, self.seeds, self.stereotype.attribute, direction,
-            self.observations, self.instruments, self.level, center, rank,
+            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level,
+            self.stereotype.attribute, direction, center, rank,
         ).wals  # fmt: skip
+
+    @property
+    def vendi_score(self) -> Measurement:
+        """How many different images the concept has, from 1 to their number; lower is worse.
+
+        Raises ConfigurationError where the mark did not ask for ``observe="features"``.
+        """
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
+        return Diversity(
+            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level
+        ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
         """How the attribute gets into the images, step by step (OASIS eq. 11).

@@ -12,7 +12,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, described
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.prompt_features import PromptFeatures
 from pytest_t2i.audits.variety_change import mean_variety_change, variety_change
 from pytest_t2i.audits.variety_directions import (
     DIRECTIONS,
@@ -25,7 +25,8 @@ from pytest_t2i.data import Attribute, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 from pytest_t2i.metrics import INFO, attribute_presence
-from pytest_t2i.statistics.variety import FEWEST_IMAGES, FEWEST_OF_EACH
+from pytest_t2i.statistics.half_samples import FEWEST_IMAGES
+from pytest_t2i.statistics.variety import FEWEST_OF_EACH
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -52,17 +53,12 @@ def needs(
 
 
 @dataclass(frozen=True, repr=False)
-class Variety:
+class Variety(PromptFeatures):
     """The variety of one prompt's images along one attribute."""
 
-    prompt: Prompt
-    seeds: tuple[int, ...]
     attribute: Attribute
     direction: str
     """One of DIRECTIONS."""
-    observations: Observations
-    instruments: Instruments
-    level: float
     center: bool = False
     """Whether the mean feature is taken off first; the paper does not."""
     rank: int | None = None
@@ -89,17 +85,12 @@ class Variety:
         return f"{self.prompt.id}-{self.attribute.name} by {self.direction}{options}"
 
     @cached_property
-    def features(self) -> np.ndarray:
-        """Features of unit length of the images that there are, [n_images, d]."""
-        return self._features(self.prompt, self.seeds)
-
-    @cached_property
     def vector(self) -> np.ndarray | None:
         """The direction of the attribute, [d]; None where it cannot be had."""
         if self.direction == "text":
             return text_direction(*self._texts)
         present, absent = (
-            self._features(text, self.instruments.seeds(text, len(self.seeds)))
+            self.features_of(text, self.instruments.seeds(text, len(self.seeds)))
             for text in described(self.attribute)
         )
         return image_direction(self.direction, present, absent)
@@ -185,25 +176,10 @@ class Variety:
             return f"encoder {encoder!r} has no features of texts"
         return f"the descriptions of {name!r} are the same to encoder {encoder!r}"
 
-    @cached_property
-    def encoder_fingerprint(self) -> str:
-        """Of the encoder behind the features."""
-        return self.observations.components.encoder(self.instruments.encoder).fingerprint
-
     @property
     def descriptions(self) -> str:
         """Digest of what says what is looked for."""
         return digest([self.attribute.positive, self.attribute.negative])
-
-    @property
-    def pictures(self) -> str:
-        """Digest of the pictures."""
-        return digest(self.checksums)
-
-    @property
-    def checksums(self) -> list[str | None]:
-        """Hash of each picture's content; None where the model refused."""
-        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
 
     def _sure_interval_at(self, level: float) -> Interval:
         interval = self.interval_at(level)
@@ -229,11 +205,6 @@ class Variety:
             return None, None
         return unit_features(present), unit_features(absent)
 
-    def _features(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
-        known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
-        there = [unit_features(vector) for vector in known if vector is not None]
-        return np.stack(there) if there else np.empty((0, 0))
-
 
 def variety_of(
     sample: DetectedPrompt,
@@ -247,8 +218,8 @@ def variety_of(
     if sample.instruments is None:
         raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
     return Variety(
-        sample.prompt, sample.seeds, attribute, direction, sample.observations,
-        sample.instruments, sample.level, center, rank,
+        sample.prompt, sample.seeds, sample.observations, sample.instruments, sample.level,
+        attribute, direction, center, rank,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.internet_users import Footprints, read_footprints
-from pytest_t2i.reporting.markdown import escape
+from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.runs.comparison.oasis_tables import additions, footprint, table_1
 from pytest_t2i.runs.record import RunRecord, StereotypeRecord, read_run
 from pytest_t2i.settings import whole

@@ -42,6 +42,7 @@ from pytest_t2i.metrics.objects import (
 )
 from pytest_t2i.metrics.supervised import supervised_direction
 from pytest_t2i.metrics.total_variation import total_variation_distance
+from pytest_t2i.metrics.vendi import vendi_score
 from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
 
 __all__ = [
@@ -79,5 +80,6 @@ __all__ = [
     "stereotype_score",
     "supervised_direction",
     "total_variation_distance",
+    "vendi_score",
     "wals",
 ]

@@ -21,6 +21,7 @@ _ALL = (
     MetricInfo("stereotype_score", 0.0, 1.0, "higher", "OASIS eq. 3"),
     MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"),
     MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7"),
+    MetricInfo("vendi_score", 1.0, math.inf, "lower", "Friedman and Dieng 2023, Def. 3.1"),
     MetricInfo("spi", -1.0, 1.0, "higher", "OASIS eq. 10-11"),
     MetricInfo("centred_spi", -math.inf, math.inf, "higher", "OASIS eq. 9-10, ours"),
     MetricInfo("similarity", -1.0, 1.0, "lower", "Wu eq. 1-2"),

@@ -10,9 +10,9 @@ from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, planes, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
+from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.reporting.formatting import interval_text, signed
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.reporting.markdown import escape
 from pytest_t2i.reporting.pictures import link
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.comparison.record import (

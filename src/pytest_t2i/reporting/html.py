@@ -57,6 +57,7 @@ def render_html(record: RunRecord, folder: Path) -> str:
         scores=sections.score_rows(record),
         stereotypes=charts.side_by_side(charts.stereotype_groups(record)),
         variety=charts.side_by_side(oasis.variety_groups(record)),
+        diversity=oasis.diversity_group(record),
         planes=planes.planes(record),
         emergence=curves.emergence_charts(record),
         foreseen=curves.foreseen_charts(record),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
+from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -21,6 +21,7 @@ from pytest_t2i.reporting.formatting import (
     metric_words,
     undetected_of,
 )
+from pytest_t2i.reporting.markdown_oasis import diversity_table, emergence_table, variety_table
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.verdict_section import headline
@@ -54,8 +55,9 @@ def render_markdown(record: RunRecord) -> str:
         *_spaces(record),
         *(f"{line}.\n" for line in map(escape, objects_told(record))),
         *_groups(record),
-        *_variety(record),
-        *_emergence(record),
+        *variety_table(record),
+        *diversity_table(record),
+        *emergence_table(record),
         *_correction(record),
         *_group_correction(record),
         *_trials(record),
@@ -81,13 +83,6 @@ def made(record: RunRecord) -> str:
     """How many images were made and how many were there already."""
     told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
     return f"Images: {made_images(record)}.{told}"
-
-
-def escape(text: str) -> str:
-    """Text that cannot break a table or a line."""
-    for sign in "\\`*_<>[]|":
-        text = text.replace(sign, f"\\{sign}")
-    return text.replace("\n", " ")
 
 
 def _scores(record: RunRecord) -> list[str]:
@@ -129,43 +124,6 @@ def _groups(record: RunRecord) -> list[str]:
         for r in rows
     ]
     return [*lines, ""]
-
-
-def _variety(record: RunRecord) -> list[str]:
-    if not record.variety:
-        return []
-    scores = {(s.concept, s.attribute): s.score for s in record.stereotypes}
-    lines = [
-        "| variety | direction | WALS | stereotype score |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {escape(variety.concept)}: {escape(variety.attribute)} "
-        f"| {variety.direction}{', centred' * variety.center} "
-        f"| {interval_text(variety.wals)} "
-        f"| {interval_text(scores.get((variety.concept, variety.attribute)))} |"
-        for variety in record.variety
-    ]
-    return [*lines, ""]
-
-
-def _emergence(record: RunRecord) -> list[str]:
-    lines = [
-        f"| {escape(emergence.concept)}: {escape(emergence.attribute)} "
-        f"| {_first(emergence.mean, emergence.low, emergence.high)} "
-        f"| {_first(emergence.centred, emergence.centred_low, emergence.centred_high)} "
-        f"| {interval_text(emergence.half_step)} |"
-        for emergence in record.emergence
-        if emergence.mean and emergence.guidance
-    ]
-    columns = ("emergence", "SPI of the first step", "centred", "half of the lean by step")
-    head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    return [*head, *lines, ""] if lines else []
-
-
-def _first(*band: Sequence[float]) -> str:
-    """Of the first step."""
-    return "{:+.3f} [{:+.3f}, {:+.3f}]".format(*(ends[0] for ends in band)) if band[0] else "none"
 
 
 def _otherwise(record: RunRecord) -> list[str]:

@@ -24,6 +24,12 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.objects import told as objects_told
+from pytest_t2i.reporting.terminal_oasis import (
+    diversity_line,
+    emergence_line,
+    stereotypes_line,
+    variety_line,
+)
 from pytest_t2i.reporting.terminal_people import (
     correction_line,
     group_correction_line,
@@ -129,9 +135,10 @@ def _measured(record: RunRecord) -> Iterator[str]:
         correction_line,
         group_correction_line,
         _gaps,
-        _stereotypes,
-        _variety,
-        _emergence,
+        stereotypes_line,
+        variety_line,
+        diversity_line,
+        emergence_line,
         _undetected,
     )
     yield from (line for line in (told(record) for told in lines) if line)
@@ -212,50 +219,6 @@ def _gaps(record: RunRecord) -> str:
     ]
     tested = f"; {leaning_words(record)}" if record.leaning else ""
     return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
-
-
-def _stereotypes(record: RunRecord) -> str:
-    scored = [
-        (stereotype.score.estimate, stereotype)
-        for stereotype in record.stereotypes
-        if stereotype.score is not None
-    ]
-    if not scored:
-        return ""
-    score, worst = max(scored, key=lambda pair: pair[0])
-    return (
-        f"stereotype score: highest {score:.3f} ({worst.concept}: {worst.attribute}) "
-        f"of {len(scored)}"
-    )
-
-
-def _variety(record: RunRecord) -> str:
-    measured = [(o.wals, o) for o in record.variety if o.wals is not None and not o.center]
-    if not measured:
-        return ""
-    wals, least = min(measured, key=lambda pair: pair[0].estimate)
-    return (
-        f"variety (WALS): lowest {interval_text(wals)} ({least.concept}: {least.attribute}, "
-        f"direction from {least.direction}) of {len(measured)}"
-    )
-
-
-def _emergence(record: RunRecord) -> str:
-    """The attribute that the first steps lead to most, or away from least."""
-    leaning = [
-        (emergence.centred[0], emergence)
-        for emergence in record.emergence
-        if emergence.centred and emergence.guidance
-    ]
-    if not leaning:
-        return ""
-    first, most = max(leaning, key=lambda pair: pair[0])
-    half = f", half of it by step {most.half_step}" if most.half_step else ""
-    leads = "adds most of" if first > 0 else "leads to none, least away from"
-    return (
-        f"emergence (SPI, centred): first step {leads} {most.concept}: {most.attribute}, "
-        f"{first:+.3f} [{most.centred_low[0]:+.3f}, {most.centred_high[0]:+.3f}]{half}"
-    )
 
 
 def _undetected(record: RunRecord) -> str:

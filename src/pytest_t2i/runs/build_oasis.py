@@ -9,12 +9,18 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.diversity import Diversity
 from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.predisposition import Predisposition
 from pytest_t2i.audits.variety import Variety
 from pytest_t2i.data import FORESEEN, VELOCITY, Attribute, Prompt
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef
-from pytest_t2i.runs.record import EmergenceRecord, ForeseenRecord, VarietyRecord
+from pytest_t2i.runs.record import (
+    DiversityRecord,
+    EmergenceRecord,
+    ForeseenRecord,
+    VarietyRecord,
+)
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import distinct
@@ -52,9 +58,8 @@ def _asked(results: Results) -> Iterator[Variety]:
             seeds = session.seeds(prompt, test.images)
             for direction, center in product(directions, (False, True)):
                 yield Variety(
-                    prompt, seeds, attribute, direction, results.observations,
-                    session.instruments(test.selection), session.settings.confidence,
-                    center,
+                    prompt, seeds, results.observations, session.instruments(test.selection),
+                    session.settings.confidence, attribute, direction, center,
                 )  # fmt: skip
 
 
@@ -71,6 +76,32 @@ def variety_records(results: Results) -> Iterator[VarietyRecord]:
             variety.instruments.encoder,
             variety.interval,
             variety.absent,
+        )
+
+
+def diversity_records(results: Results) -> Iterator[DiversityRecord]:
+    """Of every prompt whose features were observed, each once, with the most images."""
+    widest: dict[str, Diversity] = {}
+    for test in distinct(results.session.tests.values()):
+        selection = test.selection
+        if not {FEATURES, ATTRIBUTE_IMAGES}.intersection(selection.observe):
+            continue
+        concepts = (stereotype.prompt for stereotype in selection.stereotypes)
+        for prompt in dict.fromkeys((*selection.prompts, *concepts)):
+            diversity = Diversity(
+                prompt, results.session.seeds(prompt, test.images), results.observations,
+                results.session.instruments(selection), results.session.settings.confidence,
+            )  # fmt: skip
+            known = widest.get(prompt.id)
+            if known is None or len(known.seeds) < len(diversity.seeds):
+                widest[prompt.id] = diversity
+    for diversity in widest.values():
+        yield DiversityRecord(
+            diversity.prompt.id,
+            diversity.prompt.concept,
+            diversity.instruments.encoder,
+            diversity.interval,
+            diversity.absent,
         )
 
 

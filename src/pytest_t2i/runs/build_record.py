@@ -14,6 +14,7 @@ from typing import Any
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_oasis import (
+    diversity_records,
     emergence_records,
     foreseen_records,
     variety_records,
@@ -56,6 +57,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         objects=objects_record(results),
         dependencies=dependencies_record(results),
         variety=tuple(variety_records(results)),
+        diversity=tuple(diversity_records(results)),
         emergence=tuple(emergence_records(results)),
         foreseen=tuple(foreseen_records(results)),
         sensitivity=tuple(scores.sensitivity()),

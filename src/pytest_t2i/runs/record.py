@@ -232,6 +232,19 @@ class VarietyRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class DiversityRecord:
+    """How many different images a prompt gives."""
+
+    prompt: str
+    """Id of the prompt."""
+    concept: str
+    encoder: str
+    vendi_score: Interval | None
+    absent: str
+    """Why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class EmergenceRecord:
     """How an attribute gets into a prompt's images, step by step."""
 
@@ -529,6 +542,7 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
     variety: tuple[VarietyRecord, ...] = ()
+    diversity: tuple[DiversityRecord, ...] = ()
     emergence: tuple[EmergenceRecord, ...] = ()
     foreseen: tuple[ForeseenRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()

@@ -11,6 +11,7 @@ from filelock import FileLock
 
 from pytest_t2i.audits import (
     dependencies,
+    diversity,
     emergence,
     neutrality,
     object_counts,
@@ -223,6 +224,8 @@ class Session:
         observe = set(test.selection.observe)
         if observe & {FEATURES, ATTRIBUTE_IMAGES}:
             plan.add_all(variety.needs(subjects, self.instruments(test.selection)))
+            prompts = [(prompt, seeds) for prompt, seeds, _ in self._unattributed(test)]
+            plan.add_all(diversity.needs(prompts, self.instruments(test.selection)))
         if VELOCITY in observe:
             plan.add_all(emergence.needs(subjects))
         if FORESEEN in observe:

@@ -27,6 +27,7 @@ from pytest_t2i.statistics.detectors import (
     f1_p_value,
     paired_share_change,
 )
+from pytest_t2i.statistics.diversity import vendi_at_level, vendi_interval
 from pytest_t2i.statistics.empirical_bayes import Lean, leaning, leans
 from pytest_t2i.statistics.exact import (
     bias_p_value,
@@ -237,6 +238,8 @@ __all__ = [
     "total_variation_floor",
     "total_variation_interval",
     "total_variation_p_value",
+    "vendi_at_level",
+    "vendi_interval",
     "wals_at_level",
     "wals_change_interval",
     "wals_interval",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,16 @@ from scipy import stats
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, wals
 from pytest_t2i.metrics.vectors import feature_rows, unit
+from pytest_t2i.statistics.half_samples import (
+    METHOD,
+    at_level,
+    half_sample_interval,
+    mean_of,
+    spread_of,
+)
 from pytest_t2i.statistics.shares import check_level
 
-FEWEST_IMAGES = 4
-"""Two halves of two images: fewer show no spread."""
+ENDS = (0.0, 1.0)
 FEWEST_OF_EACH = 5
 """Images that show an attribute, and that lack it, for an interval to hold as often as it says."""
 
@@ -63,20 +70,10 @@ def wals_interval(
     check_level(level)
     rows, along = feature_rows("features", features), inputs.floats("direction", direction)
     estimate = wals(rows, along, rank, center=center)
-    if len(rows) < FEWEST_IMAGES:
-        raise ValueError(
-            f"features must hold at least {FEWEST_IMAGES} images, got features.shape={rows.shape}"
-        )
-    rng = np.random.default_rng(seed)
-    towards = unit("direction", along)
-    halves = (rng.permutation(len(rows))[: len(rows) // 2] for _ in range(resamples))
-    scores = [_wals(rows[half], towards, rank, center=center) for half in halves]
-    # What is left out is (n - m) / m of what is kept: 1 of an even number.
-    kept = len(rows) // 2
-    spread = float(np.std(scores, ddof=1)) * math.sqrt(kept / (len(rows) - kept))
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, len(rows) - 1)) * spread
-    low, high = max(0.0, estimate - reach), min(1.0, estimate + reach)
-    return Interval(estimate, low, high, level, "half-sample", len(rows))
+    score = partial(_wals, direction=unit("direction", along), rank=rank, center=center)
+    return half_sample_interval(
+        estimate, score, rows, ENDS, level=level, seed=seed, resamples=resamples
+    )
 
 
 def wals_at_level(known: Interval, level: float) -> Interval:
@@ -87,9 +84,7 @@ def wals_at_level(known: Interval, level: float) -> Interval:
     0.200 [0.193, 0.207]
     """
     check_level(level)
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, known.n - 1)) * _spread(known)
-    low, high = max(0.0, known.estimate - reach), min(1.0, known.estimate + reach)
-    return Interval(known.estimate, low, high, level, known.method, known.n)
+    return at_level(known, ENDS, level)
 
 
 def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
@@ -112,12 +107,7 @@ def mean_wals_interval(known: Sequence[Interval], level: float) -> Interval:
     check_level(level)
     if not known:
         raise ValueError("known must hold an interval per prompt, got known=[]")
-    mean = float(np.mean([interval.estimate for interval in known]))
-    spread = math.hypot(*map(_spread, known)) / len(known)
-    fewest = min(interval.n for interval in known)
-    reach = float(stats.t.ppf((1.0 + level) / 2.0, fewest - 1)) * spread
-    low, high = max(0.0, mean - reach), min(1.0, mean + reach)
-    return Interval(mean, low, high, level, "half-sample", len(known))
+    return mean_of(known, ENDS, level)
 
 
 def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: float) -> Interval:
@@ -146,16 +136,10 @@ def wals_change_interval(pairs: Sequence[tuple[Interval, Interval]], level: floa
     if not pairs:
         raise ValueError("pairs must hold two intervals per prompt, got pairs=[]")
     n = min(known.n for pair in pairs for known in pair)
-    spread = math.hypot(*(_spread(known) for pair in pairs for known in pair)) / len(pairs)
+    spread = math.hypot(*(spread_of(known) for pair in pairs for known in pair)) / len(pairs)
     reach = float(stats.t.ppf((1.0 + level) / 2.0, n - 1)) * spread
     fell = float(np.mean([before.estimate - now.estimate for before, now in pairs]))
-    return Interval(fell, fell - reach, fell + reach, level, "half-sample", n)
-
-
-def _spread(known: Interval) -> float:
-    """Standard error behind an interval; an end cut off at 0 or 1 is not asked."""
-    reach = max(known.high - known.estimate, known.estimate - known.low)
-    return reach / float(stats.t.ppf((1.0 + known.level) / 2.0, known.n - 1))
+    return Interval(fell, fell - reach, fell + reach, level, METHOD, n)
 
 
 def _wals(

@@ -299,6 +299,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "total_variation_p_value": lambda: [
         s.total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
     ],
+    "vendi_interval": lambda: [
+        s.vendi_interval(rows, level=LEVEL, seed=1, resamples=50)
+        for rows in (FEATURES, FEATURES[:, :4], np.repeat(FEATURES[:4], 5, axis=0))
+    ],
     "wals_interval": lambda: [
         s.wals_interval(
             rows, np.eye(rows.shape[1])[0], level=LEVEL, seed=1, center=center, resamples=50

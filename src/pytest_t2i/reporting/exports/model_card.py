@@ -7,9 +7,9 @@ from pathlib import Path
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
+from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import allowed_words, interval_text, metric_words
-from pytest_t2i.reporting.markdown import escape
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check

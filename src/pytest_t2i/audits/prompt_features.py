@@ -1,0 +1,51 @@
+"""Features of one prompt's images, which WALS and the Vendi score are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pytest_t2i.audits.instruments import Instruments
+from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.variety_directions import unit_features
+from pytest_t2i.data import Prompt, digest
+
+
+@dataclass(frozen=True, repr=False)
+class PromptFeatures:
+    """The images of one prompt as an encoder sees them."""
+
+    prompt: Prompt
+    seeds: tuple[int, ...]
+    observations: Observations
+    instruments: Instruments
+    level: float
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """Features of unit length of the images that there are, [n_images, d]."""
+        return self.features_of(self.prompt, self.seeds)
+
+    @cached_property
+    def encoder_fingerprint(self) -> str:
+        """Of the encoder behind the features."""
+        return self.observations.components.encoder(self.instruments.encoder).fingerprint
+
+    @property
+    def checksums(self) -> list[str | None]:
+        """Hash of each picture's content; None where the model refused."""
+        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
+
+    @property
+    def pictures(self) -> str:
+        """Digest of the pictures."""
+        return digest(self.checksums)
+
+    def features_of(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
+        """The same of another prompt's images."""
+        known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
+        there = [unit_features(vector) for vector in known if vector is not None]
+        return np.stack(there) if there else np.empty((0, 0))

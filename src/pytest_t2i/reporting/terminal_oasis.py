@@ -1,0 +1,64 @@
+"""What the instruments of OASIS measured, each as a line of the terminal."""
+
+from __future__ import annotations
+
+from pytest_t2i.reporting.formatting import interval_text
+from pytest_t2i.runs.record import RunRecord
+
+
+def stereotypes_line(record: RunRecord) -> str:
+    """The highest stereotype score; "" without any."""
+    scored = [
+        (stereotype.score.estimate, stereotype)
+        for stereotype in record.stereotypes
+        if stereotype.score is not None
+    ]
+    if not scored:
+        return ""
+    score, worst = max(scored, key=lambda pair: pair[0])
+    return (
+        f"stereotype score: highest {score:.3f} ({worst.concept}: {worst.attribute}) "
+        f"of {len(scored)}"
+    )
+
+
+def variety_line(record: RunRecord) -> str:
+    """The lowest WALS; "" without any."""
+    measured = [(o.wals, o) for o in record.variety if o.wals is not None and not o.center]
+    if not measured:
+        return ""
+    wals, least = min(measured, key=lambda pair: pair[0].estimate)
+    return (
+        f"variety (WALS): lowest {interval_text(wals)} ({least.concept}: {least.attribute}, "
+        f"direction from {least.direction}) of {len(measured)}"
+    )
+
+
+def diversity_line(record: RunRecord) -> str:
+    """The lowest Vendi score; "" without any."""
+    measured = [(d.vendi_score, d) for d in record.diversity if d.vendi_score is not None]
+    if not measured:
+        return ""
+    score, least = min(measured, key=lambda pair: pair[0].estimate)
+    return (
+        f"diversity (Vendi score): lowest {score.estimate:.2f} [{score.low:.2f}, "
+        f"{score.high:.2f}] ({least.concept}) of {len(measured)}"
+    )
+
+
+def emergence_line(record: RunRecord) -> str:
+    """The attribute that the first steps lead to most, or away from least; "" without any."""
+    leaning = [
+        (emergence.centred[0], emergence)
+        for emergence in record.emergence
+        if emergence.centred and emergence.guidance
+    ]
+    if not leaning:
+        return ""
+    first, most = max(leaning, key=lambda pair: pair[0])
+    half = f", half of it by step {most.half_step}" if most.half_step else ""
+    leads = "adds most of" if first > 0 else "leads to none, least away from"
+    return (
+        f"emergence (SPI, centred): first step {leads} {most.concept}: {most.attribute}, "
+        f"{first:+.3f} [{most.centred_low[0]:+.3f}, {most.centred_high[0]:+.3f}]{half}"
+    )
