@@ -52,11 +52,14 @@ def test_one_image(sample):
 """
 IMAGES = ("--t2i-images", "24")
 ALIKE = """
+import dataclasses
+
 import numpy as np
 import pytest
 from pytest_t2i import Attribute, Prompt, Stereotype, limit
 
 import fakes
+from pytest_t2i import Trace
 
 NURSE = Prompt("a photo of a nurse", "profession", "nurse")
 BLUE = Attribute("blue", "b", "a")
@@ -82,6 +85,18 @@ def test_foreseen_not_observed(sample):
 @pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="velocity")
 def test_foreseen_of_a_stereotype_not_observed(stereotype):
     stereotype.foreseen()
+
+@pytest.mark.t2i(NURSE, attributes=[BLUE], observe=["velocity", "foreseen", "features"])
+@pytest.mark.parametrize("instrument", ["spi", "foreseen", "wals"])
+def test_a_name_instead(sample, instrument):
+    getattr(sample, instrument)("blue")
+
+class Mute(fakes.FakeModel):
+    def generate(self, requests):
+        return [dataclasses.replace(one, trace=Trace()) for one in super().generate(requests)]
+
+def mute(options):
+    return Mute(0.5, "mute")
 
 @pytest.mark.t2i(NURSE)
 def test_label_not_observed(sample):
@@ -152,6 +167,21 @@ def test_descriptions_that_the_model_reads_alike_decide_nothing(project):
     assert {check["message"] for check in checks} == {
         "to this model both descriptions are the same"
     }
+
+
+def test_a_name_instead_of_an_attribute_is_told(project):
+    project.write({"test_suite.py": ALIKE})
+    result = project.run(*IMAGES, "-k", "a_name_instead")
+    result.assert_outcomes(failed=3)
+    assert result.stdout.str().count("Failed: expected an Attribute, such as Attribute('hat'") >= 3
+
+
+def test_a_model_without_velocities_is_told(project):
+    """Not that there are too few images, of which more would not help."""
+    project.write({"test_suite.py": ALIKE})
+    result = project.run(*IMAGES, "--t2i-model", "test_suite:mute", "-k", "test_alike")
+    words = "There is nothing to decide on: this model does not show its velocities."
+    assert words in " ".join(result.stdout.str().split())
 
 
 def test_what_is_not_foreseen_is_told(project):

@@ -39,6 +39,17 @@ NURSE = Prompt("a photo of a nurse", "profession", "nurse")
 BLUE = Stereotype(NURSE, Attribute("blue", "blue", "red"), 0.5)
 RED = Stereotype(NURSE, Attribute("red", "red", "blue"), 0.5)
 
+MISTAKES = {
+    "no llm": {"llm": ""}, "None": {"llm": None}, "clusters": {"clusters": 0},
+    "words": {"clusters": "two"}, "explained": {"explained": -3}, "tokens": {"tokens": 0},
+    "stereotypes": {"stereotypes": ["beard"]}, "likely": {"likely": 2.0},
+}
+
+@pytest.mark.t2i(NURSE)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake(sample, name):
+    sample.origins(**{"llm": "parts:echo", "faces": "parts:whole", **MISTAKES[name]})
+
 @pytest.mark.t2i(NURSE)
 def test_origins(sample):
     origins = sample.origins(
@@ -86,5 +97,16 @@ def test_origins_of_a_sample(project):
     assert len(project.made()) == 20
     assert "--llm parts:mute: object continues no texts" in told
     assert "unknown language 'ecko'" in told
-    assert "3 images with a face are too few for several clusters" in told
-    result.assert_outcomes(passed=1, failed=3)
+    assert "3 images with a face: too few for several clusters" in told
+    for expected in (
+        "llm names a language model, such as 'reference-lm', got ''",
+        "llm names a language model, such as 'reference-lm', got None",
+        "clusters is a whole number from 1 on, got 0",
+        "clusters is a whole number from 1 on, got 'two'",
+        "explained is a whole number from 1 on, got -3",
+        "tokens is a whole number from 1 on, got 0",
+        "stereotypes: expected Stereotypes, got 'beard'",
+        "likely is a probability of at least 0 and below 1, got likely=2.0",
+    ):
+        assert f"Failed: {expected}" in told
+    result.assert_outcomes(passed=1, failed=11)

@@ -47,6 +47,20 @@ class Instruments:
             )
 
 
+def checked_attribute(attribute: object) -> Attribute:
+    """The attribute itself; ConfigurationError for a name in its place.
+
+    >>> checked_attribute(Attribute("hat", "a man with a hat", "a man")).name
+    'hat'
+    """
+    if not isinstance(attribute, Attribute):
+        raise ConfigurationError(
+            f"expected an Attribute, such as Attribute('hat', 'a man with a hat', 'a man without "
+            f"a hat'), got {attribute!r}"
+        )
+    return attribute
+
+
 def described(attribute: Attribute) -> tuple[Prompt, Prompt]:
     """The descriptions of presence and of absence, as prompts to make images of.
 
@@ -55,7 +69,7 @@ def described(attribute: Attribute) -> tuple[Prompt, Prompt]:
     >>> [prompt.id for prompt in described(Attribute("hat", "a man with a hat", "a man"))]
     ['attribute-hat-present', 'attribute-hat-absent']
     """
-    check_descriptions(attribute)
+    check_descriptions(checked_attribute(attribute))
     texts = attribute.positive, attribute.negative
     present, absent = (
         Prompt(text, AXIS, f"{attribute.name} {word}")

@@ -40,6 +40,10 @@ class Search:
     start: str = START
 
     def __post_init__(self) -> None:
+        for name in ("tokens", "beam", "width", "top"):
+            count = getattr(self, name)
+            if not isinstance(count, int) or count < 1:
+                raise ConfigurationError(f"{name} is a whole number from 1 on, got {count!r}")
         if not 0.0 <= self.likely < 1.0:
             raise ConfigurationError(
                 f"likely is a probability of at least 0 and below 1, got likely={self.likely!r}"

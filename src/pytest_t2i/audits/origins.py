@@ -7,7 +7,7 @@ Images made from the best of them are held beside those of the plain prompt.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,7 +158,9 @@ def nearness(
     if len(own):
         others = (cluster.sum(axis=0) - cluster) / (len(cluster) - 1)
         near[list(own)] = (cluster * others).sum(axis=1)
-    return statistics.mean_interval([near], level=level, seed=seed)
+    known = statistics.mean_interval([near], level=level, seed=seed)
+    # Few images say little of their spread: no mean cosine lies beyond.
+    return replace(known, low=max(-1.0, known.low), high=min(1.0, known.high))
 
 
 def mean_picture(pictures: Sequence[Image]) -> Image:

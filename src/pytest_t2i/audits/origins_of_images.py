@@ -178,6 +178,7 @@ def origins_of_sample(
 
     Raises as ``origins_of_images`` does; UnknownNameError for an unknown part or language model.
     """
+    _check(llm, stereotypes, clusters=clusters, explained=explained)
     seen, instruments = sample.observations, sample.instruments
     if instruments is None:
         raise ConfigurationError(f"{sample.prompt.id}: the images of one prompt are asked for")
@@ -201,6 +202,18 @@ def origins_of_sample(
         return origins_of_images(sample.prompt, images, stereotypes, parts, seen.store)
 
     return _once(seen, ("origins", sample.prompt, sample.seeds, *how, *by), look)
+
+
+def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None:
+    """ConfigurationError for what a test may have mistaken."""
+    if not isinstance(llm, str) or not llm.strip():
+        raise ConfigurationError(f"llm names a language model, such as 'reference-lm', got {llm!r}")
+    for given in stereotypes:
+        if not isinstance(given, Stereotype):
+            raise ConfigurationError(f"stereotypes: expected Stereotypes, got {given!r}")
+    for name, count in counts.items():
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise ConfigurationError(f"{name} is a whole number from 1 on, got {count!r}")
 
 
 def _once(observations: Observations, name: tuple[Any, ...], make: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ from pytest_t2i.audits import crossed_groups, groups, parity, references, variet
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.diversity import diversity_of
 from pytest_t2i.audits.emergence import Emergence, emergence_of
+from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.optimised_prompts import chosen_search
 from pytest_t2i.audits.origins import Origins
 from pytest_t2i.audits.origins_of_images import origins_of_sample
@@ -104,7 +105,7 @@ class Sample(DetectedPrompt):
 
         Raises ConfigurationError for what the mark did not ask to be observed.
         """
-        self._require_foreseen(attribute)
+        self._require_foreseen(checked_attribute(attribute))
         ref, label = of_attribute(self.ref.name, attribute)
         return Predisposition(self.prompt, self.seeds, ref, label, self.observations, self.level)
 

@@ -22,6 +22,7 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import Plan
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import Stereotype, builtin_axes, builtin_stereotypes, read_stereotypes
+from pytest_t2i.prompts.grammar import named_in
 from pytest_t2i.reporting.origins import as_json, lines, page
 from pytest_t2i.runs.session import Session
 from pytest_t2i.search.origins import OriginsSearch
@@ -94,6 +95,10 @@ def run(
     **more: Any,
 ) -> int:
     """Look for origins, print them and write the page."""
+    asked = _prompt(concept, prompt)
+    known = _stereotypes(asked, stereotypes)
+    if out.exists() and not out.is_dir():
+        raise ConfigurationError(f"--out: expected a folder, {out} is a file")
     search = chosen_search(**{name: more.pop(name) for name in SEARCH})
     settings = run_settings(more)
     components = Components(settings, Store(settings.store))
@@ -113,9 +118,8 @@ def run(
     )
     runner = Runner(components, session.store, batch=settings.batch)
     looking = OriginsSearch(runner, Plan(session.generation), session.encoder, parts)
-    asked = _prompt(concept, prompt)
     with closing(runner):
-        origins = looking(asked, images, _stereotypes(asked, stereotypes), made)
+        origins = looking(asked, images, known, made)
     facts = {
         "model": settings.model or "",
         "model_fingerprint": components.model().fingerprint,
@@ -137,6 +141,11 @@ def _prompt(concept: str, text: str | None) -> Prompt:
     if not word:
         raise ConfigurationError(f"--concept: expected words such as 'Iranian person': {concept!r}")
     usual = builtin_axes().nationality
+    if text is not None and named_in(word).search(text) is None:
+        raise ConfigurationError(
+            f"--prompt {text!r} does not name {word!r}, whose real-world shares its images are "
+            "held beside: name with --concept what it shows"
+        )
     return Prompt(text or usual.variant(word, Variant.NEUTRAL).text, usual.name, word)
 
 

@@ -74,8 +74,8 @@ def interval_words(interval: Interval | None, digits: int = 2, *, instead: str =
 
 
 def percent(share: float) -> str:
-    """``25 %``."""
-    return f"{100 * share:.0f} %"
+    """``25 %``; ``0.2 %`` where a whole number would be none."""
+    return f"{100 * share:.{int(0.0 < share < 0.005)}f} %"  # noqa: PLR2004 - rounds to 0
 
 
 def percent_interval(interval: Interval) -> str:

@@ -16,6 +16,8 @@ from pytest_t2i.reporting.formatting import interval_words, percent, percent_int
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from pytest_t2i.data import Interval
+
 SCHEMA = "pytest-t2i/origins/1"
 HEIGHT = 96
 """Of an image of a best prompt on the page, in pixels; twice that for sharp screens."""
@@ -41,13 +43,28 @@ def lines(origins: Origins) -> Iterator[str]:
         if cluster.shares:
             known = sorted(cluster.shares.items(), key=lambda pair: -pair[1].estimate)
             yield "  " + ", ".join(f"{name} {percent(share.estimate)}" for name, share in known)
+        yield "  prompts by their mean similarity to its images:"
         for prompt in cluster.prompts[:3]:
             yield f"  {prompt.similarity:.3f}  {prompt.text}"
         if cluster.optimised is not None and cluster.plain is not None:
-            yield (
-                f"  images of the first: {interval_words(cluster.optimised, 3)} near to the "
-                f"cluster, of the plain prompt {interval_words(cluster.plain, 3)}"
-            )
+            yield f"  images of the first are {comparison(cluster.optimised, cluster.plain)}"
+
+
+def comparison(optimised: Interval, plain: Interval) -> str:
+    """Whether images of an optimised prompt come nearer to a cluster than the plain prompt's.
+
+    >>> from pytest_t2i.data import Interval
+    >>> near, far = (Interval(x, x - 0.05, x + 0.05, 0.95, "t", 20) for x in (0.6, 0.4))
+    >>> comparison(far, near).partition(":")[0]
+    "less near to the cluster than the plain prompt's"
+    """
+    words = "about as near to the cluster as"
+    if optimised.low > plain.high:
+        words = "nearer to the cluster than"
+    elif optimised.high < plain.low:
+        words = "less near to the cluster than"
+    both = f"{interval_words(optimised, 3)} and {interval_words(plain, 3)}"
+    return f"{words} the plain prompt's: {both}"
 
 
 def as_json(origins: Origins, facts: Mapping[str, Any]) -> str:
@@ -71,6 +88,7 @@ def page(origins: Origins, facts: Mapping[str, Any]) -> str:
         "share": percent,
         "share_interval": percent_interval,
         "interval": interval_words,
+        "comparison": comparison,
     }
     style = own_source(templates, "style.css")
     return templates.get_template("origins.html.j2").render(

@@ -50,8 +50,10 @@ def _why_undecided(record: RunRecord) -> str:
         return "Too many images are undetected to decide."
     weighing = [check for check in record.checks if check.weighs_on_run]
     undecided = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
-    if undecided and all(check.estimate is None and check.message for check in undecided):
-        told = some(list(dict.fromkeys(check.message for check in undecided)))
+    # More images help none of those that have nothing to go by.
+    open_ones = undecided or [c for c in record.checks if c.outcome is Outcome.INCONCLUSIVE]
+    if open_ones and all(check.estimate is None and check.message for check in open_ones):
+        told = some(list(dict.fromkeys(check.message for check in open_ones)))
         return f"There is nothing to decide on: {told}."
     if undecided:
         return f"Too few images to decide: {', '.join(dict.fromkeys(map(_undecided, undecided)))}."

@@ -137,7 +137,7 @@ def _expected(value: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _spaces(value: Any) -> tuple[str, ...]:
-    spaces = (value,) if isinstance(value, str) else tuple(value)
+    spaces = _names("a space", value)
     for space in spaces:
         if not is_space(space):
             known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
@@ -148,8 +148,17 @@ def _spaces(value: Any) -> tuple[str, ...]:
     return spaces
 
 
+def _names(what: str, value: Any) -> tuple[Any, ...]:
+    """One name or several."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise ConfigurationError(f"mark t2i: {what} is a name or a list of them, got {value!r}")
+    return tuple(value)
+
+
 def _observe(value: Any) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else tuple(value)
+    names = _names("what to observe", value)
     for name in names:
         if name not in OBSERVED:
             raise ConfigurationError(
@@ -159,7 +168,7 @@ def _observe(value: Any) -> tuple[str, ...]:
 
 
 def _attributes(value: Any) -> tuple[Attribute, ...]:
-    attributes = (value,) if isinstance(value, Attribute) else tuple(value)
+    attributes = tuple(value) if isinstance(value, Iterable) else (value,)
     for attribute in attributes:
         if not isinstance(attribute, Attribute):
             raise ConfigurationError(f"mark t2i: expected an Attribute, got {attribute!r}")

@@ -87,8 +87,12 @@ class Session:
         entry = self.components.catalogue.models.get(self.settings.model or "")
         if entry and entry.encoder:
             return entry.encoder
-        base = self.detectors[0].partition(":")[0]
-        return self.detectors[0] if base in self.components.registries.encoders else "clip"
+        base, _, alias = self.detectors[0].partition(":")
+        if base in self.components.registries.encoders:
+            return self.detectors[0]
+        # A detector that looks at crops by a CLIP of this alias has loaded that one.
+        known = alias and alias in self.components.catalogue.weights.get("clip", {})
+        return f"clip:{alias}" if known else "clip"
 
     @cached_property
     def finder(self) -> str:

@@ -85,14 +85,20 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
     assert [known["name"] for known in found["shown"]][:2] == ["man", "turban"]
     assert "all images with a face (real world): man " in out
     assert page.count('<th scope="row">turban</th>') == 1
-    assert '<th scope="row">turban</th><td>0 %</td>' in page
+    assert '<th scope="row">turban</th><td>0.2 %</td>' in page
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--llm", "echo", "--images", "3"), "3 images with a face are too few"),
+        (("--llm", "echo", "--images", "3"), "3 images with a face: too few for several clusters"),
         (("--llm", "echo", "--images", "4", "--clusters", "9"), "too few for 9 clusters"),
+        (
+            ("--llm", "echo", "--prompt", "a photo of a dog"),
+            "does not name 'Iranian', whose real-world",
+        ),
+        (("--llm", "echo", "--prompt", ""), "--prompt '' does not name 'Iranian'"),
+        (("--llm", "echo", "--out", __file__), "--out: expected a folder, "),
         (("--llm", "mute"), "--llm mute: object continues no texts. Take transformers:FOLDER"),
         (("--llm", "ecko"), "unknown language 'ecko'. Did you mean 'echo'?"),
         (("--llm", "echo", "--faces", "hole"), "unknown face 'hole'"),

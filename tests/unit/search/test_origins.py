@@ -82,8 +82,8 @@ def test_a_number_of_clusters_that_is_given():
     rows = groups((8, 8))
     assert set(spectral_clusters(rows, 3, seed=0).tolist()) == {0, 1, 2}
     assert set(spectral_clusters(rows, 1, seed=0).tolist()) == {0}
-    for few, count in ((3, None), (5, 6)):
-        with pytest.raises(ConfigurationError, match=f"{few} images with a face are too few"):
+    for few, count in ((3, None), (5, 6), (5, 5)):
+        with pytest.raises(ConfigurationError, match=f"{few} images with a face: too few for"):
             spectral_clusters(rows[:few], count, seed=0)
 
 
@@ -171,6 +171,19 @@ def test_unlikely_tokens_are_not_tried():
 def test_a_language_model_without_sentences(search, message):
     with pytest.raises(ConfigurationError, match=message):
         optimised_prompts(Grammar(), BagOfWords(), features({"hat"}), search)
+
+
+@pytest.mark.parametrize("name", ["tokens", "beam", "width", "top"])
+@pytest.mark.parametrize("count", [0, -3, "two", 1.5])
+def test_numbers_of_a_search(name, count):
+    with pytest.raises(ConfigurationError, match=f"{name} is a whole number from 1 on, got"):
+        Search(**{name: count})
+
+
+def test_no_mean_cosine_lies_beyond_1():
+    of_two = nearness(features({"hat"}, {"cup"}), features({"hat"}, {"old"}), 0.95, 0)
+    assert -1.0 <= of_two.low <= of_two.estimate <= of_two.high <= 1.0
+    assert of_two.high == 1.0
 
 
 @pytest.mark.parametrize("likely", [-0.1, 1.0, float("nan")])

@@ -30,10 +30,10 @@ def spectral_clusters(features: np.ndarray, count: int | None, seed: int) -> np.
         ConfigurationError: there are fewer images than clusters, or too few for any.
     """
     n = len(features)
-    if n < max(FEWEST, count or 0):
+    if n < FEWEST or n <= (count or 0):
         raise ConfigurationError(
-            f"{n} images with a face are too few for {count or 'several'} clusters: take more with "
-            "--images, or fewer clusters with --clusters"
+            f"{n} image{'s' * (n != 1)} with a face: too few for {count or 'several'} "
+            f"cluster{'s' * (count != 1)}. Take more images, or fewer clusters"
         )
     affinity = affinities(features)
     if count is None:
