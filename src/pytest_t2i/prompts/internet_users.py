@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +12,15 @@ import msgspec
 
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_toml
+
+FORM = """\
+source = "World Population Review 2024"
+
+[users]
+Indian = 881.3
+Mexican = 96.8
+"""
+"""A file as an example: nationalities as the stereotypes name them, users in millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,40 @@ def read_footprints(path: Path | None = None) -> Footprints:
     read = convert(path, read_toml(path), _File)
     if not read.source.strip():
         raise FileFormatError(path, 'expected source = "..." with where the numbers come from')
-    wrong = {name: users for name, users in read.users.items() if not users > 0}
-    if wrong:
-        raise FileFormatError(path, f"expected numbers above 0, got {wrong}", where="[users]")
+    for name, users in read.users.items():
+        if not (users > 0 and math.isfinite(users)):
+            problem = f"expected millions of users, a finite number above 0, got {name} = {users}."
+            raise FileFormatError(path, problem, where="[users]", remedy="Correct the number.")
     return Footprints(read.users, read.source)
+
+
+def check_names(path: Path, footprints: Footprints, concepts: Collection[str]) -> None:
+    """Refuse a name that is a concept's but for capitals and blanks: it would count for nothing.
+
+    Raises FileFormatError that says which is meant.
+    """
+    meant = {concept.casefold(): concept for concept in concepts}
+    for name in footprints.users:
+        concept = meant.get(name.strip().casefold(), name)
+        if concept != name and name not in concepts:
+            problem = f"unknown nationality {name!r}. Did you mean {concept!r}?"
+            raise FileFormatError(
+                path, problem, where="[users]", remedy="Write it as the stereotypes do."
+            )
+
+
+def of_no_concept(footprints: Footprints, concepts: Collection[str]) -> list[str]:
+    """Names that no concept has, each with the concept that it may be a misspelling of.
+
+    >>> of_no_concept(Footprints({"Indain": 1.0, "Danish": 5.9}, "mine"), ["Indian"])
+    ['Indain (did you mean Indian?)', 'Danish']
+    """
+    # Only a file with other names needs it.
+    from difflib import get_close_matches
+
+    told = []
+    for name in sorted(set(footprints.users) - set(concepts)):
+        free = [concept for concept in concepts if concept not in footprints.users]
+        close = get_close_matches(name, free, n=1)
+        told.append(f"{name} (did you mean {close[0]}?)" if close else name)
+    return sorted(told, key=lambda words: "?" not in words)

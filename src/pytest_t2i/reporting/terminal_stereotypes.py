@@ -48,10 +48,8 @@ def _by_model(row: Row, models: tuple[str, ...], width: int) -> Iterator[str]:
     longest = max(map(len, models))
     for model, score in zip(models, row.measured, strict=True):
         share, above = pair(score)
-        if score is None:
-            values = "not looked for"
-        else:
-            values = f"share {share:<{WIDEST}}  score {above}"
+        told = f"share {share:<{WIDEST}}  score {above}"
+        values = "not looked for" if score is None else told
         if longest + BESIDE > width:
             yield from (f"  {model}", f"    {values}")
         else:
@@ -81,7 +79,7 @@ def _additions(shown: SideBySide) -> Iterator[str]:
         by_word.setdefault((added.model, added.concept), []).append(added)
     for (model, concept), some in by_word.items():
         longest = max(len(added.added) for added in some)
-        yield f"{model}: {concept} {percent(some[0].alone)}"
+        yield f"{model}: {concept} alone {percent(some[0].alone)}"
         for added in some:
             together = f"{percent(added.together):<{WIDEST}}"
             yield f"  with {added.added:<{longest}}  {together}  change {points(added.change)}"

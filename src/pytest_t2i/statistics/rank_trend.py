@@ -74,6 +74,22 @@ def rank_correlation_interval(
     )
 
 
+def fewest_groups(level: float) -> int:
+    """Groups from which on a perfect order is told from chance at this level.
+
+    Of n groups in any order 2 in n! are perfect (-1 or 1). Where that is more than 1 - level, no
+    order of theirs says anything of groups in general, and images cannot make up for it.
+
+    >>> fewest_groups(0.95), fewest_groups(0.8)
+    (5, 4)
+    """
+    check_level(level)
+    groups = FEWEST_GROUPS
+    while 2 / math.factorial(groups) > 1.0 - level:
+        groups += 1
+    return groups
+
+
 def _mean_score(
     group: Sequence[Counted], rng: np.random.Generator | None, draws: int
 ) -> inputs.Floats:

@@ -11,7 +11,7 @@ import pytest
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score
-from pytest_t2i.prompts.internet_users import read_footprints
+from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
 from pytest_t2i.runs.record import (
     CellRecord,
     CellsRecord,
@@ -20,12 +20,19 @@ from pytest_t2i.runs.record import (
     RunRecord,
     StereotypeRecord,
 )
+from pytest_t2i.statistics import share_interval, stereotype_interval, stereotype_sequence
 
 TABLE = json.loads(
     (Path(__file__).parents[2] / "oracles" / "published" / "oasis_table1.json").read_text()
 )
 WORK = {"planned": 0, "made": 0, "seconds": 0.0, "refused": 0, "notes": []}
 IMAGES = 2000
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(wide_terminal, monkeypatch):
+    """Where nothing says how wide it is, Markdown is printed."""
+    monkeypatch.delenv("COLUMNS")
 
 
 def between(estimate):
@@ -68,8 +75,10 @@ def test_table_1_and_the_footprint(tmp_path, capsys):
         "0.2", "27.3", "27.1", "69.0", "68.8", "38.2", "38.0",
     ]  # fmt: skip
     # The paper's own finding: scores fall as users grow. On its numbers of SDv2 and SDv3.
-    assert "| SDv2 | -1.000 [" in out
-    assert "| SDv3 | -1.000 [" in out
+    assert "| SDv2 | -1.000, no interval: 3 nationalities are too few (5 needed) |" in out
+    assert "| SDv3 | -1.000, no interval" in out
+    assert "of 3 nationalities in any order 1 in 3 goes perfectly" in out
+    assert "At 95 % 5 nationalities are needed" in out
     assert "Indian 0.079" in out
     assert read_footprints().source in out
 
@@ -91,32 +100,166 @@ def test_scores_against_other_real_world_shares_stand_apart(tmp_path, capsys):
     ]  # fmt: skip
 
 
-def test_table_2(tmp_path, capsys):
+def crossing(*alone):
+    """SDv3 with two nationalities crossed with a profession, and these prompts of one word."""
     crossed = "nationality-x-profession"
-    prompts = (
-        prompt("profession", "doctor", 78),
-        prompt(crossed, "Indian, doctor", 98),
-        prompt(crossed, "Iranian, doctor", 100),
-    )
-    cells = tuple(
-        CellRecord(one.id, one.concept.split(", ")[0], "doctor", None) for one in prompts[1:]
-    )
-    run = RunRecord(
-        "2026-01-01T00:00:00+00:00", 1.0, "SDv3", {}, {}, WORK, prompts=prompts,
+    prompts = (prompt(crossed, "Indian, doctor", 98), prompt(crossed, "Iranian, doctor", 100))
+    cells = tuple(CellRecord(one.id, one.concept.split(", ")[0], "doctor", None) for one in prompts)
+    return RunRecord(
+        "2026-01-01T00:00:00+00:00", 1.0, "SDv3", {}, {}, WORK, prompts=(*alone, *prompts),
         cells=(CellsRecord("nationality", "profession", cells),),
     )  # fmt: skip
-    assert main(["stereotypes", *write(tmp_path, run)]) == 0
+
+
+DOCTOR = prompt("profession", "doctor", 78)
+
+
+def test_table_2(tmp_path, capsys):
+    assert main(["stereotypes", *write(tmp_path, crossing(DOCTOR))]) == 0
     out = capsys.readouterr().out
+    assert "## Share of men when a word is added (95 % intervals)" in out
     assert "| SDv3 | doctor | 78.0 %" in out
     assert "| Indian | 98.0 %" in out
     assert "| +20.0 [+11.4, +29.2] |" in out
     assert "| +22.0 [+" in out
+    assert "(Indian, Iranian). Add nationality to the mark beside intersection" in out
+
+
+def test_a_crossing_without_its_words_alone_is_told_what_to_add(tmp_path, capsys):
+    assert main(["stereotypes", *write(tmp_path, crossing())]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "their words alone are missing (Indian, Iranian, doctor)." in told.err
+    assert "Add nationality and profession to the mark beside intersection(...)" in told.err
+
+
+def test_words_without_a_clear_image(tmp_path, capsys):
+    nobody = [prompt("nationality", word, 0, 0) for word in ("Indian", "Iranian")]
+    unclear = crossing(*nobody, prompt("profession", "doctor", 0, 0))
+    assert main(["stereotypes", *write(tmp_path, unclear)]) == 2
+    assert "images of one clear man or woman" in capsys.readouterr().err
+
+
+def counted(interval):
+    """A run of one stereotype: 30 of 40 images, at 95 %."""
+    plain = published("SDv2", 3)
+    share, score = share_interval(30, 40, 0.95), interval(30, 40, 0.5, 0.95)
+    one = replace(plain.stereotypes[0], expected=0.5, share=share, score=score)
+    return replace(plain, stereotypes=(one,))
+
+
+@pytest.mark.parametrize("interval", [stereotype_interval, stereotype_sequence])
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, interval, level):
+    runs = write(tmp_path, counted(interval))
+    assert main(["stereotypes", *runs, "--confidence", str(level)]) == 0
+    out = capsys.readouterr().out
+    share, score = share_interval(30, 40, level), interval(30, 40, 0.5, level)
+    assert f"75.0 % [{100 * share.low:.1f}, {100 * share.high:.1f}]" in out
+    assert f"25.0 % [{100 * score.low:.1f}, {100 * score.high:.1f}]" in out
+    headings = [line for line in out.splitlines() if line.startswith("##")]
+    assert len(headings) == 2
+    assert all(line.endswith(f"({100 * level:g} % intervals)") for line in headings)
+
+
+def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
+    run = counted(stereotype_interval)
+    under = replace(
+        run.stereotypes[0], direction="under", score=stereotype_interval(30, 40, 0.9, 0.95, "under")
+    )
+    rarely = replace(run, stereotypes=(replace(under, expected=0.9),))
+    assert main(["stereotypes", *write(tmp_path, rarely), "--confidence", "0.8"]) == 0
+    score = stereotype_interval(30, 40, 0.9, 0.8, "under")
+    assert f"15.0 % [{100 * score.low:.1f}, {100 * score.high:.1f}]" in capsys.readouterr().out
+
+
+def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
+    run = counted(stereotype_interval)
+    odd = replace(run.stereotypes[0], share=Interval(0.123, 0.1, 0.2, 0.95, "blaker", 40))
+    runs = write(tmp_path, replace(run, stereotypes=(odd,)))
+    assert main(["stereotypes", *runs, "--confidence", "0.8"]) == 2
+    assert "expected a share of whole images, got share.estimate=0.123" in capsys.readouterr().err
+
+
+def test_as_many_nationalities_as_a_perfect_order_needs_have_an_interval(tmp_path, capsys):
+    run, names = counted(stereotype_interval), ("Danish", "French", "Indian", "Polish")
+    rows = tuple(
+        replace(run.stereotypes[0], id=name, concept=name, share=share_interval(k, 40, 0.95),
+                score=stereotype_interval(k, 40, 0.5, 0.95))
+        for name, k in zip(names, (25, 30, 35, 40), strict=True)
+    )  # fmt: skip
+    runs = write(tmp_path, replace(run, stereotypes=rows))
+    users = "".join(f"{name} = {k}\n" for k, name in enumerate(names, 1))
+    (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
+    with_users = ["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]
+    assert main([*with_users, "--confidence", "0.8"]) == 0
+    out = capsys.readouterr().out
+    assert "| SDv2 | 1.000 [" in out
+    assert "other images of these nationalities would show" in out
+    assert "No interval" not in out
+    assert main(with_users) == 0
+    assert "1.000, no interval: 4 nationalities are too few (5 needed)" in capsys.readouterr().out
+
+
+def test_a_terminal_of_80_columns(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    long = replace(published("FLUX", 7), model="a-model-with-a-rather-long-name")
+    both = replace(crossing(DOCTOR), stereotypes=published("SDv3", 5).stereotypes)
+    runs = write(tmp_path, published("SDv2", 3), both)
+    assert main(["stereotypes", *runs, "--out", str(tmp_path / "t.md")]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "|" not in out
+    assert "  SDv2  share 27.3 % [" in out
+    assert "SDv3: doctor alone 78.0 % [" in out
+    assert "  with Indian   98.0 % [" in out
+    assert "  rank correlation -1.000, no interval: 3 nationalities are too few" in out
+    assert (tmp_path / "t.md").read_text().startswith("## Stereotype scores (95 % intervals)\n\n|")
+    assert main(["stereotypes", *runs, *write(tmp_path, long)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "  a-model-with-a-rather-long-name\n    share " in out
+
+
+def test_a_run_given_twice_and_two_runs_of_one_model(tmp_path, capsys):
+    first = published("SDv2", 3)
+    (run,) = write(tmp_path, first)
+    assert main(["stereotypes", run, run]) == 2
+    assert f"expected every run once, got the run of {run} again" in capsys.readouterr().err
+    for name, created in (("later", "2026-02-01T00:00:00"), ("same-day", "2026-01-01T00:00:01")):
+        (tmp_path / name).write_text(replace(first, created=created).to_json())
+    assert main(["stereotypes", run, str(tmp_path / "later")]) == 0
+    out = capsys.readouterr().out
+    assert "SDv2 (2026-01-01T00:00): share" in out
+    assert "SDv2 (2026-02-01T00:00): share" in out
+    assert main(["stereotypes", run, str(tmp_path / "same-day")]) == 0
+    assert "SDv2 (2026-01-01T00:00) #2: share" in capsys.readouterr().out
+
+
+def test_a_folder_as_out_is_refused_before_the_work(tmp_path, capsys):
+    runs = write(tmp_path, published("SDv2", 3))
+    assert main(["stereotypes", *runs, "--out", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"--out: expected a file, {tmp_path} is a folder" in told.err
+
+
+def test_help_shows_a_file_of_users(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["stereotypes", "--help"])
+    out = capsys.readouterr().out
+    assert all(line in out for line in FORM.splitlines())
+    (tmp_path / "u.toml").write_text(FORM)
+    assert read_footprints(tmp_path / "u.toml").users == {"Indian": 881.3, "Mexican": 96.8}
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("source = 'x'\n[users]\nIndian = -1\n", "expected numbers above 0"),
+        ("source = 'x'\n[users]\nIndian = -1\n", "a finite number above 0, got Indian = -1.0."),
+        ("source = 'x'\n[users]\nIndian = inf\n", "u.toml: [users]: expected millions of users"),
+        ("source = 'x'\n[users]\nIndian = nan\n", "got Indian = nan."),
+        ("source = 'x'\n[users]\nindian = 3\n", "'indian'. Did you mean 'Indian'?"),
         ("source = ''\n[users]\nIndian = 1\n", 'expected source = "..."'),
         ("[users]\nIndian = 1\n", "source"),
     ],
@@ -126,6 +269,17 @@ def test_bad_numbers(tmp_path, capsys, text, expected):
     runs = write(tmp_path, published("SDv2", 3))
     assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 2
     assert expected in capsys.readouterr().err
+
+
+def test_what_stands_on_one_side_only_is_said(tmp_path, capsys):
+    (tmp_path / "u.toml").write_text("source = 'x'\n[users]\nIndian = 1\nIranain = 2\nDanish = 3\n")
+    runs = write(tmp_path, published("SDv2", 3))
+    assert main(["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
+    out = capsys.readouterr().out
+    assert "1 nationality with known internet users: three are needed" in out
+    assert "Left out, internet users are not known: Iranian, Mexican." in out
+    assert "no stereotype of these runs is of them: Iranain (did you mean Iranian?), Danish." in out
+    assert of_no_concept(Footprints({"Indian": 1.0}, "x"), ["Indian"]) == []
 
 
 def test_too_few_nationalities_and_nothing_at_all(tmp_path, capsys):

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.rank_trend import fewest_groups
 
 CLEAR = [[(95, 100, 0.5, 1)], [(75, 100, 0.5, 1)], [(55, 100, 0.5, 1)], [(65, 100, 0.5, 1)]]
 
@@ -60,3 +61,11 @@ def test_published_differences():
     ]:
         interval = statistics.share_difference_interval(before, after, 0.95)
         assert (-interval.high, -interval.low) == pytest.approx((low, high), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("level", "groups"), [(0.5, 3), (0.66, 3), (0.67, 4), (0.9, 4), (0.95, 5), (0.99, 6)]
+)
+def test_a_perfect_order_of_fewer_groups_is_no_news(level, groups):
+    """Both perfect orders of n have 2 chances in n!: 1 in 3, 12, 60, 360."""
+    assert fewest_groups(level) == groups

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Prone
+from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.prompts.internet_users import Footprints
 from pytest_t2i.runs.record import PromptRecord, RunRecord, StereotypeRecord
-from pytest_t2i.statistics.rank_trend import FEWEST_GROUPS, Counted
+from pytest_t2i.statistics.rank_trend import FEWEST_GROUPS, Counted, fewest_groups
+from pytest_t2i.statistics.sequential import METHOD as SEQUENCE
 
 MALE, FEMALE = "male", "female"
+NEARLY_WHOLE = 1e-6
+"""How far, of a count, a share times its images may be from a whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,9 @@ class Footprint:
     means: dict[str, float]
     """Nationality -> mean stereotype score."""
     absent: str = ""
+    """Why there is no correlation."""
+    needed: int = 0
+    """Nationalities from which on it has an interval; 0 where there are as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +56,47 @@ class Addition:
     change: Interval
 
 
-def table_1(runs: Sequence[RunRecord]) -> list[Row]:
+def table_1(runs: Sequence[RunRecord], level: float) -> list[Row]:
     """Every stereotype of any run, in order of appearance.
 
-    Scores against other real-world shares stand in rows of their own.
+    Scores against other real-world shares stand in rows of their own. Raises ConfigurationError
+    where a run holds intervals of another level and no counts to compute them from.
     """
-    known = [{_asked(score): score for score in run.stereotypes} for run in runs]
+    known = [{_asked(score): at_level(score, level) for score in run.stereotypes} for run in runs]
     keys = dict.fromkeys(key for scores in known for key in scores)
     return [Row(*key[:3], tuple(scores.get(key) for scores in known)) for key in keys]
+
+
+def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
+    """The same images with intervals of this level, by the method that the run used."""
+    if score.share is None or score.score is None:
+        return score
+    if score.share.level == score.score.level == level:
+        return score
+    shown, clear, expected, _ = _counted(score, score.share)
+    is_sequence = score.score.method == SEQUENCE
+    interval = statistics.stereotype_sequence if is_sequence else statistics.stereotype_interval
+    return replace(
+        score,
+        share=statistics.share_interval(shown, clear, level),
+        score=interval(shown, clear, expected, level, _direction(score)),
+    )
+
+
+def _direction(score: StereotypeRecord) -> Prone:
+    return "under" if score.direction == "under" else "over"
+
+
+def _counted(score: StereotypeRecord, share: Interval) -> Counted:
+    """A share as the counts it was computed from."""
+    count = share.estimate * share.n
+    shown = round(count)
+    if not 0 <= shown <= share.n or not share.n or abs(count - shown) > NEARLY_WHOLE * share.n:
+        raise ConfigurationError(
+            f"{score.id}: expected a share of whole images, got share.estimate={share.estimate}, "
+            f"share.n={share.n}: no counts to compute intervals from. Record the run anew"
+        )
+    return shown, share.n, score.expected, -1 if _direction(score) == "under" else 1
 
 
 def _asked(score: StereotypeRecord) -> tuple[str, str, float, str]:
@@ -73,15 +113,12 @@ def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -
             and stereotype.score is not None
             and stereotype.concept in footprints.users
         ):
-            shown = round(stereotype.share.estimate * stereotype.share.n)
-            sign = -1 if stereotype.direction == "under" else 1
-            groups.setdefault(stereotype.concept, []).append(
-                (shown, stereotype.share.n, stereotype.expected, sign)
-            )
+            groups.setdefault(stereotype.concept, []).append(_counted(stereotype, stereotype.share))
             scores.setdefault(stereotype.concept, []).append(stereotype.score.estimate)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
     if len(groups) < FEWEST_GROUPS:
-        absent = f"{len(groups)} nationalities with known internet users: three are needed"
+        nationalities = "nationality" if len(groups) == 1 else "nationalities"
+        absent = f"{len(groups)} {nationalities} with known internet users: three are needed"
         return Footprint(run.model, None, means, absent)
     users = [footprints.users[name] for name in groups]
     if len(set(users)) == 1:
@@ -90,7 +127,8 @@ def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -
     correlation = statistics.rank_correlation_interval(
         users, list(groups.values()), level=level, seed=seed
     )
-    return Footprint(run.model, correlation, means)
+    needed = fewest_groups(level)
+    return Footprint(run.model, correlation, means, needed=needed if len(groups) < needed else 0)
 
 
 def additions(run: RunRecord, level: float) -> Iterator[Addition]:
@@ -104,6 +142,24 @@ def additions(run: RunRecord, level: float) -> Iterator[Addition]:
                 single, both = alone.get((axis, concept)), by_id.get(cell.id)
                 if single is not None and both is not None:
                     yield from _addition(run.model, concept, added, (single, both), level)
+
+
+def words_missing(run: RunRecord) -> Iterator[str]:
+    """Of every crossing whose words the run does not have alone: which, and what to do."""
+    alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
+    for table in run.cells:
+        pairs = [
+            *((table.rows, cell.row) for cell in table.cells),
+            *((table.columns, cell.column) for cell in table.cells),
+        ]
+        absent = [pair for pair in dict.fromkeys(pairs) if pair not in alone]
+        if absent:
+            axes = " and ".join(dict.fromkeys(axis for axis, _ in absent))
+            yield (
+                f"{run.model}: {table.rows} x {table.columns}: their words alone are missing "
+                f"({some([word for _, word in absent])}). Add {axes} to the mark beside "
+                "intersection(...), and run again."
+            )
 
 
 def _addition(
