@@ -142,6 +142,19 @@ class Handler(BaseHTTPRequestHandler):
     def _denied(self, fault: str) -> None:
         self._send(401, {"error": {"message": f"wrong key {self._key}"}})
 
+    def _shows_key(self, fault: str) -> None:
+        """The key as an attribute, so that it would be written into a file of candidates."""
+        self._say_key(self._key)
+
+    def _shows_key_escaped(self, fault: str) -> None:
+        self._say_key("".join(f"\\u{ord(sign):04x}" for sign in self._key))
+
+    def _say_key(self, key: str) -> None:
+        rows = [{"attribute": "KEY", "positive": "a", "negative": "b"}, *attributes()]
+        told = json.dumps({"attributes": rows}).replace("KEY", key)
+        message = {"role": "assistant", "content": told}
+        self._send(200, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
     def _dropped(self, fault: str) -> None:
         self._send_bytes(200, BYTES["cut_body"], promised=1000)
         self.close_connection = True

@@ -295,7 +295,7 @@ def write_bad_files(folder):
         (("candidates", "a house", "--llm", "file:absent"), "no concept is seen in 'a house'"),
         (("candidates", "a Tunisian person", "--llm", "file:absent"), "absent: no such file with"),
         (("candidates", "a Tunisian person", "--llm", "opnai:m"), "unknown language 'opnai'"),
-        (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "no usable answer in 3 tries"),
+        (("candidates", "a Tunisian person", "--llm", "file:a.txt"), "a.txt: the answer is"),
         (("stereotypes", "absent.json"), "absent.json: no such run.json"),
         (("stop", "--model", "sdxxl", "--concept", "x", "--llm", "file:a.txt"), "unknown model"),
         (("stop", "--model", "fakes:fair", "--concept", "x", "--llm", "file:a.txt"), "no texts"),

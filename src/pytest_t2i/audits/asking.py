@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from pytest_t2i.audits.answers import check_answer
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
 from pytest_t2i.protocols import Language
 
@@ -19,20 +20,28 @@ def answer_of(
     *,
     tries: int,
     remedy: str,
+    mend: str = "mend the file",
 ) -> Answer:
-    """What ``read`` makes of an answer.
+    """What ``read`` makes of an answer that obeys the schema.
 
-    A malformed answer is none: the model is told what was wrong with it and asked again.
+    A malformed answer is none: the model is told what was wrong with it and asked again. An answer
+    that lies in a file (``answer_file``) stays the same, so it is asked for once.
 
-    Raises LanguageError, with the remedy, when no answer was whole after all tries, or nobody
-    answers.
+    Raises LanguageError when no answer was whole after all tries, with the remedy, or with what
+    mends the file; or when nobody answers.
     """
-    wrong = ""
-    for _ in range(tries):
+    file = getattr(language, "answer_file", None)
+    wrong = hint = ""
+    for _ in range(1 if file else tries):
         try:
-            return read(language.answer(question + wrong, schema))
+            answer = language.answer(question + hint, schema)
+            check_answer(answer, schema)
+            return read(answer)
         except MalformedAnswerError as error:
-            wrong = f"\nAn earlier answer could not be used: {error}"
+            wrong = str(error)
+            hint = f"\nAn earlier answer could not be used: {wrong}"
+    if file:
+        raise LanguageError(f"{file}: {wrong}: {mend}.")
     raise LanguageError(
-        f"no usable answer in {tries} tries.{wrong.replace(chr(10), ' ')}. {remedy}"
+        f"no usable answer in {tries} {'try' if tries == 1 else 'tries'}: {wrong}. {remedy}"
     )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pytest_t2i.audits.asking import answer_of
 from pytest_t2i.data import Attribute
+from pytest_t2i.errors import MalformedAnswerError, some
 from pytest_t2i.prompts.candidates import SCHEMA, attributes_of, instruction
 from pytest_t2i.protocols import Language
+
+MOST_WORDS = 4
+"""Words of an attribute's name, as the schema says."""
 
 
 def ask_for_candidates(
@@ -19,7 +23,16 @@ def ask_for_candidates(
         language,
         instruction(prompt, fewest),
         SCHEMA,
-        lambda answer: attributes_of(answer, fewest),
+        lambda answer: _short(attributes_of(answer, fewest)),
         tries=tries,
         remedy="Ask another model, for fewer attributes (--count), or more often (--tries).",
+        mend="mend the file or use --count",
     )
+
+
+def _short(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    """The attributes, whose names are short; MalformedAnswerError where one is not."""
+    long = [repr(one.name) for one in attributes if len(one.name.split()) > MOST_WORDS]
+    if long:
+        raise MalformedAnswerError(f"expected one to four words as 'attribute', got {some(long)}")
+    return attributes

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pytest_t2i.data import Attribute, Prompt, Prone
-from pytest_t2i.errors import ConfigurationError, FileFormatError, some
+from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
 from pytest_t2i.prompts.grammar import put_before
@@ -108,6 +108,8 @@ def check_descriptions(attribute: Attribute) -> None:
 
 
 PEOPLE = ("person", "woman", "man")
+FILLED_IN = ("expected", "source")
+"""Keys that a file of candidates leaves empty."""
 
 
 def named(word: str, description: str) -> str:
@@ -156,18 +158,27 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
 def _refuse_unfilled(path: Path, rows: list[Any]) -> None:
     """Candidates of a language model are no stereotypes before a person has looked at them."""
     unfilled = [
-        f"{row.get('concept')}: {row.get('attribute')} ({', '.join(empty)})"
+        f"{row.get('concept')}: {row.get('attribute')} ({', '.join(lacking)})"
         for row in rows
-        if isinstance(row, dict)
-        and (empty := [key for key in ("expected", "source") if row.get(key) == ""])
+        if isinstance(row, dict) and (lacking := _lacking(row))
     ]
     if unfilled:
         raise FileFormatError(
             path,
-            f"{len(unfilled)} of {len(rows)} stereotypes are not filled in: {some(unfilled)}. "
+            f"{len(unfilled)} of {len(rows)} stereotypes are not filled in: {', '.join(unfilled)}. "
             "Write the share in the real world as expected, from 0 to 1, and where it comes from "
             "as source, or strike them out.",
         )
+
+
+def _lacking(row: dict[str, Any]) -> list[str]:
+    """What a person has yet to fill in; nothing where no text is blank.
+
+    A source may be left out, as one may write a file oneself, but an empty one is a place to fill.
+    """
+    given = {key: row.get(key, "") for key in FILLED_IN}
+    blank = [key for key, told in given.items() if isinstance(told, str) and not told.strip()]
+    return blank if any(key in row for key in blank) else []
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True):

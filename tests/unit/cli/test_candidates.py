@@ -13,6 +13,7 @@ from pytest_t2i.errors import FileFormatError, MalformedAnswerError
 from pytest_t2i.prompts.candidates import attributes_of, concept_of
 
 PROMPT = "a photo of a Tunisian person"
+WHOLE = json.dumps({"attributes": attributes(15)})
 FILE = "pytest_t2i.adapters.languages.file:load"
 
 
@@ -50,7 +51,7 @@ def test_candidates_are_refused_until_they_are_filled_in(asked, tmp_path, capsys
 @pytest.mark.parametrize(
     ("answer", "arguments", "expected"),
     [
-        ("no", (), "no usable answer in 3 tries. An earlier answer could not be used: the answer"),
+        ("no", (), "answer.txt: the answer is not JSON"),
         (json.dumps({"attributes": attributes(3)}), (), "expected at least 15 attributes, got 3"),
         ("[]", ("--count", "0"), None),
     ],
@@ -67,7 +68,7 @@ def test_what_is_refused(asked, tmp_path, capsys, answer, arguments, expected):
 
 def test_a_file_that_is_there_is_kept(asked, tmp_path, capsys):
     (tmp_path / "mine.toml").write_text("precious")
-    assert asked(json.dumps(attributes(15))) == 2
+    assert asked(WHOLE) == 2
     assert "is there already" in capsys.readouterr().err
     assert (tmp_path / "mine.toml").read_text() == "precious"
 
@@ -106,7 +107,7 @@ def test_the_concept_of_a_prompt(prompt, concept):
     ],
 )
 def test_a_prompt_without_a_concept(asked, tmp_path, capsys, prompt):
-    assert asked(json.dumps(attributes(15)), prompt=prompt) == 2
+    assert asked(WHOLE, prompt=prompt) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert f"no concept is seen in {prompt!r}" in told
     assert "name it with --concept" in told
@@ -117,7 +118,7 @@ def test_a_prompt_without_a_concept(asked, tmp_path, capsys, prompt):
     "concept", ["photo of a", "a Tunisian", "the doctor", "doctor of Tunis", "", " person", "\x7f"]
 )
 def test_what_is_no_concept(asked, tmp_path, capsys, concept):
-    assert asked(json.dumps(attributes(15)), "--concept", concept) == 2
+    assert asked(WHOLE, "--concept", concept) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert 'without an article or "of"' in told
     assert f"concept={concept!r}".replace("\\", "") in told.replace("\\", "")
@@ -131,7 +132,7 @@ def filled(file):
 
 
 def test_the_usual_sentence_is_tested(asked, tmp_path, capsys):
-    assert asked(json.dumps(attributes(15)), "--concept", "Tunisian person") == 0
+    assert asked(WHOLE, "--concept", "Tunisian person") == 0
     file = tmp_path / "mine.toml"
     filled(file)
     tested = read_stereotypes(file)[0].prompt.text
@@ -142,7 +143,7 @@ def test_the_usual_sentence_is_tested(asked, tmp_path, capsys):
 
 def test_a_sentence_of_ones_own_is_tested(asked, tmp_path, capsys):
     mine, concept = "a photo of a Tunisian doctor at work", "Tunisian doctor"
-    assert asked(json.dumps(attributes(15)), "--concept", concept, prompt=mine) == 0
+    assert asked(WHOLE, "--concept", concept, prompt=mine) == 0
     file = tmp_path / "mine.toml"
     filled(file)
     assert f'what will be tested: "{mine}"' in capsys.readouterr().out
@@ -151,14 +152,14 @@ def test_a_sentence_of_ones_own_is_tested(asked, tmp_path, capsys):
 
 
 def test_a_concept_that_the_sentence_does_not_name(asked, tmp_path, capsys):
-    assert asked(json.dumps(attributes(15)), "--concept", "Iranian") == 2
+    assert asked(WHOLE, "--concept", "Iranian") == 2
     assert "does not name 'Iranian'" in capsys.readouterr().err
     assert not (tmp_path / "mine.toml").exists()
 
 
 def test_a_prompt_that_would_end_a_comment(asked, tmp_path):
     mine = "a Tunisian person\nexpected = 1\x7f"
-    assert asked(json.dumps(attributes(15)), prompt=mine) == 0
+    assert asked(WHOLE, prompt=mine) == 0
     filled(tmp_path / "mine.toml")
     assert len(read_stereotypes(tmp_path / "mine.toml")) == 15
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import Catalogue
-from pytest_t2i.adapters.registry import Registry, named_part
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.adapters.languages.checked import CheckedAnswers, CheckedTokens
+from pytest_t2i.adapters.registry import Factory, Registry, named_part
+from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
 from pytest_t2i.protocols import Language, LoadOptions, NextTokens
 
 ANSWERING = (
@@ -29,7 +30,7 @@ def answering(name: str, registry: Registry, catalogue: Catalogue) -> Language:
     language = _loaded(name, registry, catalogue)
     if not isinstance(language, Language):
         raise _unfit(name, f"{type(language).__name__} answers no questions", ANSWERING)
-    return language
+    return CheckedAnswers(name, language)
 
 
 def continuing(
@@ -46,7 +47,7 @@ def continuing(
     language = _loaded(name, registry, catalogue, device)
     if not isinstance(language, NextTokens):
         raise _unfit(name, f"{type(language).__name__} continues no texts", CONTINUING)
-    return language
+    return CheckedTokens(name, language)
 
 
 def _unfit(name: str, problem: str, fit: str) -> ConfigurationError:
@@ -54,6 +55,28 @@ def _unfit(name: str, problem: str, fit: str) -> ConfigurationError:
 
 
 def _loaded(name: str, registry: Registry, catalogue: Catalogue, device: str = "auto") -> Any:
-    factory, source = named_part(registry, name)
+    factory, source = _named(name, registry)
     source = catalogue.resolve_weights(name.partition(":")[0], source)
-    return factory(LoadOptions(source=source, device=device))
+    try:
+        return factory(LoadOptions(source=source, device=device))
+    except T2IError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"--llm {name}: expected a factory that takes LoadOptions and gives a language model; "
+            f"it failed with {type(error).__name__}: {error}. Mend it, or name another."
+        ) from error
+
+
+def _named(name: str, registry: Registry) -> tuple[Factory, str]:
+    """The factory and the source of a name; UnknownNameError says where it was looked for."""
+    base, colon, _ = name.partition(":")
+    try:
+        return named_part(registry, name)
+    except ValueError:  # Python looks for no module of such a name.
+        pass
+    except UnknownNameError as error:
+        if error.kind != registry.kind or not colon:
+            raise
+    hint = f"Neither is a language model of this name registered, nor is there a module {base!r}."
+    raise UnknownNameError(registry.kind, base, registry.names(), hint)

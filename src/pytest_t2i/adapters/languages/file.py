@@ -18,15 +18,18 @@ def load(options: LoadOptions) -> Written:
     """
     if not options.source:
         raise ConfigurationError("the language adapter file needs a file: --llm file:answer.json")
-    return Written(read_text(user_path(options.source), kind="file with an answer"))
+    file = user_path(options.source)
+    return Written(read_text(file, kind="file with an answer"), str(file))
 
 
 class Written:
     """A written answer; obeys Language."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, answer_file: str) -> None:
         self._text = text
         self.fingerprint = digest(["written", text])
+        self.answer_file = answer_file
+        """Where the answer lies, whatever is asked: asking again does not change it."""
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
         """What stands in the file, whatever is asked."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_t2i.adapters.languages.addresses import Waiting, base_url, holds, host
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError
@@ -21,6 +23,8 @@ with needs("the language adapter openai", "llm"):
 
 KEY, BASE_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 """Environment variables."""
+OPENAI = "https://api.openai.com/v1"
+"""Where OpenAI's own endpoint is."""
 TRIES = 6
 """Times that a busy or absent endpoint is asked again; the library waits in between."""
 SECONDS = 120.0
@@ -37,7 +41,7 @@ def load(options: LoadOptions) -> Endpoint:
 
     Raises:
         MissingExtraError: the library is not installed.
-        ConfigurationError: no model is named, or the environment holds no key.
+        ConfigurationError: no model is named, or the environment holds no key or no address.
     """
     if not options.source:
         raise ConfigurationError("the language adapter openai needs a model: --llm openai:NAME")
@@ -51,9 +55,23 @@ def load(options: LoadOptions) -> Endpoint:
         raise ConfigurationError(f"{KEY}: expected printable ASCII")
     # At its lowest level the library writes whole requests.
     logging.getLogger("openai").setLevel(logging.WARNING)
-    seconds = float(options.extra.get("seconds", SECONDS))
-    client = openai.OpenAI(api_key=key, max_retries=TRIES, timeout=seconds)
-    return Endpoint(client, options.source, key)
+    return Endpoint(_client(options, key), options.source, key)
+
+
+def _client(options: LoadOptions, key: str) -> openai.OpenAI:
+    address = base_url(os.environ.get(BASE_URL, ""), BASE_URL, key) or OPENAI
+    waiting = Waiting(f"openai:{options.source}", host(address), TRIES + 1)
+    http = openai.DefaultHttpxClient(event_hooks=waiting.hooks)
+    client = openai.OpenAI(
+        api_key=key,
+        base_url=address,
+        max_retries=TRIES,
+        timeout=float(options.extra.get("seconds", SECONDS)),
+        http_client=http,
+    )
+    # The library closes only what it made itself.
+    weakref.finalize(client, http.close)
+    return client
 
 
 class Endpoint:
@@ -75,12 +93,12 @@ class Endpoint:
         """The answer to one question; as JSON by the schema, where the endpoint takes one.
 
         Raises:
-            MalformedAnswerError: the answer is cut off, empty, refused or not as the protocol says;
-                asking again may help.
+            MalformedAnswerError: the answer is cut off, empty, refused or not as the protocol says,
+                or holds the key; asking again may help.
             LanguageError: the endpoint does not answer, or refuses the request.
         """
         try:
-            return self._told(self._asked(question, schema))
+            return self._without_key(self._told(self._asked(question, schema)))
         except NO_SCHEMA as error:
             if schema is None or not self._takes_schema:
                 raise self._failure(error) from None
@@ -125,10 +143,29 @@ class Endpoint:
             raise MalformedAnswerError("the answer's content is no text")
         return message.content
 
+    def _without_key(self, content: str) -> str:
+        """The content, which would go into messages, further questions and files."""
+        if holds(content, self._key):
+            raise MalformedAnswerError("the answer holds the key and is not shown")
+        return content
+
     def _failure(self, error: Exception) -> LanguageError:
         """What went wrong, without the key, whose words an endpoint may echo."""
+        if isinstance(error, openai.APIConnectionError):
+            return self._silence(error)
         status = getattr(error, "status_code", None)
         told = str(error)
         told = "its message holds the key and is not shown" if self._key in told else told[:300]
         code = f" (HTTP {status})" if status else ""
         return LanguageError(f"openai:{self._model}: {type(error).__name__}{code}: {told}")
+
+    def _silence(self, error: Exception) -> LanguageError:
+        """Nobody answers, or breaks off: who was asked, how often, and what the network says."""
+        times = self._client.max_retries + 1
+        asked = "once" if times == 1 else f"{times} times"
+        told = str(error.__cause__ or error)
+        why = "" if self._key in told else f"; {type(error.__cause__ or error).__name__}: {told}"
+        return LanguageError(
+            f"openai:{self._model}: {host(str(self._client.base_url))} does not answer (asked "
+            f"{asked}{why[:300]}). See that it runs, and that {BASE_URL} names it."
+        )

@@ -54,11 +54,25 @@ def load(options: LoadOptions) -> CausalModel:
         raise ModelLoadError(f"{place} has no config.json, so it is no model of save_pretrained.")
     with loading_weights(options.source, options.revision):
         model = from_pretrained(AutoModelForCausalLM, place, dtype, **of_revision(options.revision))
-        tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(options.revision))
+        tokenizer = _tokenizer(options.source, place, options.revision)
         model.to(device).eval()
     _check_tokenizer(options.source, model, tokenizer)
     facts = facts_of(model, options.source, place, dtype)
     return CausalModel(model, tokenizer, facts, int(options.extra.get("tokens", TOKENS)))
+
+
+def _tokenizer(source: str, place: str, revision: str | None) -> Any:
+    """The tokenizer beside a model; ModelLoadError where a folder has none that can be read."""
+    try:
+        return AutoTokenizer.from_pretrained(place, **of_revision(revision))
+    except Exception as error:
+        # Of the hub, it may as well be the network.
+        absent = "backend tokenizer" in str(error)
+        if "trust_remote_code" in str(error) or not (absent or Path(place).is_dir()):
+            raise
+        raise ModelLoadError(
+            f"{source} has no tokenizer that transformers can read: put the model's own beside it."
+        ) from error
 
 
 def _check_tokenizer(source: str, model: Any, tokenizer: Any) -> None:

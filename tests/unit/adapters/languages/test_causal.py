@@ -8,7 +8,12 @@ import pytest
 import tiny
 import torch
 from tokenizers import Tokenizer, models
-from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import (
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 from pytest_t2i.adapters.languages import file
 from pytest_t2i.adapters.languages.transformers import load
@@ -103,6 +108,31 @@ def test_what_cannot_be_loaded(tmp_path):
         load(LoadOptions())
     with pytest.raises(ModelLoadError, match=r"no config\.json"):
         load(LoadOptions(source=str(tmp_path)))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"a": 1}'])
+def test_a_tokenizer_that_cannot_be_read(tmp_path, text):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny.written(tiny.write_causal), folder)
+    (folder / "tokenizer.json").write_text(text)
+    with pytest.raises(ModelLoadError) as told:
+        load(LoadOptions(source=str(folder), device="cpu"))
+    assert str(told.value) == (
+        f"{folder} has no tokenizer that transformers can read: put the model's own beside it."
+    )
+
+
+def test_a_model_without_a_tokenizer(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny.written(tiny.write_causal), folder)
+    for part in folder.glob("tokenizer*"):
+        part.unlink()
+    # For this architecture transformers makes no empty tokenizer up.
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+    config = LlamaConfig(vocab_size=259, num_attention_heads=1, **sizes)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    with pytest.raises(ModelLoadError, match="has no tokenizer that transformers can read: put"):
+        load(LoadOptions(source=str(folder), device="cpu"))
 
 
 def padded(folder, rows):

@@ -25,8 +25,8 @@ def endpoint(monkeypatch):
     """Loads the model of a server, and closes its connections in the end."""
     with ExitStack() as closed:
 
-        def loaded(server, **extra):
-            monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        def loaded(server, key=KEY, **extra):
+            monkeypatch.setenv("OPENAI_API_KEY", key)
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             language = load(LoadOptions(source="m", extra=extra))
             closed.enter_context(language._client)
@@ -111,9 +111,7 @@ def test_what_is_no_answer(endpoint, fault, expected):
 def test_a_body_that_stays_broken_ends_in_one_clear_error(endpoint, fault):
     with serving(fault) as server:
         language = endpoint(server)
-        with pytest.raises(
-            LanguageError, match=r"no usable answer in 2 tries\. An earlier"
-        ) as told:
+        with pytest.raises(LanguageError, match=r"no usable answer in 2 tries: the answer") as told:
             ask_for_candidates(language, PROMPT, fewest=15, tries=2)
         assert "Ask another model" in str(told.value)
         # The third answer of the server is whole.
@@ -133,12 +131,84 @@ def test_a_message_with_the_key_is_not_shown(endpoint):
     assert told.value.__cause__ is None
 
 
-def test_nobody_answers(monkeypatch):
-    monkeypatch.setattr("pytest_t2i.adapters.languages.openai.TRIES", 0)
+@pytest.mark.parametrize("fault", ["shows_key", "shows_key_escaped"])
+def test_an_answer_with_the_key_is_not_taken(endpoint, fault):
+    with serving(fault) as server:
+        language = endpoint(server)
+        with pytest.raises(MalformedAnswerError, match="holds the key and is not shown"):
+            language.answer("who?")
+        named = ask_for_candidates(language, PROMPT, fewest=15, tries=2)
+    assert [one.name for one in named] == [f"thing {k}" for k in range(15)]
+    assert KEY not in "".join(body["messages"][0]["content"] for _, body in server.asked)
+
+
+def test_a_word_instead_of_a_key_is_no_secret(endpoint):
+    with serving() as server:
+        language = endpoint(server, key="thing")
+        assert len(ask_for_candidates(language, PROMPT, fewest=15, tries=1)) == 15
+
+
+def silent(monkeypatch, url, tries):
+    monkeypatch.setattr("pytest_t2i.adapters.languages.openai.TRIES", tries)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(LanguageError, match="APIConnectionError"):
-        load(LoadOptions(source="m")).answer("who?")
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    language = load(LoadOptions(source="m"))
+    with language._client, pytest.raises(LanguageError) as told:
+        language.answer("who?")
+    return str(told.value)
+
+
+def test_nobody_answers(monkeypatch, capsys):
+    told = silent(monkeypatch, f"http://me:{KEY}@127.0.0.1:9/v1", 1)
+    assert told.startswith("openai:m: 127.0.0.1:9 does not answer (asked 2 times; ConnectError: ")
+    assert told.endswith("). See that it runs, and that OPENAI_BASE_URL names it.")
+    assert KEY not in told
+    said = "openai:m: 127.0.0.1:9 does not answer, trying again (2 of 2)\n"
+    assert capsys.readouterr().err == said
+    assert "(asked once; " in silent(monkeypatch, "http://127.0.0.1:9/v1", 0)
+    assert capsys.readouterr().err == ""
+
+
+def test_it_is_said_why_a_busy_endpoint_is_asked_again(endpoint, capsys):
+    with serving("busy") as server:
+        endpoint(server).answer("who?")
+        place = f"127.0.0.1:{server.server_port}"
+    said = f"openai:m: {place} answers HTTP 429, trying again"
+    assert capsys.readouterr().err == f"{said} (2 of 7)\n{said} (3 of 7)\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "got"),
+    [
+        ("http://127.0.0.1:notaport/v1", "'http://127.0.0.1:notaport/v1'"),
+        ("http://127.0.0.1:99999/v1", "'http://127.0.0.1:99999/v1'"),
+        ("127.0.0.1:8000/v1", "'127.0.0.1:8000/v1'"),
+        ("ftp://127.0.0.1/v1", "'ftp://127.0.0.1/v1'"),
+        ("http://[::1/v1", r"'http://\[::1/v1'"),
+        ("http:///v1", "'http:///v1'"),
+        ("http://a b/v1", "'http://a b/v1'"),
+        ("http://me:hidden@127.0.0.1:x/v1?token=hidden", "'127.0.0.1:x/v1'"),
+        (f"http://127.0.0.1:{KEY}/v1", "one that holds the key"),
+    ],
+)
+def test_what_is_no_address(monkeypatch, url, got):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    expected = f"OPENAI_BASE_URL: expected an address such as .*, got {got}: set it"
+    with pytest.raises(ConfigurationError, match=expected) as told:
+        load(LoadOptions(source="m"))
+    assert KEY not in str(told.value)
+    assert "hidden" not in str(told.value)
+
+
+@pytest.mark.parametrize("blank", [None, "", " "])
+def test_without_an_address_it_is_openai(monkeypatch, blank):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    if blank is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", blank)
+    with load(LoadOptions(source="m"))._client as client:
+        assert str(client.base_url) == "https://api.openai.com/v1/"
 
 
 def test_without_a_key_or_a_model(monkeypatch):

@@ -1,0 +1,98 @@
+"""Where an endpoint is, that it is waited for, and whether a text of its holds the key."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_t2i.errors import ConfigurationError, printable
+
+SHORTEST, LONGEST_WORD = 8, 16
+"""Characters: what is shorter, or letters alone and shorter than the second, is a word."""
+FAILED = 400
+"""First HTTP status that is no answer."""
+
+
+def base_url(given: str, variable: str, key: str) -> str:
+    """The address that an environment variable holds; "" where it holds none.
+
+    Raises ConfigurationError for what is no address; it shows neither key nor user.
+
+    >>> base_url("http://127.0.0.1:8000/v1", "OPENAI_BASE_URL", "sk-0")
+    'http://127.0.0.1:8000/v1'
+    """
+    given = given.strip()
+    if given and not _is_address(given):
+        shown = given.rpartition("@")[2].partition("?")[0]
+        got = "one that holds the key" if key in shown else repr(shown)
+        raise ConfigurationError(
+            f"{variable}: expected an address such as http://127.0.0.1:8000/v1, got {got}: set it, "
+            "or unset it for OpenAI's own."
+        )
+    return given
+
+
+def _is_address(given: str) -> bool:
+    try:
+        parts = urlsplit(given)
+        known = parts.scheme in {"http", "https"} and parts.port != 0
+    except ValueError:
+        return False
+    return known and re.fullmatch(r"[\w.:%-]+", parts.hostname or "") is not None
+
+
+def host(address: str) -> str:
+    """Host and port of an address, without its user.
+
+    >>> host("http://me:secret@127.0.0.1:8000/v1"), host("http://[::1]/v1")
+    ('127.0.0.1:8000', '[::1]')
+    """
+    return urlsplit(address).netloc.rpartition("@")[2]
+
+
+def holds(text: str, key: str) -> bool:
+    r"""Whether a text holds the key, as it is or in the escapes of JSON.
+
+    An endpoint that asks for no key takes any word, such as "none", which is no secret.
+
+    >>> holds(r"is it \u0073k-0123-4567?", "sk-0123-4567"), holds("none of them", "none")
+    (True, False)
+    """
+    is_word = len(key) < SHORTEST or (key.isalpha() and len(key) < LONGEST_WORD)
+    return not is_word and (key in text or key in _unescaped(text))
+
+
+def _unescaped(text: str) -> str:
+    read = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
+    return re.sub(r"\\(.)", r"\1", read)
+
+
+class Waiting:
+    """Says on stderr that an endpoint is asked again: nothing waits without saying for what."""
+
+    def __init__(self, name: str, where: str, times: int) -> None:
+        self._name, self._where, self._times = name, where, times
+        self._status: int | None = None
+
+    @property
+    def hooks(self) -> dict[str, list[Any]]:
+        """What the HTTP library calls at each request and each response."""
+        return {"request": [self._asking], "response": [self._answered]}
+
+    def _asking(self, request: Any) -> None:
+        again = str(request.headers.get("x-stainless-retry-count", ""))
+        if again.isdecimal() and int(again):
+            told = f"{self._name}: {self._where} {self._why}, trying again ({int(again) + 1} of "
+            print(f"{printable(told)}{self._times})", file=sys.stderr, flush=True)  # noqa: T201
+        self._status = None
+
+    def _answered(self, response: Any) -> None:
+        self._status = int(response.status_code)
+
+    @property
+    def _why(self) -> str:
+        if self._status is None:
+            return "does not answer"
+        return f"answers HTTP {self._status}" if self._status >= FAILED else "breaks off its answer"

@@ -1,0 +1,84 @@
+"""Whether an answer of a language model obeys the JSON schema that it was asked by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_t2i.errors import MalformedAnswerError, printable
+from pytest_t2i.prompts.candidates import bare
+
+EXCERPT = 80
+"""Characters that a message shows of an answer."""
+KINDS = {
+    "object": (dict, "a table"),
+    "array": (list, "a list"),
+    "string": (str, "a text"),
+}
+"""Type of a schema -> as Python reads it, and in our words."""
+
+
+def check_answer(answer: str, schema: Mapping[str, Any]) -> None:
+    """MalformedAnswerError where the answer does not obey the schema, for whoever asks again.
+
+    A schema of tables, lists and texts; a key that stands twice in a table is refused, too.
+
+    >>> check_answer('{"word": "hat"}', {"type": "object", "properties": {"word": {}}})
+    """
+    if not answer.strip():
+        raise MalformedAnswerError("the answer is empty")
+    try:
+        plain = json.loads(bare(answer), object_pairs_hook=_table)
+    except (ValueError, RecursionError) as error:
+        raise MalformedAnswerError(
+            f"the answer is not JSON: {error}; it begins {_excerpt(answer)}"
+        ) from None
+    _check(plain, schema, "the answer")
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise MalformedAnswerError(f"the key {_excerpt(name)} is there twice in one table")
+    return dict(pairs)
+
+
+def _excerpt(value: Any) -> str:
+    """The beginning of a value, in quotation marks where it is a text, on one line."""
+    text = " ".join(value.split()) if isinstance(value, str) else str(value)
+    text = printable(f"{text[:EXCERPT]}{'...' if len(text) > EXCERPT else ''}")
+    return f'"{text}"' if isinstance(value, str) else text
+
+
+def _check(plain: Any, schema: Mapping[str, Any], where: str) -> None:
+    kind, words = KINDS.get(schema.get("type", ""), (object, ""))
+    if not isinstance(plain, kind):
+        raise MalformedAnswerError(f"{where}: expected {words}, got {_excerpt(plain)}")
+    if isinstance(plain, dict):
+        _check_keys(plain, schema, where)
+        for name, inner in schema.get("properties", {}).items():
+            if name in plain:
+                _check(plain[name], inner, f"{where}: {name}")
+    if isinstance(plain, list):
+        for number, value in enumerate(plain, start=1):
+            _check(value, schema.get("items", {}), f"{where} {number}")
+
+
+def _check_keys(plain: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> None:
+    known = schema.get("properties", {})
+    missing = [name for name in schema.get("required", ()) if name not in plain]
+    more = [name for name in plain if name not in known]
+    if missing:
+        raise MalformedAnswerError(
+            f"{where}: expected the keys {_listed(known)}, {_listed(missing)} is not there"
+        )
+    if more and schema.get("additionalProperties") is False:
+        raise MalformedAnswerError(
+            f"{where}: expected no keys but {_listed(known)}, got {_excerpt(more[0])}, too"
+        )
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(repr, names))
