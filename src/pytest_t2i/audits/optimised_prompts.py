@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_t2i.adapters.languages.checked import checked_tokens
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import NextTokens, TextEncoder
 
@@ -120,7 +121,7 @@ def _continued(
 ) -> tuple[list[str], dict[str, None]]:
     """The longer texts that may go on, and the whole sentences among texts old and new."""
     longer, whole = dict[str, None](), dict[str, None]()
-    rows = language.next_tokens(texts, search.width)
+    rows = checked_tokens(language, texts, search.width)
     for text, tokens in zip(texts, rows, strict=True):
         for token in tokens:
             if token.probability < search.likely:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import Catalogue
-from pytest_t2i.adapters.languages.checked import CheckedAnswers, CheckedTokens
+from pytest_t2i.adapters.languages.checked import CheckedAnswers
 from pytest_t2i.adapters.registry import Factory, Registry, named_part
 from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
 from pytest_t2i.protocols import Language, LoadOptions, NextTokens
@@ -30,7 +30,7 @@ def answering(name: str, registry: Registry, catalogue: Catalogue) -> Language:
     language = _loaded(name, registry, catalogue)
     if not isinstance(language, Language):
         raise _unfit(name, f"{type(language).__name__} answers no questions", ANSWERING)
-    return CheckedAnswers(name, language)
+    return CheckedAnswers(language)
 
 
 def continuing(
@@ -47,7 +47,7 @@ def continuing(
     language = _loaded(name, registry, catalogue, device)
     if not isinstance(language, NextTokens):
         raise _unfit(name, f"{type(language).__name__} continues no texts", CONTINUING)
-    return CheckedTokens(name, language)
+    return language
 
 
 def _unfit(name: str, problem: str, fit: str) -> ConfigurationError:

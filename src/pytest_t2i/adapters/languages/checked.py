@@ -13,8 +13,8 @@ from pytest_t2i.protocols import Language, NextTokens
 class CheckedAnswers:
     """A language model that answers in texts, or says that it does not; obeys Language."""
 
-    def __init__(self, name: str, language: Language) -> None:
-        self._name, self._language = name, language
+    def __init__(self, language: Language) -> None:
+        self._language = language
 
     @property
     def fingerprint(self) -> str:
@@ -30,23 +30,22 @@ class CheckedAnswers:
         """The answer; ConfigurationError where it is no text."""
         told: Any = self._language.answer(question, schema)
         if not isinstance(told, str):
-            raise _unfit(self._name, self._language, "answer", "a text", told)
+            raise _unfit(self._language, "answer", "a text", told)
         return told
 
 
-class CheckedTokens:
-    """A language model that continues texts by NextToken; obeys NextTokens."""
+def checked_tokens(
+    language: NextTokens, texts: Sequence[str], count: int
+) -> Sequence[Sequence[NextToken]]:
+    """What it offers after texts; ConfigurationError where that is no list of NextToken for each.
 
-    def __init__(self, name: str, language: NextTokens) -> None:
-        self._name, self._language = name, language
-
-    def next_tokens(self, texts: Sequence[str], count: int) -> Sequence[Sequence[NextToken]]:
-        """Its tokens; ConfigurationError where they are not a list of NextToken for each text."""
-        told: Any = self._language.next_tokens(texts, count)
-        if not (_is_list(told) and len(told) == len(texts) and all(map(_is_row, told))):
-            expected = f"a list of NextToken for each of {len(texts)} texts"
-            raise _unfit(self._name, self._language, "next_tokens", expected, told)
-        return told  # type: ignore[no-any-return]  # checked here
+    A function: what stands around a language model would hide its fingerprint and its code.
+    """
+    told: Any = language.next_tokens(texts, count)
+    if not (_is_list(told) and len(told) == len(texts) and all(map(_is_row, told))):
+        expected = f"a list of NextToken for each of {len(texts)} texts"
+        raise _unfit(language, "next_tokens", expected, told)
+    return told  # type: ignore[no-any-return]  # checked here
 
 
 def _is_list(told: Any) -> bool:
@@ -57,8 +56,6 @@ def _is_row(told: Any) -> bool:
     return _is_list(told) and all(isinstance(token, NextToken) for token in told)
 
 
-def _unfit(name: str, language: Any, method: str, expected: str, told: Any) -> ConfigurationError:
-    return ConfigurationError(
-        f"--llm {name}: expected {expected} of {method}(), got {shown(told)}: mend "
-        f"{type(language).__name__}.{method}."
-    )
+def _unfit(language: Any, method: str, expected: str, told: Any) -> ConfigurationError:
+    named = f"{type(language).__name__}.{method}"
+    return ConfigurationError(f"{named}: expected {expected}, got {shown(told)}: mend it.")

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.languages.by_name import answering, continuing
+from pytest_t2i.adapters.languages.checked import checked_tokens
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import NextToken
@@ -54,9 +55,7 @@ def test_an_answer_that_is_no_text(told):
     language = named(answering, "parrot", told)
     with pytest.raises(ConfigurationError) as error:
         language.answer("who?")
-    assert str(error.value) == (
-        f"--llm parrot: expected a text of answer(), got {told!r}: mend Parrot.answer."
-    )
+    assert str(error.value) == (f"Parrot.answer: expected a text, got {told!r}: mend it.")
 
 
 def test_an_answer_is_given_on():
@@ -69,16 +68,14 @@ def test_an_answer_is_given_on():
 )
 def test_next_tokens_that_are_none(told):
     with pytest.raises(ConfigurationError) as error:
-        named(continuing, "parrot", told).next_tokens(TEXTS, 3)
-    expected = (
-        "--llm parrot: expected a list of NextToken for each of 2 texts of next_tokens(), got"
-    )
-    assert str(error.value) == f"{expected} {told!r}: mend Parrot.next_tokens."
+        checked_tokens(named(continuing, "parrot", told), TEXTS, 3)
+    expected = "Parrot.next_tokens: expected a list of NextToken for each of 2 texts, got"
+    assert str(error.value) == f"{expected} {told!r}: mend it."
 
 
 def test_next_tokens_are_given_on():
     told = [[NextToken("a b", 1.0)], ()]
-    assert named(continuing, "parrot", told).next_tokens(TEXTS, 3) is told
+    assert checked_tokens(named(continuing, "parrot", told), TEXTS, 3) is told
 
 
 @pytest.mark.parametrize("name", ["nomodule:factory", ":factory"])
