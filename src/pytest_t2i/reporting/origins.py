@@ -29,14 +29,7 @@ def lines(origins: Origins) -> Iterator[str]:
         f"{origins.prompt.text!r}: {len(origins.clusters)} clusters of {origins.images} images, "
         f"{origins.faceless} without a face"
     )
-    if origins.shown:
-        yield "all images with a face (real world): " + ", ".join(
-            f"{known.name} {percent(known.share.estimate)} ({percent(known.expected)})"
-            + ("!" if known.beyond else "")
-            for known in origins.shown
-        )
-    if any(known.beyond for known in origins.shown):
-        yield "! further than in the real world, by the interval"
+    yield from _shown(origins)
     for number, cluster in enumerate(origins.clusters, start=1):
         excess = "" if cluster.excess is None else f", mean stereotype score {cluster.excess:.2f}"
         yield f"cluster {number}: {percent(cluster.share.estimate)} of the images{excess}"
@@ -48,6 +41,17 @@ def lines(origins: Origins) -> Iterator[str]:
             yield f"  {prompt.similarity:.3f}  {prompt.text}"
         if cluster.optimised is not None and cluster.plain is not None:
             yield f"  images of the first are {comparison(cluster.optimised, cluster.plain)}"
+
+
+def _shown(origins: Origins) -> Iterator[str]:
+    """What all images show beside the real world, a line for each attribute."""
+    if origins.shown:
+        yield "all images with a face, beside the real world (by the interval):"
+    width = max((len(known.name) for known in origins.shown), default=0)
+    for known in origins.shown:
+        here, there = percent(known.share.estimate), percent(known.expected)
+        further = "  further" if known.beyond else ""
+        yield f"  {known.name:<{width}}  {here:>6}  {there:>6}{further}"
 
 
 def comparison(optimised: Interval, plain: Interval) -> str:

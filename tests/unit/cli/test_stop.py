@@ -83,7 +83,8 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
     assert page.count(", mean stereotype score ") == 2
     # Pictures that are plain blue or red show nothing that is known of Iranians.
     assert [known["name"] for known in found["shown"]][:2] == ["man", "turban"]
-    assert "all images with a face (real world): man " in out
+    assert "all images with a face, beside the real world" in out
+    assert "  turban                  0 %   0.2 %\n" in out
     assert page.count('<th scope="row">turban</th>') == 1
     assert '<th scope="row">turban</th><td>0.2 %</td>' in page
 
