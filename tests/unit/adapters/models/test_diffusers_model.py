@@ -262,9 +262,9 @@ def test_scheduler_override_is_used():
 
 
 def test_pipeline_of_an_unknown_family_gets_prompts(monkeypatch):
+    known = model(tiny.write_stable_diffusion)  # before: models are shared
     monkeypatch.setattr(adapter, "family_of", lambda _: None)
     tested = load(tiny.written(tiny.write_stable_diffusion))
-    known = model(tiny.write_stable_diffusion)
     asked = requests(2, settings(guidance=3.0, negative_prompt="blurry"))
     for a, b in zip(tested.generate(asked), known.generate(asked), strict=True):
         assert np.abs(pixels(a) - pixels(b)).max() <= 1
