@@ -20,6 +20,8 @@ TOKENS, SENTENCE_TOKENS = 2, 12
 """Added to the beginning: as in OASIS 3.3, and of a sentence the most."""
 SENTENCE_LIKELY = 0.05
 """Least probability of a token in a sentence."""
+BEAM, WIDTH, TOP = 24, 64, 10
+"""Prompts kept at each token, tokens offered for each, prompts given in the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,11 @@ class Search:
 
     tokens: int = TOKENS
     """How many are added to the beginning; of whole sentences, the most."""
-    beam: int = 24
+    beam: int = BEAM
     """Prompts that are kept at each token."""
-    width: int = 64
+    width: int = WIDTH
     """Tokens that the language model offers for each."""
-    top: int = 10
+    top: int = TOP
     """Prompts that are given in the end."""
     likely: float = 0.0
     """Least probability of a token that is tried, in [0, 1): with 0, prompts are heaps of words."""
@@ -42,13 +44,17 @@ class Search:
 
     def __post_init__(self) -> None:
         for name in ("tokens", "beam", "width", "top"):
-            count = getattr(self, name)
-            if not isinstance(count, int) or count < 1:
-                raise ConfigurationError(f"{name} is a whole number from 1 on, got {count!r}")
+            check_count(name, getattr(self, name))
         if not 0.0 <= self.likely < 1.0:
             raise ConfigurationError(
                 f"likely is a probability of at least 0 and below 1, got likely={self.likely!r}"
             )
+
+
+def check_count(name: str, count: object) -> None:
+    """ConfigurationError for what is no whole number from 1 on."""
+    if not isinstance(count, int) or count < 1:
+        raise ConfigurationError(f"{name} is a whole number from 1 on, got {count!r}")
 
 
 def chosen_search(
@@ -56,9 +62,9 @@ def chosen_search(
     sentences: bool = False,
     tokens: int | None = None,
     likely: float | None = None,
-    beam: int = 24,
-    width: int = 64,
-    top: int = 10,
+    beam: int = BEAM,
+    width: int = WIDTH,
+    top: int = TOP,
 ) -> Search:
     """A search of which some things are left open: as in the paper, or as sentences need it.
 

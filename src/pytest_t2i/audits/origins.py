@@ -87,31 +87,36 @@ class Origins:
     """Of each cluster some images of its best prompt (OASIS Table 3); () where none were made."""
 
 
+def presence_of(
+    features: np.ndarray, encoder: TextEncoder, stereotypes: Sequence[Stereotype]
+) -> dict[str, np.ndarray]:
+    """Attribute -> which images show it (eq. 5); ``features`` are unit rows of whole images."""
+    return {
+        stereotype.attribute.name: _presence(features, encoder, stereotype)
+        for stereotype in stereotypes
+    }
+
+
 def clusters_of(
     labels: np.ndarray,
-    features: np.ndarray,
-    encoder: TextEncoder,
+    shows: dict[str, np.ndarray],
     stereotypes: Sequence[Stereotype],
     level: float,
 ) -> list[Cluster]:
     """Clusters, those furthest from real-world shares first; without any known, the largest.
 
-    ``labels`` has the cluster of each image, ``features`` the unit features of whole images.
+    ``labels`` has the cluster of each image, ``shows`` by attribute whether it shows it.
     """
-    shown = {
-        stereotype.attribute.name: _presence(features, encoder, stereotype)
-        for stereotype in stereotypes
-    }
     clusters = []
     for label in sorted(set(labels.tolist())):
         mine = np.flatnonzero(labels == label)
         excess = [
-            stereotype_score(float(shown[s.attribute.name][mine].mean()), s.expected, s.direction)
+            stereotype_score(float(shows[s.attribute.name][mine].mean()), s.expected, s.direction)
             for s in stereotypes
         ]
         shares = {
             name: statistics.share_interval(int(said[mine].sum()), len(mine), level)
-            for name, said in shown.items()
+            for name, said in shows.items()
         }
         share = statistics.share_interval(len(mine), len(labels), level)
         mean = float(np.mean(excess)) if excess else None
@@ -120,19 +125,16 @@ def clusters_of(
 
 
 def shown_attributes(
-    features: np.ndarray, encoder: TextEncoder, stereotypes: Sequence[Stereotype], level: float
+    shows: dict[str, np.ndarray], stereotypes: Sequence[Stereotype], level: float
 ) -> tuple[Shown, ...]:
     """How many of all images show each attribute, beside its real-world share."""
+    shares = {
+        name: statistics.share_interval(int(said.sum()), len(said), level)
+        for name, said in shows.items()
+    }
     return tuple(
-        Shown(
-            stereotype.attribute.name,
-            statistics.share_interval(
-                int(_presence(features, encoder, stereotype).sum()), len(features), level
-            ),
-            stereotype.expected,
-            stereotype.direction,
-        )
-        for stereotype in stereotypes
+        Shown(s.attribute.name, shares[s.attribute.name], s.expected, s.direction)
+        for s in stereotypes
     )
 
 

@@ -22,10 +22,17 @@ from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.optimised_prompts import (
     OptimisedPrompt,
     Search,
+    check_count,
     optimised_prompts,
     unit_rows,
 )
-from pytest_t2i.audits.origins import Origins, clusters_of, mean_picture, shown_attributes
+from pytest_t2i.audits.origins import (
+    Origins,
+    clusters_of,
+    mean_picture,
+    presence_of,
+    shown_attributes,
+)
 from pytest_t2i.data import Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
@@ -126,12 +133,13 @@ def origins_of_images(
     whole = images.features[list(places)]
     of_faces = unit_rows(parts.encoder.encode([face for _, face in faces]))
     labels = spectral_clusters(of_faces, parts.clusters, parts.seed)
-    clusters = clusters_of(labels, whole, parts.encoder, stereotypes, parts.level)
+    shows = presence_of(whole, parts.encoder, stereotypes)
+    clusters = clusters_of(labels, shows, stereotypes, parts.level)
     for place, cluster in enumerate(clusters[: parts.explained]):
         own = [places[member] for member in cluster.members]
         clusters[place] = replace(cluster, prompts=_prompts(images, own, parts, store))
     pictured = tuple(mean_picture([faces[k][1] for k in cluster.members]) for cluster in clusters)
-    shown = shown_attributes(whole, parts.encoder, stereotypes, parts.level)
+    shown = shown_attributes(shows, stereotypes, parts.level)
     faceless = len(cut) - len(faces)
     return Origins(prompt, len(cut), faceless, tuple(clusters), pictured, whole, places, shown)
 
@@ -212,8 +220,8 @@ def _check(llm: object, stereotypes: Sequence[object], **counts: object) -> None
         if not isinstance(given, Stereotype):
             raise ConfigurationError(f"stereotypes: expected Stereotypes, got {given!r}")
     for name, count in counts.items():
-        if count is not None and (not isinstance(count, int) or count < 1):
-            raise ConfigurationError(f"{name} is a whole number from 1 on, got {count!r}")
+        if count is not None:
+            check_count(name, count)
 
 
 def _once(observations: Observations, name: tuple[Any, ...], make: Callable[[], T]) -> T:

@@ -10,7 +10,7 @@ from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.diversity import diversity_of
 from pytest_t2i.audits.emergence import Emergence, emergence_of
 from pytest_t2i.audits.instruments import checked_attribute
-from pytest_t2i.audits.optimised_prompts import chosen_search
+from pytest_t2i.audits.optimised_prompts import TOP, WIDTH, chosen_search
 from pytest_t2i.audits.origins import Origins
 from pytest_t2i.audits.origins_of_images import origins_of_sample
 from pytest_t2i.audits.parity import Corrected
@@ -138,9 +138,9 @@ class Sample(DetectedPrompt):
         explained: int | None = None,
         sentences: bool = False,
         tokens: int | None = None,
-        width: int = 64,
+        width: int = WIDTH,
         likely: float | None = None,
-        top: int = 10,
+        top: int = TOP,
     ) -> Origins:
         """Clusters of its images by their faces, with prompts that lead to each (StOP, OASIS 3.3).
 

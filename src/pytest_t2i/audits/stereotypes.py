@@ -139,10 +139,8 @@ class Association:
         ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
         ConfigurationError for what the mark did not ask to be observed.
         """
-        if self.instruments is None:
-            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
         return Variety(
-            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level,
+            self.stereotype.prompt, self.seeds, self.observations, self._observed, self.level,
             self.stereotype.attribute, direction, center, rank,
         ).wals  # fmt: skip
 
@@ -152,10 +150,8 @@ class Association:
 
         Raises ConfigurationError where the mark did not ask for ``observe="features"``.
         """
-        if self.instruments is None:
-            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
         return Diversity(
-            self.stereotype.prompt, self.seeds, self.observations, self.instruments, self.level
+            self.stereotype.prompt, self.seeds, self.observations, self._observed, self.level
         ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
@@ -164,11 +160,9 @@ class Association:
         ``center`` says where it lies between both descriptions (``metrics.centred_spi``); they
         should name the concept (``Stereotype.within_concept``).
         """
-        if self.instruments is None:
-            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
         return Emergence(
             self.stereotype.prompt, self.seeds, self.stereotype.attribute, self.observations,
-            self.instruments, self.level, guidance, center,
+            self._observed, self.level, guidance, center,
         )  # fmt: skip
 
     def foreseen(self) -> Predisposition:
@@ -176,13 +170,18 @@ class Association:
 
         Raises ConfigurationError for what the mark did not ask to be observed.
         """
-        if self.instruments is None:
-            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
-        self.instruments.require(FORESEEN, self.stereotype.attribute, "foreseen()")
+        self._observed.require(FORESEEN, self.stereotype.attribute, "foreseen()")
         ref, label = of_attribute(self.detector, self.stereotype.attribute)
         return Predisposition(
             self.stereotype.prompt, self.seeds, ref, label, self.observations, self.level
         )
+
+    @property
+    def _observed(self) -> Instruments:
+        """What OASIS' other instruments need; ConfigurationError where nothing was observed."""
+        if self.instruments is None:
+            raise ConfigurationError(f"{self.stereotype.id}: nothing was observed for it")
+        return self.instruments
 
     def _definition(self) -> tuple[str, ...]:
         """Direction and margin in words, where they are not the usual ones."""

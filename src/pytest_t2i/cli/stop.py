@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.languages.by_name import CONTINUING, continuing
-from pytest_t2i.audits.optimised_prompts import chosen_search
+from pytest_t2i.audits.optimised_prompts import BEAM, TOP, WIDTH, chosen_search
 from pytest_t2i.audits.origins_of_images import OriginParts, face_part, text_encoder
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.candidates import add_llm
@@ -34,9 +34,9 @@ OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "
 NUMBERS = {
     "images": (100, "images of the concept"),
     "made": (20, "images of each cluster's best prompt"),
-    "beam": (24, "prompts that are kept at each token"),
-    "width": (64, "tokens that are tried after each"),
-    "top": (10, "prompts that are shown of a cluster"),
+    "beam": (BEAM, "prompts that are kept at each token"),
+    "width": (WIDTH, "tokens that are tried after each"),
+    "top": (TOP, "prompts that are shown of a cluster"),
 }
 
 SEARCH = ("tokens", "beam", "width", "top", "likely", "sentences")

@@ -17,7 +17,7 @@ def vendi_interval(
     """Vendi score with an interval for what other images of the same prompt would give.
 
     By the spread between halves of the images, as ``wals_interval``: an image that a bootstrap
-    draws twice is one image less. At 0.95 it holds in 0.84 to 0.98 of cases
+    draws twice is one image less. At 0.95 it holds in 0.84 to 0.97 of cases
     (``tests/simulations/instruments.md``). Images that are copies of each other are not drawn
     apart, and the interval does not know that.
 

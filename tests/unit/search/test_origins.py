@@ -15,7 +15,12 @@ from pytest_t2i.audits.optimised_prompts import (
     optimised_prompts,
     unit_rows,
 )
-from pytest_t2i.audits.origins import clusters_of, nearness, shown_attributes
+from pytest_t2i.audits.origins import (
+    clusters_of,
+    nearness,
+    presence_of,
+    shown_attributes,
+)
 from pytest_t2i.audits.origins_of_images import OriginParts
 from pytest_t2i.data import Attribute, Box, GenerationSettings, NextToken, Prompt
 from pytest_t2i.errors import ConfigurationError
@@ -202,7 +207,7 @@ def test_attributes_of_all_images_beside_the_real_world(expected, direction, bey
         Prompt("p", "nationality", "Martian"), Attribute("hat", "hat", "cup"), expected,
         direction=direction,
     )  # fmt: skip
-    (known,) = shown_attributes(rows, BagOfWords(), [hat], 0.95)
+    (known,) = shown_attributes(presence_of(rows, BagOfWords(), [hat]), [hat], 0.95)
     assert (known.name, known.expected, known.beyond) == ("hat", expected, beyond)
     assert known.share.estimate == pytest.approx(6 / 16)
 
@@ -212,12 +217,12 @@ def test_the_cluster_furthest_from_the_world_comes_first():
     labels = np.repeat([0, 1], [6, 10])
     prompt = Prompt("p", "nationality", "Martian")
     hat = Stereotype(prompt, Attribute("hat", "hat", "cup"), 0.1)
-    first, second = clusters_of(labels, rows, BagOfWords(), [hat], 0.95)
+    first, second = clusters_of(labels, presence_of(rows, BagOfWords(), [hat]), [hat], 0.95)
     assert (len(first.members), first.excess) == (6, pytest.approx(0.9))
     assert first.shares["hat"].estimate == 1.0
     assert (len(second.members), second.excess) == (10, 0.0)
     assert first.share.estimate == pytest.approx(6 / 16)
-    largest, _ = clusters_of(labels, rows, BagOfWords(), [], 0.95)
+    largest, _ = clusters_of(labels, {}, [], 0.95)
     assert (len(largest.members), largest.excess) == (10, None)
 
 
