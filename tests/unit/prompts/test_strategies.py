@@ -52,6 +52,8 @@ def test_words_that_matter_together_stay():
 def test_every_word_is_drawn():
     seen = set()
 
+    # A hundred at random miss a word now and then.
+    @settings(derandomize=True, max_examples=500)
     @given(strategies.combinations(*CROSSED, max_words=1))
     def look(parts):
         seen.add(parts[0])
