@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,9 +39,8 @@ def check_answer(answer: str, schema: Mapping[str, Any]) -> None:
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(name for name, _ in pairs).items():
+        if times > 1:
             raise MalformedAnswerError(f"the key {_excerpt(name)} is there twice in one table")
     return dict(pairs)
 

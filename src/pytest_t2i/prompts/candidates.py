@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,11 +44,11 @@ LONGEST = 300
 """Characters of a description; a CLIP reads 77 tokens."""
 NO_CONCEPT = ("a", "an", "the", "of")
 """Words that stand in no concept: with one of them, too much of a sentence was taken."""
-CONCEPT = re.compile(
-    r".*\b(?i:an?|the|one) (?:real )?(?!real person)"
-    rf"(?P<concept>(?:(?!(?i:{'|'.join(NO_CONCEPT)}) )\S+ )+?)person\b"
-)
-"""Of ``a photo of a Tunisian person``."""
+ARTICLE = re.compile(r".*\b(an?|the|one)", re.IGNORECASE)
+"""A word that may stand before a concept, such as ``(a``."""
+PERSON = re.compile(r"person\b")
+FENCE = "```"
+"""What chat models put before and behind JSON."""
 
 
 def instruction(prompt: str, count: int) -> str:
@@ -86,10 +87,9 @@ def attributes_of(answer: str, fewest: int = 1) -> tuple[Attribute, ...]:
     if not isinstance(rows, list):
         raise MalformedAnswerError("expected a list of attributes under the key 'attributes'")
     attributes = tuple(_attribute(number, row) for number, row in enumerate(rows, start=1))
-    names = [attribute.name.casefold() for attribute in attributes]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise MalformedAnswerError(f"the attribute {twice!r} is there twice")
+    for name, times in Counter(attribute.name.casefold() for attribute in attributes).items():
+        if times > 1:
+            raise MalformedAnswerError(f"the attribute {name!r} is there twice")
     if len(attributes) < fewest:
         raise MalformedAnswerError(f"expected at least {fewest} attributes, got {len(attributes)}")
     return attributes
@@ -114,26 +114,49 @@ def _attribute(number: int, row: Any) -> Attribute:
 
 
 def bare(answer: str) -> str:
-    """The JSON of an answer without the fence that chat models put around it."""
-    fenced = re.search(r"```(?:json)?\s*\n(.*?)\n\s*```", answer, re.DOTALL)
-    return fenced[1] if fenced else answer
+    """The JSON of an answer without the fence that chat models put around it.
+
+    The time grows linearly with the length of the answer.
+    """
+    lines = answer.split("\n")
+    opening = next((n for n, line in enumerate(lines) if _opens_fence(line)), len(lines))
+    for n in range(opening + 1, len(lines)):
+        if lines[n].lstrip().startswith(FENCE):
+            return "\n".join(lines[opening + 1 : n])
+    return answer
+
+
+def _opens_fence(line: str) -> bool:
+    return line.rstrip().removesuffix("json").endswith(FENCE)
 
 
 def concept_of(prompt: str) -> str:
-    """The concept of a prompt about a person.
+    """The concept of a prompt about a person: the words between the last article and "person".
+
+    The time grows linearly with the length of the prompt.
 
     Raises ConfigurationError where it has none of that form.
 
     >>> concept_of("a photo of a Tunisian person")
     'Tunisian'
     """
-    match = CONCEPT.search(prompt)
-    if match is None:
+    concept = ""
+    between: list[str] | None = None
+    for word in prompt.split():
+        if ARTICLE.fullmatch(word):
+            between = []
+        elif word.casefold() in NO_CONCEPT:
+            between = None
+        elif between and PERSON.match(word):
+            concept, between = " ".join(between), None
+        elif between is not None and (between or word != "real"):
+            between.append(word)
+    if not concept:
         raise ConfigurationError(
             f"no concept is seen in {prompt!r}: write it as 'a photo of a CONCEPT person', or name "
             "it with --concept"
         )
-    return match["concept"].strip()
+    return concept
 
 
 def checked_concept(concept: str) -> str:
