@@ -31,6 +31,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """How long a server may take to answer over HTTP, and how much it may send.
+
+    >>> AnswerLimits().bytes
+    16777216
+    """
+
+    seconds: float = 300.0
+    """For one answer, all tries and waits together."""
+    megabytes: float = 16.0
+    """MiB of one answer."""
+
+    @property
+    def bytes(self) -> int:
+        """The same in bytes."""
+        return int(self.megabytes * 2**20)
+
+
+@dataclass(frozen=True, slots=True)
 class LoadOptions:
     """What a factory is told.
 
@@ -50,6 +69,8 @@ class LoadOptions:
     """Whether code from the hub repository may run."""
     defaults: GenerationSettings = field(default_factory=GenerationSettings)
     """Settings from the catalogue, used where a request leaves them open."""
+    answers: AnswerLimits = AnswerLimits()
+    """Bounds on the answers of a server."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of the catalogue entry (variant, scheduler, ...)."""
 

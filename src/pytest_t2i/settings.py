@@ -16,6 +16,7 @@ from typing import Any, Literal
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import ConfigurationError, shown
 from pytest_t2i.files import user_path
+from pytest_t2i.protocols import AnswerLimits
 
 LEAST_CONFIDENCE = 0.5
 """A level at or below it would call a coin toss evidence."""
@@ -74,6 +75,8 @@ class Settings:
     caption_count: int | None = None
     """At most so many captions, drawn by the seed; None takes all."""
     trust_remote_code: bool = False
+    answers: AnswerLimits = field(default_factory=AnswerLimits)
+    """Bounds on the answers of a server."""
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
 
@@ -354,6 +357,13 @@ OPTIONS = (
         is_switch=True,
     ),
     Option(
+        "answer-deadline",
+        above_zero,
+        "longest time for one answer of a server, all tries together (default: 300)",
+        "SECONDS",
+    ),
+    Option("answer-limit", above_zero, "largest answer of a server (default: 16)", "MIB"),
+    Option(
         "sequential",
         yes_or_no,
         "make images in rounds; a test that is decided asks no more",
@@ -375,9 +385,14 @@ def settings_of(values: dict[str, Any]) -> Settings:
         width=width,
         height=height,
     )
+    usual = AnswerLimits()
+    answers = AnswerLimits(
+        given.pop("answer_deadline", usual.seconds), given.pop("answer_limit", usual.megabytes)
+    )
     if given.get("sequential") and "save_baseline" in given:
         raise ConfigurationError(
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
             "--t2i-sequential"
         )
-    return Settings(generation=generation, detectors=given.pop("detector", ()), **given)
+    detectors = given.pop("detector", ())
+    return Settings(generation=generation, answers=answers, detectors=detectors, **given)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.languages.by_name import ANSWERING, answering
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.candidates import ask_for_candidates
-from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.candidates import as_toml, checked_concept, concept_of, prompt_of
 from pytest_t2i.settings import whole
 
+LIMITS = ("answer-deadline", "answer-limit")
+"""Options of whatever asks a server."""
 COUNT = 15
 """Attributes that are asked for, as in OASIS A.1.1."""
 
@@ -23,7 +26,7 @@ COUNT = 15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """For which prompt, of which model, and where to."""
     parser.add_argument("prompt", metavar="PROMPT", help='such as "a photo of a Tunisian person"')
-    add_llm(parser)
+    add_answering_llm(parser)
     parser.add_argument(
         "--concept", metavar="WORD",
         help='what to test, such as Tunisian (the word before "person" in PROMPT)',
@@ -47,14 +50,30 @@ def add_llm(parser: argparse.ArgumentParser, fit: str = ANSWERING) -> None:
     parser.add_argument("--llm", required=True, metavar="NAME", help=fit)
 
 
-def run(prompt: str, *, llm: str, concept: str | None, count: int, tries: int, out: Path) -> int:
+def add_answering_llm(parser: argparse.ArgumentParser) -> None:
+    """``--llm`` of one that answers, and how long and large its answers may be."""
+    add_llm(parser)
+    add_run_options(parser, LIMITS)
+
+
+def run(
+    prompt: str,
+    *,
+    llm: str,
+    concept: str | None,
+    count: int,
+    tries: int,
+    out: Path,
+    **more: Any,
+) -> int:
     """Write the candidates as a file of stereotypes that a person completes."""
+    limits = run_settings(more).answers
     if out.exists():
         raise ConfigurationError(f"{out} is there already: name a new file with --out FILE")
     concept = concept_of(prompt) if concept is None else checked_concept(concept)
     tested = prompt_of(concept, prompt)
     registries = Registries()
-    language = answering(llm, registries.languages, read_catalogues(registries.catalogues))
+    language = answering(llm, registries.languages, read_catalogues(registries.catalogues), limits)
     attributes = ask_for_candidates(language, prompt, fewest=count, tries=tries)
     write_whole(out, as_toml(concept, attributes, prompt).encode())
     say(f"{len(attributes)} candidates in {out}")

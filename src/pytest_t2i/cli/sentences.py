@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.languages.by_name import answering
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.sentences import ask_for_sentences
-from pytest_t2i.cli.arguments import path, value
-from pytest_t2i.cli.candidates import add_llm
+from pytest_t2i.cli.arguments import path, run_settings, value
+from pytest_t2i.cli.candidates import add_answering_llm
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import read_toml, write_whole
@@ -23,7 +24,7 @@ from pytest_t2i.settings import names, whole
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Of which professions, by which model, and where to."""
-    add_llm(parser)
+    add_answering_llm(parser)
     parser.add_argument(
         "--axis", type=value(names), default=("wu",), metavar="NAMES",
         help="axes of professions by comma, such as wu.science,wu.art (wu: all 16 topics)",
@@ -38,12 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(*, llm: str, axis: Sequence[str], tries: int, out: Path) -> int:
+def run(*, llm: str, axis: Sequence[str], tries: int, out: Path, **more: Any) -> int:
     """Write a file of axes whose prompts are sentences; go on with one that is there."""
+    limits = run_settings(more).answers
     axes = _axes(axis)
     known = _known(out, axes) if out.exists() else {}
     registries = Registries()
-    language = answering(llm, registries.languages, read_catalogues(registries.catalogues))
+    language = answering(llm, registries.languages, read_catalogues(registries.catalogues), limits)
     sources = _sources(out, axes, llm)
 
     def keep(written: list[Axis]) -> None:

@@ -19,6 +19,7 @@ from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
+    AnswerLimits,
     Detector,
     Encoder,
     Executor,
@@ -243,14 +244,15 @@ class Components:
             device=self.device or self.settings.device,
             dtype=self.settings.dtype if self.settings.dtype != "auto" else options.dtype,
             trust_remote_code=self.settings.trust_remote_code,
+            answers=self.settings.answers,
         )
 
     def _identities(
         self, kind: str, name: str, options: LoadOptions
     ) -> tuple[str | None, str | None]:
         """What stands for a component for good, and what does within one xdist run; or None."""
-        # One GPU or another makes the same pictures.
-        plain = asdict(replace(options, device=self.settings.device))
+        # One GPU or another makes the same pictures, and patience changes none.
+        plain = asdict(replace(options, device=self.settings.device, answers=AnswerLimits()))
         libraries = {library: _version(library) for library in LIBRARIES}
         depends = [kind, name, plain, libraries, version_of_package(__name__)]
         trees = _trees(options)

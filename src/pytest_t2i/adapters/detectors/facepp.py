@@ -59,7 +59,7 @@ def load(options: LoadOptions) -> FacePlusPlus:
     """
     credentials = Credentials.from_environment()
     try:
-        return FacePlusPlus(Client(options.source or _address(), credentials))
+        return FacePlusPlus(Client(options.source or _address(), credentials, options.answers))
     except ConfigurationError as error:
         problem = str(error)
     # Raised anew: the frames of the other hold the address, in which the key may stand.

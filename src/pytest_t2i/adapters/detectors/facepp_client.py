@@ -30,8 +30,16 @@ from pytest_t2i.adapters.detectors.facepp_errors import (
     name_of,
     remedy_for,
 )
+from pytest_t2i.adapters.support.http_limits import (
+    PLAIN,
+    DeadlinePassedError,
+    cut_at,
+    is_cut,
+    within,
+)
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.errors import ConfigurationError, DetectorError
+from pytest_t2i.protocols import AnswerLimits
 
 with needs("the detector face++", "facepp"):
     import httpx
@@ -96,10 +104,11 @@ class Client:
         self,
         address: str,
         credentials: Credentials,
+        limits: AnswerLimits = AnswerLimits(),  # noqa: B008 - frozen
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: where the service is, who asks, and the clock (tests bring their own).
+        """Args: where the service is, who asks, bounds, and the clock (tests bring their own).
 
         Raises:
             ConfigurationError: the address is none, or holds the key or the secret.
@@ -111,7 +120,8 @@ class Client:
             )
         self.url = checked_address(address) + PATH
         self._credentials = credentials
-        self._sleep, self._clock = sleep, clock
+        self._limits, self._sleep, self._clock = limits, sleep, clock
+        self._until = float("inf")
         self._spacing = 0.0
         self._sent = float("-inf")
 
@@ -125,6 +135,7 @@ class Client:
         Raises:
             DetectorError: the service cannot be used; says why and what to do.
         """
+        self._until = self._clock() + self._limits.seconds
         jitter = random.Random(seed)  # noqa: S311 - spreads waits, guards nothing
         limited = self._retrying(Course.WAIT, WAITS, jitter)
         failing = self._retrying(Course.RETRY, RETRIES, jitter)
@@ -146,7 +157,7 @@ class Client:
             stop=stop_after_attempt(times + 1),
             # Doubling, between half and all of it.
             wait=lambda state: backoff(state) * jitter.uniform(0.5, 1.0),
-            sleep=self._sleep,
+            sleep=lambda seconds: self._sleep(min(seconds, max(self._left, 0.0))),
             before_sleep=slow_down,
             retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
         )
@@ -154,10 +165,14 @@ class Client:
     def _ask(self, picture: bytes) -> Answer:
         """Send a picture once; what the answer holds of key and secret is cleared."""
         self._take_turn()
+        if self._left <= 0:
+            return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
         stopped: BaseException | None = None
         try:
             with _unlogged():
                 return self._exchange(picture)
+        except DeadlinePassedError:
+            return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
         except Exception as error:  # noqa: BLE001 - all that httpx raises, and what it forgets
             said = type(error).__name__
             if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
@@ -175,16 +190,29 @@ class Client:
 
     def _exchange(self, picture: bytes) -> Answer:
         # A connection each: pictures come minutes apart when a run makes them meanwhile.
-        with httpx.Client(timeout=TIMEOUT, verify=_certificates()) as http:
-            reply = http.post(
-                self.url,
-                data={
-                    **self._credentials.form(),
-                    "image_base64": base64.b64encode(picture).decode(),
-                    "return_attributes": "gender",
-                },
-            )
+        form = {
+            **self._credentials.form(),
+            "image_base64": base64.b64encode(picture).decode(),
+            "return_attributes": "gender",
+        }
+        hooks = {"response": [cut_at(self._limits.bytes)]}
+        with httpx.Client(
+            timeout=TIMEOUT, verify=_certificates(), event_hooks=hooks, headers=PLAIN
+        ) as http:
+            reply = within(self._left, lambda: http.post(self.url, data=form), http.close)
+        if is_cut(reply):
+            told = f"its answer is larger than {self._limits.megabytes:g} MiB"
+            return Answer(Course.STOP, message=told, status=NO_ANSWER)
         return read_answer(reply.status_code, reply.text)
+
+    @property
+    def _left(self) -> float:
+        """Seconds until the deadline of the picture at hand."""
+        return self._until - self._clock()
+
+    @property
+    def _too_late(self) -> str:
+        return f"no whole answer in {self._limits.seconds:g} seconds, --t2i-answer-deadline"
 
     def _take_turn(self) -> None:
         """Keep the distance from the last request that the rate limit has shown to be needed."""

@@ -8,7 +8,7 @@ from pytest_t2i.adapters.catalogue import Catalogue
 from pytest_t2i.adapters.languages.checked import CheckedAnswers
 from pytest_t2i.adapters.registry import Factory, Registry, named_part
 from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
-from pytest_t2i.protocols import Language, LoadOptions, NextTokens
+from pytest_t2i.protocols import AnswerLimits, Language, LoadOptions, NextTokens
 
 ANSWERING = (
     "openai:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), transformers:FOLDER or hub id, file:FILE, or "
@@ -21,13 +21,18 @@ ANSWERING_ONLY = ("openai", "file")
 """Adapters that continue no text, whatever their source: neither key nor file is looked for."""
 
 
-def answering(name: str, registry: Registry, catalogue: Catalogue) -> Language:
-    """The language model of this name, for questions.
+def answering(
+    name: str,
+    registry: Registry,
+    catalogue: Catalogue,
+    limits: AnswerLimits = AnswerLimits(),  # noqa: B008 - frozen
+) -> Language:
+    """The language model of this name, for questions, with bounds on its answers over HTTP.
 
     Raises UnknownNameError for what nothing is registered under, ConfigurationError for one that
     answers nothing.
     """
-    language = _loaded(name, registry, catalogue)
+    language = _loaded(name, registry, catalogue, limits=limits)
     if not isinstance(language, Language):
         raise _unfit(name, f"{type(language).__name__} answers no questions", ANSWERING)
     return CheckedAnswers(language)
@@ -54,11 +59,17 @@ def _unfit(name: str, problem: str, fit: str) -> ConfigurationError:
     return ConfigurationError(f"--llm {name}: {problem}. Take {fit}.")
 
 
-def _loaded(name: str, registry: Registry, catalogue: Catalogue, device: str = "auto") -> Any:
+def _loaded(
+    name: str,
+    registry: Registry,
+    catalogue: Catalogue,
+    device: str = "auto",
+    limits: AnswerLimits = AnswerLimits(),  # noqa: B008 - frozen
+) -> Any:
     factory, source = _named(name, registry)
     source = catalogue.resolve_weights(name.partition(":")[0], source)
     try:
-        return factory(LoadOptions(source=source, device=device))
+        return factory(LoadOptions(source=source, device=device, answers=limits))
     except T2IError:
         raise
     except Exception as error:

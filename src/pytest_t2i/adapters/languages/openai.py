@@ -9,14 +9,21 @@ from __future__ import annotations
 import logging
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_t2i.adapters.languages.addresses import Waiting, base_url, holds, host
+from pytest_t2i.adapters.support.http_limits import (
+    PLAIN,
+    DeadlinePassedError,
+    cut_at,
+    is_cut,
+    within,
+)
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 with needs("the language adapter openai", "llm"):
     import openai
@@ -55,13 +62,17 @@ def load(options: LoadOptions) -> Endpoint:
         raise ConfigurationError(f"{KEY}: expected printable ASCII")
     # At its lowest level the library writes whole requests.
     logging.getLogger("openai").setLevel(logging.WARNING)
-    return Endpoint(_client(options, key), options.source, key)
-
-
-def _client(options: LoadOptions, key: str) -> openai.OpenAI:
     address = base_url(os.environ.get(BASE_URL, ""), BASE_URL, key) or OPENAI
+    return Endpoint(lambda: _client(options, key, address), options.source, key, options.answers)
+
+
+def _client(options: LoadOptions, key: str, address: str) -> openai.OpenAI:
     waiting = Waiting(f"openai:{options.source}", host(address), TRIES + 1)
-    http = openai.DefaultHttpxClient(event_hooks=waiting.hooks)
+    hooks = {
+        **waiting.hooks,
+        "response": [*waiting.hooks["response"], cut_at(options.answers.bytes)],
+    }
+    http = openai.DefaultHttpxClient(event_hooks=hooks, headers=PLAIN)
     client = openai.OpenAI(
         api_key=key,
         base_url=address,
@@ -77,8 +88,11 @@ def _client(options: LoadOptions, key: str) -> openai.OpenAI:
 class Endpoint:
     """One model behind an endpoint; obeys Language."""
 
-    def __init__(self, client: Any, model: str, key: str) -> None:
-        self._client, self._model, self._key = client, model, key
+    def __init__(
+        self, connect: Callable[[], Any], model: str, key: str, limits: AnswerLimits
+    ) -> None:
+        self._connect, self._model, self._key, self._limits = connect, model, key, limits
+        self._client = connect()
         self._takes_schema = True
 
     def __repr__(self) -> str:
@@ -113,15 +127,37 @@ class Endpoint:
         if schema is not None and self._takes_schema:
             named = {"name": "answer", "schema": schema, "strict": True}
             how["response_format"] = {"type": "json_schema", "json_schema": named}
-        answered = self._client.chat.completions.with_raw_response.create(
-            model=self._model, messages=[{"role": "user", "content": question}], **how
+        answered = self._within_deadline(
+            lambda: self._client.chat.completions.with_raw_response.create(
+                model=self._model, messages=[{"role": "user", "content": question}], **how
+            )
         )
+        if is_cut(answered.http_response):
+            raise LanguageError(
+                f"{self._who} sends an answer of more than {self._limits.megabytes:g} MiB. See "
+                "that it is a language model's; --answer-limit allows more."
+            )
         try:
             return answered.parse()
         except (ValueError, RecursionError) as error:
             # Not the error's words: they may quote the body, and that the key.
             told = f"the answer's HTTP body is no whole JSON ({type(error).__name__})"
             raise MalformedAnswerError(told) from None
+
+    def _within_deadline(self, ask: Callable[[], Any]) -> Any:
+        """What the endpoint gives in time, all tries together."""
+        try:
+            return within(self._limits.seconds, ask, self._client.close)
+        except DeadlinePassedError:
+            self._client = self._connect()
+            raise LanguageError(
+                f"{self._who} gave no whole answer in {self._limits.seconds:g} seconds, all tries "
+                "together. See how busy it is; --answer-deadline allows more time."
+            ) from None
+
+    @property
+    def _who(self) -> str:
+        return f"openai:{self._model}: {host(str(self._client.base_url))}"
 
     @staticmethod
     def _told(answered: Any) -> str:
@@ -166,6 +202,6 @@ class Endpoint:
         told = str(error.__cause__ or error)
         why = "" if self._key in told else f"; {type(error.__cause__ or error).__name__}: {told}"
         return LanguageError(
-            f"openai:{self._model}: {host(str(self._client.base_url))} does not answer (asked "
+            f"{self._who} does not answer (asked "
             f"{asked}{why[:300]}). See that it runs, and that {BASE_URL} names it."
         )

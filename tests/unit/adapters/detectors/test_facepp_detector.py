@@ -42,7 +42,7 @@ class Clock:
 
 def detector(server, clock=None, key=KEY, secret=SECRET):
     clock = clock or Clock()
-    client = Client(server.url, Credentials(key, secret), clock.sleep, clock.time)
+    client = Client(server.url, Credentials(key, secret), sleep=clock.sleep, clock=clock.time)
     return facepp.FacePlusPlus(client)
 
 

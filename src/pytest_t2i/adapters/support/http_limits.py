@@ -1,0 +1,88 @@
+"""Bounds on what a server answers over HTTP: a total deadline, and the size of the body.
+
+The time-outs of an HTTP library bound each step. A peer that sends one byte a second, or a body
+without an end, passes them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from threading import Thread
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+CUT = "pytest_t2i.cut"
+"""Key of a response's extensions: its body went on beyond the limit."""
+PLAIN = {"accept-encoding": "identity"}
+"""Headers of a request whose answer is not compressed: a limit counts what is unpacked."""
+
+
+class DeadlinePassedError(Exception):
+    """A call was given up at its deadline."""
+
+
+class _CutStream:
+    """The first bytes of a body; it ends where the limit is reached."""
+
+    def __init__(self, response: Any, most_bytes: int) -> None:
+        self._response, self._left = response, most_bytes
+        self._stream: Any = response.stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._stream:
+            self._left -= len(chunk)
+            if self._left < 0:
+                self._response.extensions[CUT] = True
+                return
+            yield chunk
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def cut_at(most_bytes: int) -> Callable[[Any], None]:
+    """A response hook of httpx: a body ends after so many bytes, and ``is_cut`` says so."""
+
+    def hook(response: Any) -> None:
+        # What a server compresses all the same is not unpacked: little may become very much.
+        response.headers.pop("content-encoding", None)
+        # Both httpx and its successor httpx2 ask whether a stream is of their own class.
+        base = next(c for c in type(response.stream).__mro__ if c.__name__ == "SyncByteStream")
+        cut = type("CutStream", (_CutStream, base), {})
+        response.stream = cut(response, most_bytes)
+
+    return hook
+
+
+def is_cut(response: Any) -> bool:
+    """Whether the body was longer than the limit."""
+    return bool(response.extensions.get(CUT))
+
+
+def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object]) -> T:
+    """What ``call`` gives or raises.
+
+    Raises DeadlinePassedError after so many seconds, once ``give_up`` has closed the connection;
+    the thread that waits for it ends at the next time-out of a single step.
+
+    >>> within(5.0, lambda: "an answer", give_up=lambda: None)
+    'an answer'
+    """
+    given: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            given.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where it was called
+            raised.append(error)
+
+    waiting = Thread(target=run, daemon=True)
+    waiting.start()
+    waiting.join(seconds)
+    if waiting.is_alive():
+        give_up()
+        raise DeadlinePassedError
+    if raised:
+        raise raised.pop()
+    return given.pop()

@@ -1,0 +1,78 @@
+"""Every client of a server gives up at its deadline, and takes no more than its limit."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("httpx")
+pytest.importorskip("openai")
+
+from dripping_server import WAYS, dripping
+from llm_server import serving
+
+from pytest_t2i.adapters.detectors.facepp_client import Client
+from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
+from pytest_t2i.adapters.languages import openai
+from pytest_t2i.adapters.support.http_limits import within
+from pytest_t2i.errors import DetectorError, LanguageError, MalformedAnswerError
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
+
+LIMITS = AnswerLimits(seconds=0.6, megabytes=0.5)
+GENEROUS = AnswerLimits(seconds=60.0, megabytes=0.5)
+KEY = "sk-very-secret-0123"
+
+
+def language(monkeypatch, url, limits):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    return openai.load(LoadOptions(source="m", answers=limits))
+
+
+@pytest.mark.parametrize("way", ["dripping_body", "dripping_headers", "silent"])
+def test_a_language_model_that_does_not_end_is_given_up(monkeypatch, way):
+    with dripping(way) as server:
+        asked = language(monkeypatch, server.url, LIMITS)
+        for _ in range(2):  # the second question goes over a new connection
+            with pytest.raises(LanguageError, match=r"no whole answer in 0\.6 seconds.*--answer-"):
+                asked.answer("who?")
+        assert server.connections == 2
+
+
+def test_a_language_model_that_sends_without_end_is_cut_off(monkeypatch):
+    with dripping("endless_body") as server:
+        asked = language(monkeypatch, server.url, GENEROUS)
+        with pytest.raises(LanguageError, match=r"more than 0\.5 MiB.*--answer-limit"):
+            asked.answer("who?")
+        assert server.connections == 1
+
+
+def test_what_unpacks_to_more_is_not_unpacked(monkeypatch):
+    with dripping("packed") as server:
+        asked = language(monkeypatch, server.url, GENEROUS)
+        with pytest.raises(MalformedAnswerError, match="no whole JSON"):
+            asked.answer("who?")
+
+
+def test_an_answer_within_the_limits_is_taken(monkeypatch):
+    with serving("no_fault") as server:
+        asked = language(monkeypatch, server.url, GENEROUS)
+        assert asked.answer("who?").startswith('{"attributes"')
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_detection_service_that_does_not_end_is_given_up(way):
+    limits = GENEROUS if way == "endless_body" else LIMITS
+    with dripping(way) as server:
+        client = Client(server.url, Credentials("a" * 20, "b" * 20), limits, sleep=lambda _: None)
+        with pytest.raises(DetectorError) as told:
+            client.detect(b"picture", seed=0)
+    expected = {"endless_body": "larger than 0.5 MiB", "packed": "answered"}
+    assert expected.get(way, "no whole answer in 0.6 seconds") in str(told.value)
+
+
+def test_within_passes_on_what_is_raised():
+    def fail():
+        raise KeyError("as it is")
+
+    with pytest.raises(KeyError, match="as it is"):
+        within(5.0, fail, lambda: None)
