@@ -36,6 +36,8 @@ from pytest_t2i.statistics import bias_p_value
 if TYPE_CHECKING:
     from pytest_t2i.search.confirming import Confirmed
 
+KEPT = "Images that were finished are kept: the same command goes on from there."
+"""What an interrupted command leaves."""
 RUN_OPTIONS = (
     *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
     *("catalogue", "store", "confidence", "trust-remote-code"),

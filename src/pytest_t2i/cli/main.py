@@ -17,6 +17,10 @@ from importlib import import_module
 from pytest_t2i.errors import T2IError
 
 PACKAGE = "pytest-t2i"
+INTERRUPTED = 130
+"""Exit status of a command that Ctrl-C stopped: 128 and the number of SIGINT, as shells have it."""
+KEPT = "Files that were finished are kept; the same command makes the rest."
+"""What an interrupted command leaves."""
 COMMANDS = {
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name"),
@@ -42,9 +46,17 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line; returns the exit code, 130 after Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = next((word for word in given if not word.startswith("-")), None)
+    try:
+        return _run(given)
+    except KeyboardInterrupt:
+        _complain(f"t2i: interrupted. {_kept(given)}")
+        return INTERRUPTED
+
+
+def _run(given: list[str]) -> int:
+    chosen = _chosen(given)
     parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
     is_asked = any(word.startswith("--v") for word in given)
     parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
@@ -64,13 +76,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Here, and not when Python ends: a reader that is gone is no error.
         sys.stdout.flush()
     except T2IError as error:
-        print(f"ERROR: {error}", file=sys.stderr)  # noqa: T201 - a command line tool
+        _complain(f"ERROR: {error}")
         return 2
     except BrokenPipeError:
         # The reader of a pipe (head) has seen enough; Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
+
+
+def _complain(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201 - a command line tool
+
+
+def _chosen(given: Sequence[str]) -> str | None:
+    return next((word for word in given if not word.startswith("-")), None)
+
+
+def _kept(given: Sequence[str]) -> str:
+    """What an interrupted command leaves: its module may say it as KEPT."""
+    module = COMMANDS.get(_chosen(given) or "", ("", ""))[0]
+    return str(getattr(sys.modules.get(f"pytest_t2i.cli.{module}"), "KEPT", KEPT))
 
 
 def _version() -> str:

@@ -21,6 +21,9 @@ from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.prompts.sentences import as_toml, problem, sentences_in
 from pytest_t2i.settings import names, whole
 
+KEPT = "Sentences that were answered are kept: the same command goes on from there."
+"""What an interrupted command leaves."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Of which professions, by which model, and where to."""

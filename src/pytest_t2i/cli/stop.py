@@ -28,6 +28,8 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.search.origins import OriginsSearch
 from pytest_t2i.settings import number, whole
 
+KEPT = "Images that were finished are kept: the same command goes on from there."
+"""What an interrupted command leaves."""
 OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
            "store", "catalogue", "confidence")  # fmt: skip
 """Options that pytest has, too."""
