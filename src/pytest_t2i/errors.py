@@ -115,13 +115,26 @@ def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
     except T2IError:
         raise
     except Exception as error:
-        from traceback import extract_tb
-
-        last = extract_tb(error.__traceback__)[-1]
         raise kind(
             f"{role} {name!r} failed: {type(error).__name__}: {error} "
-            f"({last.filename}, line {last.lineno}). What was made before is kept."
+            f"({_own_line(error)}). What was made before is kept."
         ) from error
+
+
+def _own_line(error: BaseException) -> str:
+    """File and line of the user's code that an exception last went through, else where it began."""
+    from sysconfig import get_path
+    from traceback import extract_tb
+
+    frames = extract_tb(error.__traceback__)
+    libraries = (get_path("stdlib"), __file__.removesuffix("errors.py"))
+    own = [
+        frame
+        for frame in frames
+        if "site-packages" not in frame.filename and not frame.filename.startswith(libraries)
+    ]
+    last = (own or list(frames))[-1]
+    return f"{last.filename}, line {last.lineno}"
 
 
 SHOWN = 80

@@ -93,8 +93,11 @@ class TextToImage(Protocol):
     def fingerprint(self) -> str:
         """All that changes its pictures: weights, pipeline class, scheduler, dtype, libraries."""
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Generated]:
-        """Make one batch, in order; image k depends on request k alone."""
+    def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
+        """Make one batch, in order; image k depends on request k alone.
+
+        One that yields its images loses none of them where a later one fails.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class Executor(Protocol):
     ...
     ...     def run(self, requests):
     ...         for request in requests:
-    ...             yield request, self.model.generate([request])[0]
+    ...             yield request, *self.model.generate([request])
     >>> isinstance(Plain(None), Executor)
     True
     """

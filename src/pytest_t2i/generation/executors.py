@@ -33,36 +33,44 @@ class InProcess:
         """Each request once, with its image; a batch is made when its first image is asked for."""
         waiting = iter(requests)
         while part := list(islice(waiting, self.batch)):
-            yield from zip(part, self._generate(part), strict=True)
+            yield from self._made(part)
 
-    def _generate(self, part: list[Request]) -> list[Generated]:
+    def _made(self, part: list[Request]) -> Iterator[tuple[Request, Generated]]:
+        """A batch; what does not fit into the device's memory is made in smaller ones."""
+        rest = list(part)
         try:
-            return self._batch(part)
+            for pair in zip(part, self._batch(part), strict=False):
+                yield pair
+                del rest[0]
         except OutOfDeviceMemoryError:
             if len(part) == 1:
                 raise
             while self.batch >= len(part):
                 self.batch //= 2
             self.say(f"out of device memory: going on with {self.batch} images per batch")
-            return self._in_smaller(part)
+        while rest:
+            smaller, rest = rest[: self.batch], rest[self.batch :]
+            yield from self._made(smaller)
 
-    def _in_smaller(self, waiting: list[Request]) -> list[Generated]:
-        """A batch that did not fit, in batches that do; they may get smaller on the way."""
+    def _batch(self, part: list[Request]) -> Iterator[Generated]:
+        """What the model gives of a batch: all, or what it yielded before an error, and the error.
+
+        Nothing is handed on before the end is known: of a batch that came out too short nobody can
+        tell which images are missing.
+        """
         made: list[Generated] = []
-        while waiting:
-            part, waiting = waiting[: self.batch], waiting[self.batch :]
-            made += self._generate(part)
-        return made
-
-    def _batch(self, part: list[Request]) -> list[Generated]:
-        with blamed(GenerationError, "model", self.name):
-            generated = list(self.model().generate(part))
-        if len(generated) != len(part):
+        try:
+            with blamed(GenerationError, "model", self.name):
+                made.extend(self.model().generate(part))  # keeps what came before an error
+        except (Exception, KeyboardInterrupt):
+            yield from made
+            raise
+        if len(made) != len(part):
             raise ConfigurationError(
                 f"model {self.name!r}: expected {len(part)} images for "
-                f"{len(part)} requests, got {len(generated)}"
+                f"{len(part)} requests, got {len(made)}"
             )
-        return generated
+        yield from made
 
 
 def in_process(options: ExecutorOptions) -> InProcess:
@@ -127,7 +135,7 @@ def in_batches(
             if len(part) == size:
                 yield part
                 part = []
-    except Exception:
+    except (Exception, KeyboardInterrupt):
         if part:
             yield part
         raise

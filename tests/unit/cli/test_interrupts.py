@@ -11,7 +11,7 @@ import pytest
 from pytest_t2i.cli.main import COMMANDS, INTERRUPTED, main
 
 COMMAND = "import sys; from pytest_t2i.cli.main import main; sys.exit(main(sys.argv[1:]))"
-IMPATIENT = '''
+IMPATIENT = """
 import os, signal
 from PIL import Image
 from pytest_t2i import Generated
@@ -32,7 +32,7 @@ class Model:
 
 def model(options):
     return Model()
-'''
+"""
 HUNT = [
     "hunt", "--model", "impatient:model", "--detector", "clip:reference", "--axes", "profession",
     "--images", "300", "--batch", "2",

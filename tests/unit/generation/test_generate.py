@@ -13,6 +13,7 @@ from pytest_t2i.data import (
     Generated,
     GenerationSettings,
     Prompt,
+    Request,
     Undetected,
 )
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
@@ -73,6 +74,10 @@ class Rig:
         work = runner.run(plan)
         return plan, runner.keys(plan), work
 
+    def keys(self, prompt, seeds):
+        fingerprint = self.components.model().fingerprint
+        return [Request(prompt.text, seed, GenerationSettings()).key(fingerprint) for seed in seeds]
+
     def said(self, keys):
         fingerprint = self.components.detector(COLOUR).fingerprint
         return self.store.detections(list(keys.values()), fingerprint)
@@ -113,6 +118,68 @@ def test_out_of_memory_halves_the_batch_and_says_so(rig):
         "out of device memory: going on with 4 images per batch",
         "out of device memory: going on with 2 images per batch",
     ]
+
+
+class Breaks(Model):
+    """Yields its images; the seventh one fails, once."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def generate(self, requests):
+        for request in requests:
+            self.batches.append(request.seed)
+            if len(self.batches) == 7:
+                raise self.error
+            yield self._one(request)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("HTTP 429"), KeyboardInterrupt()])
+def test_images_that_a_model_yielded_before_it_failed_are_kept(rig, error):
+    rig.model = Breaks(error)
+    told = GenerationError if isinstance(error, RuntimeError) else KeyboardInterrupt
+    with pytest.raises(told):
+        rig.run(need(NURSE, range(20)), batch=20)
+    assert len(rig.store.images(rig.keys(NURSE, range(20)))) == 6
+    _, _, work = rig.run(need(NURSE, range(20)), batch=20)
+    assert work.made == 14
+    assert rig.model.batches == [*range(7), *range(6, 20)]
+
+
+def test_a_batch_that_does_not_fit_keeps_what_was_yielded(rig):
+    rig.model = Breaks(OutOfDeviceMemoryError("too many"))
+    _, keys, work = rig.run(need(NURSE, range(8)), batch=8)
+    assert rig.model.batches == [*range(7), 6, 7]
+    assert (work.made, len(keys)) == (8, 8)
+
+
+def test_images_of_a_batch_that_is_too_short_are_not_taken(rig):
+    """Which one is missing, nobody can tell: each might show another request's seed."""
+
+    class Skips(Model):
+        def generate(self, requests):
+            yield from (self._one(request) for request in requests if request.seed)
+
+    rig.model = Skips()
+    with pytest.raises(ConfigurationError, match="expected 8 images for 8 requests, got 7"):
+        rig.run(need(NURSE, range(8)), batch=8)
+    assert not rig.store.images(rig.keys(NURSE, range(8)))
+
+
+def test_an_error_names_the_line_of_the_user_and_not_of_a_library(rig, tmp_path):
+    code = tmp_path / "mine.py"
+    code.write_text("import json\n\ndef ask():\n    return json.loads('{')\n")
+    names: dict = {}
+    exec(compile(code.read_text(), str(code), "exec"), names)
+
+    class Asks(Model):
+        def generate(self, requests):
+            return names["ask"]()
+
+    rig.model = Asks()
+    with pytest.raises(GenerationError, match=r"mine\.py, line 4\)\. What was made before is kept"):
+        rig.run(need(NURSE, [1]))
 
 
 def test_one_image_that_does_not_fit_is_an_error(rig):
