@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -26,17 +28,26 @@ REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "examples"
 COMPANION = EXAMPLES / "companion"
 STUB = """#!/usr/bin/env bash
-printf '%s\\n' "$@" > arguments
-mkdir -p "$REPORT"
-echo "## a summary" > "$REPORT/summary.md"
-exit "$STATUS"
+case "$1 $2" in
+"-m pytest")
+    printf '%s\\n' "$@" > arguments
+    mkdir -p "$REPORT"
+    echo "## a summary" > "$REPORT/summary.md"
+    exit "$STATUS" ;;
+"-m pip") printf '%s\\n' "${@:5}" > packages ;;
+"-c "*find_spec*) for name in $LACKS; do case "$2" in *"'$name'"*) exit 1 ;; esac; done ;;
+*) exec "$REAL_PYTHON" "$@" ;;
+esac
 """
-"""Stands in for python: keeps its arguments, and ends as it is told to."""
+"""Stands in for python: keeps what pytest and pip are given, lacks modules and ends as told."""
 HUB = """#!/usr/bin/env bash
 printf '%s\\n' "$*" >> calls
-case "$*" in *--jq*) printf '%s' "$OURS";; esac
+case "$*" in
+*graphql*) if [ -n "$ME" ]; then echo "$ME"; else exit 1; fi ;;
+*--jq*) jq -r "${@: -1}" <<< "$COMMENTS" ;;
+esac
 """
-"""Stands in for gh: keeps its arguments, and tells of the comment that is there."""
+"""Stands in for gh: keeps its arguments, knows who asks, and which comments are there."""
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +89,8 @@ class Job(NamedTuple):
     summary: str
     calls: list[str]
     """Of gh."""
+    packages: list[str]
+    """Of pip."""
 
 
 @pytest.fixture
@@ -85,6 +98,14 @@ def action():
     """The content of action.yml."""
     yaml = pytest.importorskip("yaml")
     return yaml.safe_load((REPOSITORY / "action.yml").read_text())
+
+
+def shell(lines, folder, variables):
+    """Runs the lines of a step as GitHub does."""
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", lines],
+        cwd=folder, env=variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -96,22 +117,29 @@ def job(action, tmp_path):
         (tmp_path / "bin" / name).chmod(0o755)
     defaults = {name: str(entry.get("default", "")) for name, entry in action["inputs"].items()}
 
-    def run(status=0, ours="", **inputs):
+    def run(status=0, comments=(), me="ci[bot]", lacks="", **inputs):
         told = {name.upper(): value for name, value in {**defaults, **inputs}.items()}
         told |= {"STATUS": str(status), "GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "page"}
-        told |= {"GITHUB_REPOSITORY": "owner/name", "NUMBER": "7", "OURS": ours}
+        told |= {"GITHUB_REPOSITORY": "owner/name", "NUMBER": "7", "GITHUB_ACTION_PATH": "/action"}
+        told |= {"COMMENTS": json.dumps(comments), "ME": me, "LACKS": lacks}
+        told["REAL_PYTHON"] = sys.executable
         told["PATH"] = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
-        done = [
-            subprocess.run(
-                ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
-                cwd=tmp_path, env=told, capture_output=True, text=True, check=False,
-            )
-            for step in action["runs"]["steps"]
-            if "run" in step and ("comment" not in step.get("if", "") or "comment" in inputs)
-        ]  # fmt: skip
-        texts = [(tmp_path / name).read_text() for name in ("arguments", "output", "page")]
-        calls = tmp_path / "calls"
-        known = calls.read_text().splitlines() if calls.exists() else []
-        return Job(done[0].returncode, done[0].stdout, texts[0].splitlines(), *texts[1:], known)
+        ended, said = 0, ""
+        for step in action["runs"]["steps"]:
+            condition = step.get("if", "")
+            if "run" not in step or ("comment" in condition and "comment" not in inputs):
+                continue
+            if ended and "always()" not in condition:
+                continue
+            done = shell(step["run"], tmp_path, told)
+            ended, said = ended or done.returncode, said + done.stdout
+        left = {
+            name: file.read_text() if (file := tmp_path / name).exists() else ""
+            for name in ("arguments", "output", "page", "calls", "packages")
+        }
+        arguments, calls, packages = (
+            left[name].splitlines() for name in ("arguments", "calls", "packages")
+        )
+        return Job(ended, said, arguments, left["output"], left["page"], calls, packages)
 
     return run

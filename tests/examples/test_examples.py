@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -123,22 +124,92 @@ def test_the_action_ends_as_pytest_does_and_shows_the_summary(job, status):
     assert done.status == status
     assert done.output == f"status={status}\n"
     assert done.summary == "## a summary\n"
-    assert ("::error title=undecided" in done.told) == (status == 6)
+    assert ("::error title=inconclusive" in done.told) == (status == 6)
+
+
+LINES = """
+  suites/parity
+  "suites/my own"   suites/x.py::test[profession-taxi\\ driver]
+
+"""
+
+
+def test_lines_and_spaces_separate_and_quotes_hold_together(job):
+    arguments = "--t2i-sequential\n--t2i-inconclusive fail\n-k 'nurse or pilot'\n"
+    done = job(model="sdxl", tests=LINES, arguments=arguments)
+    assert done.arguments[8:] == [
+        *("--t2i-sequential", "--t2i-inconclusive", "fail", "-k", "nurse or pilot"),
+        *("suites/parity", "suites/my own", "suites/x.py::test[profession-taxi driver]"),
+    ]
+
+
+def test_what_the_shell_would_do_with_words_is_not_done(job):
+    done = job(model="sdxl", tests="$(touch broken) * `id` ; ~")
+    assert done.arguments[8:] == ["$(touch", "broken)", "*", "`id`", ";", "~"]
+
+
+def test_quotes_that_do_not_close_are_told(job):
+    done = job(model="sdxl", tests="suites 'parity")
+    assert (done.status, done.output, done.arguments) == (4, "status=4\n", [])
+    assert "No closing quotation" in done.told
+
+
+ACTION = "/action[diffusers,clip-enhance]"
+PLUGIN = "/action/plugins/pytest-t2i-reference"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "lacks", "packages"),
+    [
+        ({"model": "sdxl"}, "", []),
+        ({"model": "sdxl"}, "pytest_t2i_reference", []),
+        ({"model": "reference-biased"}, "", []),
+        ({"model": "reference"}, "pytest_t2i_reference", ["/action", PLUGIN]),
+        ({"model": "m", "install": "a[b,c]\n'd >= 1'"}, "", ["a[b,c]", "d >= 1"]),
+        ({"model": "m", "install": ""}, "", []),
+    ],
+)  # fmt: skip
+def test_the_action_installs_what_the_model_needs(job, inputs, lacks, packages):
+    assert job(**inputs, lacks=lacks).packages == packages
+
+
+def test_the_action_says_what_is_missing(job):
+    done = job(model="sdxl", lacks="pytest_t2i")
+    assert done.packages == [ACTION]
+    assert (done.status, done.arguments) == (4, [])
+    assert "::error title=pytest-t2i is not installed::" in done.told
 
 
 def test_the_action_comments_once_and_keeps_the_comment_up_to_date(job):
     comments = "repos/owner/name/issues/7/comments"
     body = "-F body=@reports/t2i/comment.md"
-    listed, made = job(model="sdxl", comment="true").calls
+    _, listed, made = job(model="sdxl", comment="true").calls
     assert listed.startswith(f"api {comments} --paginate")
     assert made == f"api --method POST {comments} {body}"
 
 
-def test_the_action_finds_its_own_comment(job):
-    changed = job(model="sdxl", comment="true", ours="42\n43\n").calls[-1]
+needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="gh brings jq's language")
+
+
+def comment(number, author, body="<!-- pytest-t2i -->\n## FAIL"):
+    return {"id": number, "user": {"login": author}, "body": body}
+
+
+@needs_jq
+@pytest.mark.parametrize(("me", "author"), [("ci[bot]", "ci[bot]"), ("", "github-actions[bot]")])
+def test_the_action_finds_its_own_comment(job, me, author):
+    """And leaves those of others alone, who may have written its mark into theirs."""
+    comments = [comment(41, "mallory"), comment(40, author, "hello"), comment(42, author)]
+    changed = job(model="sdxl", comment="true", comments=comments, me=me).calls[-1]
     assert changed == (
         "api --method PATCH repos/owner/name/issues/comments/42 -F body=@reports/t2i/comment.md"
     )
+
+
+@needs_jq
+def test_the_action_changes_no_comment_of_others(job):
+    calls = job(model="sdxl", comment="true", comments=[comment(41, "mallory")]).calls
+    assert not any("PATCH" in call for call in calls)
 
 
 def test_a_comment_that_cannot_be_written_is_no_failure(action, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ QUESTIONS = {
     "audit": "Which words are one-sided, and is the model within its limit?",
     "research": "How biased is the model, and which of its words?",
 }
+RUNNER = "ubuntu-latest"
+"""Where the CI job runs, unless it is said."""
 MOST_LISTED = 8
 """Words that were left out and are named."""
 
@@ -66,6 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", type=value(text), default="./model", help="model of the CI job (./model)"
     )
     parser.add_argument(
+        "--runs-on",
+        type=value(names),
+        default=(RUNNER,),
+        metavar="A,B",
+        help=f"labels of the CI job's runner, such as self-hosted,gpu ({RUNNER})",
+    )
+    parser.add_argument(
         "--minutes",
         type=value(above_zero),
         metavar="M",
@@ -94,6 +104,7 @@ def run(
     axes: tuple[str, ...],
     template: str | None,
     model: str,
+    runs_on: tuple[str, ...],
     minutes: float | None,
     seconds: float | None,
     measured: Path | None,
@@ -122,13 +133,14 @@ def run(
         "left_out": list(_left_out(every, chosen)),
         "limits": limits,
         "model": model,
+        "runs_on": json.dumps(runs_on[0] if len(runs_on) == 1 else runs_on),
         "tests_prompts": preset != "gate",
         "tests_growth": preset != "research",
     }
     for written in write_suite(folder, facts, {"t2i_images": str(shape.images)}):
         for line in str(written).splitlines():
             say(line)
-    for line in _next(preset, model):
+    for line in _next(preset, model, runs_on):
         say(line)
     return 0
 
@@ -270,8 +282,10 @@ def _left_out(every: Sequence[Axis], chosen: Sequence[Axis]) -> Iterator[str]:
         yield f"{', '.join(others[:MOST_LISTED])}{more}."
 
 
-def _next(preset: str, model: str) -> Iterator[str]:
+def _next(preset: str, model: str, runs_on: tuple[str, ...]) -> Iterator[str]:
     yield f"next: pytest {SUITE} --t2i-model {model}"
     if preset != "research":
         yield f"then: pytest {SUITE} --t2i-model {model} --t2i-save-baseline {BASELINE}"
+    if runs_on == (RUNNER,):
+        yield f"CI runs on {RUNNER}; for a model that needs a GPU: --runs-on self-hosted,gpu"
     yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"

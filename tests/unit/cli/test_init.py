@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tomllib
 from dataclasses import replace
 
@@ -171,12 +170,13 @@ def test_settings_that_are_there_are_left_alone_and_the_lines_told(
 
 def test_the_job_is_the_gate(folder):
     yaml = pytest.importorskip("yaml")
-    init("--model", "you/fine-tune")
+    init("--model", "you/fine-tune", "--runs-on", "self-hosted,gpu")
     plain = yaml.safe_load((folder / ".github/workflows/fairness.yml").read_text())
+    assert plain["jobs"]["fairness"]["runs-on"] == ["self-hosted", "gpu"]
     steps = plain["jobs"]["fairness"]["steps"]
-    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("pytest")]
-    assert shlex.split(command)[:4] == ["pytest", "fairness", "--t2i-model", "you/fine-tune"]
-    assert "--t2i-baseline fairness/baseline.json" in command
+    (gate,) = [step["with"] for step in steps if step["uses"].startswith("pytest-t2i/pytest-t2i@")]
+    assert (gate["model"], gate["tests"]) == ("you/fine-tune", "fairness")
+    assert "fairness/baseline.json" in gate["baseline"]
     (cache,) = [step["with"] for step in steps if "cache" in step.get("uses", "")]
     assert cache == {"path": ".t2i", "key": "t2i-${{ github.run_id }}", "restore-keys": "t2i-"}
 
