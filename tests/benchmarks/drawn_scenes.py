@@ -109,7 +109,7 @@ def row(name, found, truth, prompts, seconds):
     return (
         name,
         *(100 * float(pair) for pair in (scores.precision, scores.recall, scores.f1)),
-        100 * float(scores.filter_rate),
+        "-" if scores.filter_rate is None else 100 * float(scores.filter_rate),
         100 * right.overall,
         score,
         f"{percent_deviation(score, actual):+.2f} %",

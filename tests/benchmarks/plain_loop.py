@@ -19,8 +19,9 @@ from transformers import AutoTokenizer, CLIPImageProcessor, CLIPModel
 from pytest_t2i import axes
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
-from pytest_t2i.generation.plan import DetectorRef, Need, Plan, seeds_of
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.progress import Silent
+from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.generation.store import Store
 from pytest_t2i.settings import Settings
 

@@ -1,0 +1,70 @@
+"""Every benchmark starts and ends, at its smallest size: what is quoted can be measured again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pytest_t2i_reference")
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
+WEIGHTS = REPOSITORY / "plugins/pytest-t2i-reference/src/pytest_t2i_reference/weights/reference"
+SUITE = ("-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--t2i-model", "reference")
+SMALLEST = {
+    "batch_exactness": ("--images", "16"),
+    "drawn_scenes": ("--prompts", "2", "--images", "1", "--detectors", "clip"),
+    "faces": ("--images", "2", "--cnn-images", "1", "--cnn-pairs", "1"),
+    "hunt_planted": ("--planted", "cup+hospital:male", "--axes", "object,place", "--images", "206"),
+    "labelling": ("--rows", "1000", "--keys", "10"),
+    "people": ("--overlaps", "0.7"),
+    "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
+    "report_size": (),
+    "spi_passes": (str(WEIGHTS), "1"),
+}
+"""Script -> what makes it small."""
+SUITES = {
+    "dependency_sheets": ("--t2i-objects", "auto", "--t2i-images", "1"),
+    "variety": ("--t2i-images", "20"),
+}
+"""Suite -> the same."""
+DATA = ("faces", "people", "report_size")
+"""Scripts that need data beside the project, a browser, or a library that no extra names."""
+NOT_HERE = ("skipped: there is no", "a library that is not installed", "Executable doesn't exist")
+PREDICTIONS = ("hunt_planted",)
+"""Scripts whose exit status tells whether what is planted was found: not with so few images."""
+
+
+def run(folder, *command):
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "tests"), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+
+
+def test_every_benchmark_is_run_here():
+    here = {path.stem for path in HERE.glob("*.py")} - {"shared_data", Path(__file__).stem}
+    assert here == SMALLEST.keys() | SUITES.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SMALLEST))
+def test_a_script_runs(name, tmp_path):
+    done = run(tmp_path, str(HERE / f"{name}.py"), *SMALLEST[name])
+    if name in DATA and any(words in done.stderr for words in NOT_HERE):
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in ((0, 1) if name in PREDICTIONS else (0,)), done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SUITES))
+def test_a_suite_runs(name, tmp_path):
+    done = run(tmp_path, *SUITE, *SUITES[name], str(HERE / f"{name}.py"))
+    assert done.returncode == 0, done.stdout
