@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Triplet as Triplet
     from pytest_t2i.data import Undetected as Undetected
     from pytest_t2i.data import Variant as Variant
+    from pytest_t2i.data import Variation as Variation
     from pytest_t2i.errors import T2IError as T2IError
     from pytest_t2i.prompts import Axes, Captions, Stereotype
     from pytest_t2i.prompts import Axis as Axis
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import strategies as strategies
     from pytest_t2i.prompts import triplet as triplet
+    from pytest_t2i.protocols import AnswerLimits as AnswerLimits
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextEmbedding as TextEmbedding
     from pytest_t2i.protocols import TextEncoder as TextEncoder
     from pytest_t2i.protocols import TextToImage as TextToImage
+    from pytest_t2i.protocols import Varying as Varying
     from pytest_t2i.runs.record import RunRecord as RunRecord
     from pytest_t2i.runs.record import read_run as read_run
     from pytest_t2i.verdicts.limit import limit as limit
@@ -91,7 +94,7 @@ _HOMES = {
     "data": (
         "Attribute", "Box", "Detection", "FoundObject", "Generated", "GenerationSettings",
         "Interval", "Mask", "NextToken", "Outcome", "Prompt", "Request", "Trace", "Triplet",
-        "Undetected", "Variant",
+        "Undetected", "Variant", "Variation",
     ),
     "errors": ("T2IError",),
     "prompts": (
@@ -99,9 +102,9 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector", "Language",
+        "AnswerLimits", "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector", "Language",
         "LoadOptions", "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector", "ReadyMade",
-        "TextEmbedding", "TextEncoder", "TextToImage",
+        "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limit": ("limit",),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -164,8 +164,26 @@ SETTINGS = tuple(each.name for each in fields(GenerationSettings))
 
 
 @dataclass(frozen=True, slots=True)
+class Variation:
+    """What is done otherwise in making an image than in the plain one of the same prompt and seed.
+
+    >>> Variation("halfway", "halfway-1", texts=("a female nurse", "a male nurse")).name
+    'halfway'
+    """
+
+    name: str
+    """Of a mitigation, say; "" for other settings alone."""
+    fingerprint: str = ""
+    """All that changes what it does."""
+    texts: tuple[str, ...] = ()
+    """Texts that it needs besides the prompt."""
+    settings: GenerationSettings | None = None
+    """Instead of the run's; None takes these."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One image to be made: prompt x seed x settings.
+    """One image to be made: prompt x seed x settings, and what is done otherwise, if anything.
 
     >>> first, second = (Request("a photo of a nurse", seed) for seed in (0, 1))
     >>> first.key("my-model-3") == second.key("my-model-3")
@@ -179,17 +197,27 @@ class Request:
     """Names of the traces to keep (``text_embedding``, ``attention``); not part of the key."""
     attributes: tuple[Attribute, ...] = ()
     """What ``velocity`` is held against; not part of the key."""
+    variation: Variation | None = None
+    """None: the plain image. Its settings are those of the request already."""
+
+    @property
+    def plain(self) -> Request:
+        """The same picture, with nothing to be observed on it."""
+        return replace(self, observe=frozenset(), attributes=())
 
     def key(self, fingerprint: str) -> str:
         """Hash of all that changes the picture made by the model with this fingerprint."""
-        return digest(
-            {
-                "model": fingerprint,
-                "prompt": self.prompt,
-                "seed": self.seed,
-                "settings": {name: getattr(self.settings, name) for name in SETTINGS},
-            }
-        )
+        facts: dict[str, Any] = {
+            "model": fingerprint,
+            "prompt": self.prompt,
+            "seed": self.seed,
+            "settings": {name: getattr(self.settings, name) for name in SETTINGS},
+        }
+        # Keys of plain images stay what they were before there were variations.
+        if self.variation is not None and self.variation.name:
+            varied = self.variation
+            facts["variation"] = [varied.name, varied.fingerprint, *varied.texts]
+        return digest(facts)
 
 
 TEXT_EMBEDDING = "text_embedding"

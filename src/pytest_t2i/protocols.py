@@ -23,6 +23,7 @@ from pytest_t2i.data import (
     GenerationSettings,
     NextToken,
     Request,
+    Variation,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +99,21 @@ class TextToImage(Protocol):
 
         One that yields its images loses none of them where a later one fails.
         """
+
+
+@runtime_checkable
+class Varying(Protocol):
+    """A model that makes images otherwise where a request's ``variation`` asks for it.
+
+    >>> class Mitigated:
+    ...     def takes(self, variation):
+    ...         return variation.name == "halfway"
+    >>> isinstance(Mitigated(), Varying)
+    True
+    """
+
+    def takes(self, variation: Variation) -> bool:
+        """Whether it makes images of this variation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pytest_t2i.data import (
     GenerationSettings,
     Prompt,
     Request,
+    Variation,
 )
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
@@ -32,10 +33,28 @@ class Observations:
     components: Components
     store: Store
     settings: GenerationSettings
+    variation: Variation | None = None
+    """Whose images are read; None: the plain ones."""
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """What audits computed from images and need again."""
     _images: dict[tuple[Any, ...], list[StoredImage]] = field(default_factory=dict)
     _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
+    _views: dict[Variation, Observations] = field(default_factory=dict)
+    _plain: Observations | None = None
+    """Of the plain images; None where these are they."""
+
+    def under(self, variation: Variation | None) -> Observations:
+        """What is known of the images of a variation, of the same prompts and seeds."""
+        if self._plain is not None:
+            return self._plain.under(variation)
+        if variation is None:
+            return self
+        if variation not in self._views:
+            settings = variation.settings or self.settings
+            self._views[variation] = Observations(
+                self.components, self.store, settings, variation, _plain=self
+            )
+        return self._views[variation]
 
     @property
     def model_fingerprint(self) -> str:
@@ -45,7 +64,10 @@ class Observations:
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Store keys of the prompt's images, in the order of the seeds."""
         fingerprint = self.components.model().fingerprint
-        return [Request(prompt.text, seed, self.settings).key(fingerprint) for seed in seeds]
+        return [
+            Request(prompt.text, seed, self.settings, variation=self.variation).key(fingerprint)
+            for seed in seeds
+        ]
 
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
         """The prompt's images, in the order of the seeds."""

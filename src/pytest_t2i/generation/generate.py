@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, Request, Undetected
-from pytest_t2i.errors import GenerationError, StoreError
+from pytest_t2i.errors import ConfigurationError, GenerationError, StoreError
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
@@ -24,7 +24,7 @@ from pytest_t2i.generation.texts import embed_texts, encode_texts
 from pytest_t2i.generation.traces import arrays_of
 from pytest_t2i.generation.waiting import Waiting
 from pytest_t2i.generation.work import Pace, Work
-from pytest_t2i.protocols import Executor
+from pytest_t2i.protocols import Executor, Varying
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -74,6 +74,7 @@ class Runner:
         self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
         self.observer.check(plan)
+        self._check_variations(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
         self._make_and_look(plan, keys)
@@ -95,6 +96,20 @@ class Runner:
             f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is kept of "
             "that: see to the disk, and run again"
         )
+
+    def _check_variations(self, plan: Plan) -> None:
+        """Refuse what the model would not do: its plain images would be kept as varied ones."""
+        asked = {request.variation for request in plan if request.variation is not None}
+        model = self.components.model() if any(one.name for one in asked) else None
+        for variation in asked:
+            if model is None or not variation.name:
+                continue
+            loaded = model.get()
+            if not (isinstance(loaded, Varying) and loaded.takes(variation)):
+                raise ConfigurationError(
+                    f"model {model.name!r} makes no images of the variation {variation.name!r}: "
+                    "expected a model whose takes(variation) says that it does"
+                )
 
     def close(self) -> None:
         """Let the executor go: no more plans.
@@ -201,7 +216,7 @@ class Runner:
     def _keep(
         self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
     ) -> None:
-        plain = [(Request(r.prompt, r.seed, r.settings), generated) for r, generated in part]
+        plain = [(request.plain, generated) for request, generated in part]
         opened = {keys[r]: self._gate(r, generated) for r, generated in plain}
         model = self.components.model().fingerprint
         new = [

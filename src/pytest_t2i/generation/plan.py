@@ -13,6 +13,7 @@ from pytest_t2i.data import (
     GenerationSettings,
     Prompt,
     Request,
+    Variation,
 )
 
 FEATURES = "features"
@@ -47,6 +48,8 @@ class Need:
     """What velocities are held against."""
     texts: frozenset[str] = frozenset()
     """Texts whose features by these encoders are compared with those of images."""
+    variation: Variation | None = None
+    """How these images are made otherwise; one run may hold them beside the plain ones."""
 
 
 @dataclass(slots=True)
@@ -78,7 +81,8 @@ class Plan:
         for encoder in need.encoders if need.texts else ():
             self.texts.setdefault(encoder, set()).update(need.texts)
         for seed in need.seeds:
-            of_image = self.needs.setdefault(self.request(need.prompt, seed), ImageNeeds())
+            request = self.request(need.prompt, seed, need.variation)
+            of_image = self.needs.setdefault(request, ImageNeeds())
             of_image.detectors |= need.detectors
             of_image.encoders |= need.encoders
             of_image.finders |= need.finders
@@ -90,9 +94,10 @@ class Plan:
         for need in needs:
             self.add(need)
 
-    def request(self, prompt: Prompt, seed: int) -> Request:
-        """The request for one prompt and seed under this plan's settings."""
-        return Request(prompt.text, seed, self.settings)
+    def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
+        """The request for one prompt and seed under this plan's settings, or the variation's."""
+        settings = (variation and variation.settings) or self.settings
+        return Request(prompt.text, seed, settings, variation=variation)
 
     def __len__(self) -> int:
         return len(self.needs)

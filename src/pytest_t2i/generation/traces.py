@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
@@ -58,9 +59,7 @@ def asked(request: Request, needs: ImageNeeds) -> Request:
     attributes = tuple(
         sorted(needs.attributes, key=lambda attribute: (attribute.positive, attribute.negative))
     )
-    return Request(
-        request.prompt, request.seed, request.settings, frozenset(needs.observe), attributes
-    )
+    return replace(request, observe=frozenset(needs.observe), attributes=attributes)
 
 
 def packed(pictures: Sequence[Image]) -> np.ndarray:

@@ -6,6 +6,7 @@ import fakes
 import pytest
 from PIL import Image
 
+from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,
@@ -15,6 +16,7 @@ from pytest_t2i.data import (
     Prompt,
     Request,
     Undetected,
+    Variation,
 )
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
 from pytest_t2i.generation.components import Components
@@ -180,6 +182,40 @@ def test_an_error_names_the_line_of_the_user_and_not_of_a_library(rig, tmp_path)
     rig.model = Asks()
     with pytest.raises(GenerationError, match=r"mine\.py, line 4\)\. What was made before is kept"):
         rig.run(need(NURSE, [1]))
+
+
+OTHERWISE = Variation("otherwise", "1", settings=GenerationSettings(steps=7))
+
+
+def test_a_variation_is_made_beside_the_plain_image_and_read_apart(rig):
+    class Mitigated(Model):
+        def takes(self, variation):
+            return variation.name == "otherwise"
+
+        def special(self, request):
+            if request.variation is None:
+                return None
+            assert request.settings.steps == 7
+            return Generated(Image.new("RGB", (16, 16), fakes.RED))
+
+    rig.model = Mitigated()
+    both = (need(NURSE, range(4)), need(NURSE, range(4), variation=OTHERWISE))
+    _, keys, work = rig.run(*both)
+    assert (work.made, len(keys)) == (8, 8)
+    assert rig.run(*both)[2].made == 0
+    plain = Observations(rig.components, rig.store, GenerationSettings())
+    varied = plain.under(OTHERWISE)
+    labels = [d.label for d in varied.detections(NURSE, (0, 1, 2, 3), COLOUR)]
+    assert labels == ["female"] * 4
+    assert plain.keys(NURSE, range(4)) == rig.keys(NURSE, range(4))
+    assert not set(plain.keys(NURSE, range(4))) & set(varied.keys(NURSE, range(4)))
+    assert varied.under(None) is plain
+
+
+def test_a_model_that_does_not_vary_is_refused_before_it_makes_anything(rig):
+    with pytest.raises(ConfigurationError, match=r"no images of the variation 'otherwise'"):
+        rig.run(need(NURSE, range(4), variation=OTHERWISE))
+    assert rig.model.batches == []
 
 
 def test_one_image_that_does_not_fit_is_an_error(rig):
