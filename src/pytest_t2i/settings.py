@@ -68,7 +68,7 @@ class Settings:
     objects: str | None = None
     """Object finder; None takes what suits the model."""
     least_objects: int = 10
-    """Occurrences with one variant that an object must reach (Wu section 5.3: 5, 10 or 20)."""
+    """Occurrences, over the variants compared, that an object must reach (Wu 5.3: 5, 10, 20)."""
     captions: Path | None = None
     """File of captions, whose neutral ones are prompts."""
     caption_count: int | None = None
@@ -303,7 +303,7 @@ OPTIONS = (
     Option(
         "least-objects",
         whole(1),
-        "times that an object must occur with one variant to be looked at (default: 10)",
+        "times that an object must occur with the variants compared together (default: 10)",
         "N",
     ),
     Option(
