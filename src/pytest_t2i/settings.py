@@ -60,6 +60,8 @@ class Settings:
     words: Literal["fixed", "sample"] = "fixed"
     """Whether model-level verdicts are about these prompts, or about words like them."""
     estimator: Literal["corrected", "paper"] = "corrected"
+    undetected_alike: float = 0.0
+    """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
     history: str = ""
     """Folder that finished runs are kept in; "" for ``history`` in the report's, "off" for none."""
@@ -152,6 +154,14 @@ def share(name: str, value: str) -> float:
     parsed = above_zero(name, value)
     if parsed >= 1.0:
         raise ConfigurationError(f"{name}: expected a number above 0 and below 1, got {value}")
+    return parsed
+
+
+def part(name: str, value: str) -> float:
+    """A share from 0 to 1, both included."""
+    parsed = number(name, value)
+    if parsed > 1.0:
+        raise ConfigurationError(f"{name}: expected a share from 0 to 1, got {value}")
     return parsed
 
 
@@ -321,6 +331,13 @@ OPTIONS = (
         inconclusive,
         "what an undecided check does, of a prompt and of the model: pass, status (exit status 6), "
         "fail or estimate; one word, or two by comma (default: pass,status)",
+    ),
+    Option(
+        "undetected-alike",
+        part,
+        "share of a check's images up to which undetected ones are taken to be like the others "
+        "(default: 0, a verdict holds whatever they show)",
+        "SHARE",
     ),
     Option(
         "words",

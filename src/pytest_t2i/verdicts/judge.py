@@ -12,7 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from pytest_t2i.data import Bounds, Direction, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import (
+    MANY_UNDETECTED,
+    Bounds,
+    Direction,
+    Evidence,
+    Interval,
+    Limit,
+    Outcome,
+    Verdict,
+)
 from pytest_t2i.statistics.empirical_bayes import leaning
 from pytest_t2i.statistics.power import Design, images_needed, prompt_power
 
@@ -161,39 +170,50 @@ def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict
 
 
 def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
-    """The verdict, or INCONCLUSIVE where it would hang on images that nobody labelled.
+    """The verdict; an INCONCLUSIVE that is open for want of labels says so, and what helps.
 
-    That is so when more than 20 % of the images are undetected (``data.MOST_UNDETECTED``) and the
-    worst-case bounds lie on both sides of the limit: then what the undetected show decides,
-    however narrow the interval of the others.
+    That is so where the labelled images alone would decide, or where more than one image in five
+    is undetected (``data.MANY_UNDETECTED``) and the worst-case bounds lie on both sides of the
+    limit. The evidence itself holds whatever the undetected show: a PASS or FAIL stays what it is.
 
     Args:
-        verdict: by the evidence alone.
+        verdict: by the evidence, with what the labelled images alone decide.
         worst_case: as from ``statistics.worst_case_bounds``; None where nothing is undetected.
 
     Returns:
-        The verdict, or an INCONCLUSIVE whose message says why; no number of images would decide
-        it, since their undetected share would stay.
+        The verdict, or the same with a message that names the undetected images.
 
-    >>> sure = judge(Interval(0.9, 0.7, 1.0, 0.95, "test", 12), Limit("x", 0.5), "higher")
-    >>> open_if_undetected(sure, Bounds(0.36, 1.0, 0.4)).outcome.value
-    'INCONCLUSIVE'
+    >>> seen, limit = Interval(1.0, 0.8, 1.0, 0.95, "test", 18), Limit("x", 0.5)
+    >>> evidence = Evidence(0.09, 1.0, labelled=(0.006, 1.0))
+    >>> verdict = judge(seen, limit, "higher", evidence=evidence)
+    >>> open_if_undetected(verdict, Bounds(0.8, 1.0, 0.1)).hangs_on_undetected
+    True
     """
-    if worst_case is None or not worst_case.leave_open(verdict.limit.bound):
+    alone = verdict.labelled
+    if verdict.outcome is not Outcome.INCONCLUSIVE or alone is None or worst_case is None:
         return verdict
-    message = (
-        f"{worst_case.undetected:.0%} of the images are undetected: whatever they show, the score "
-        f"of these images lies at {worst_case}, on both sides of {verdict.limit.bound:g}. More "
-        "images would not decide; a detector that labels more of them, or people, would"
-    )
+    bound, share = verdict.limit.bound, worst_case.undetected
+    both_sides = worst_case.leave_open(bound)
+    if alone is Outcome.INCONCLUSIVE and not (both_sides and share > MANY_UNDETECTED):
+        return verdict
+    told = f"{share:.0%} of the images are undetected"
+    if alone is not Outcome.INCONCLUSIVE:
+        told = f"The labelled images alone would {alone}, but {told}"
+    if both_sides:
+        told += (
+            f": whatever they show, the score of these images lies at {worst_case}, on both sides "
+            f"of {bound:g}. More images would not decide while so many are undetected; a detector "
+            "that labels more of them, or people, would"
+        )
+    else:
+        told += (
+            ", and where they show what speaks against it the evidence is too weak. A detector "
+            "that labels more of them would decide, or people, or more images"
+        )
     return replace(
-        verdict,
-        outcome=Outcome.INCONCLUSIVE,
-        images_to_decide=None,
-        lean=None,
-        leaning="",
-        message=message,
-    )
+        verdict, images_to_decide=None, lean=None, leaning="", message=told,
+        hangs_on_undetected=True,
+    )  # fmt: skip
 
 
 def images_to_decide(
@@ -269,7 +289,8 @@ def _verdict(
     outcome = decide(evidence, level)
     p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
     message = _message(outcome, interval, limit, worse)
-    return Verdict(outcome, interval, limit, p_value, message=message)
+    labelled = None if evidence.labelled is None else decide(Evidence(*evidence.labelled), level)
+    return Verdict(outcome, interval, limit, p_value, message=message, labelled=labelled)
 
 
 def _message(outcome: Outcome, interval: Interval, limit: Limit, worse: Direction) -> str:
