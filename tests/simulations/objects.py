@@ -118,9 +118,13 @@ def print_independence(suites: int) -> None:
 def main(suites: int = 500) -> None:
     """Print the page."""
     print("# What is said about objects: simulation\n")
-    print(f"Made by `python tests/simulations/objects.py {suites}`, seeded: {suites} suites a row, four")
-    print("images of each prompt. Objects come in company (ten of a scene), and each triplet has")
-    print("objects of its own; `object_worlds.py` has the worlds. At least 10 occurrences are asked.")
+    print(f"Made by `python tests/simulations/objects.py {suites}`, seeded: {suites} suites a row,")
+    print(
+        "four images of each prompt. Objects come in company (ten of a scene), and each triplet has"
+    )
+    print(
+        "objects of its own; `object_worlds.py` has the worlds. At least 10 occurrences are asked."
+    )
     print("In brackets the 95 % interval of a rate (Clopper-Pearson): the error of the simulation.")
     print_independence(suites)
     print_single(suites)
@@ -130,9 +134,15 @@ def main(suites: int = 500) -> None:
 def print_single(suites: int) -> None:
     """Of single objects."""
     print("\n## Single objects\n")
-    print("Against limits of 0.5 (no bias at all) and 0.6; planted are four objects at 0.15 and 0.45")
-    print("(score 0.75). The most one-sided object is chosen by its score: its own interval does not")
-    print("know that, the interval that `highest_bias_score` tells holds for all objects at once.\n")
+    print(
+        "Against limits of 0.5 (no bias at all) and 0.6; planted are four objects at 0.15 and 0.45"
+    )
+    print(
+        "(score 0.75). The most one-sided object is chosen by its score: its own interval does not"
+    )
+    print(
+        "know that, the interval that `highest_bias_score` tells holds for all objects at once.\n"
+    )
     columns = (
         "world", "triplets", "planted", "an unbiased object fails 0.5", "fails 0.6",
         "wrong of those that fail", "planted found", "0.95 intervals cover",

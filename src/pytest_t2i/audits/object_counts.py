@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import FoundObject, Prompt, Triplet, Variant
+from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
 from pytest_t2i.statistics import Words
@@ -47,6 +47,21 @@ class Table(NamedTuple):
     counts: np.ndarray
     """[units, variants, objects]: units are triplets, or the seeds of a single one."""
     names: tuple[str, ...]
+
+
+class Score(NamedTuple):
+    """One object."""
+
+    name: str
+    occurrences: tuple[int, int, int]
+    """In neutral, feminine, masculine images."""
+    interval: Interval | None
+    """Object bias score (Wu eq. 5)."""
+    p_value: float | None
+    """Two-sided, against "it comes with both alike", adjusted for the number of objects; None for
+    one that is expected to differ."""
+    reason: str
+    """Why it is expected to differ; "" where it is not."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from pytest_t2i.audits.object_counts import (
     MASCULINE,
     VARIANTS,
     Counted,
+    Score,
     Table,
 )
 from pytest_t2i.audits.parity import ALTERNATIVES
@@ -28,21 +28,6 @@ from pytest_t2i.verdicts.measurement import Measurement
 FAIR = 0.5
 SHOWN = 8
 """Objects that a failure names."""
-
-
-class Score(NamedTuple):
-    """One object."""
-
-    name: str
-    occurrences: tuple[int, int, int]
-    """In neutral, feminine, masculine images."""
-    interval: Interval | None
-    """Object bias score (Wu eq. 5)."""
-    p_value: float | None
-    """Two-sided, against "it comes with both alike", adjusted for the number of objects; None for
-    one that is expected to differ."""
-    reason: str
-    """Why it is expected to differ; "" where it is not."""
 
 
 class Objects(Counted):
@@ -134,7 +119,8 @@ class Objects(Counted):
     def highest_bias_score(self) -> Measurement:
         """The most one-sided of all objects: FAIL where any is shown to lie beyond the limit.
 
-        Its interval holds for all judged objects at once, as it was chosen among them. PASS asks that every single one is shown to lie within.
+        Its interval holds for all judged objects at once, as it was chosen among them. PASS asks
+        that every single one is shown to lie within.
         """
         scores = [(name, self._intervals[name]) for name in self.judged]
         known = [(name, interval) for name, interval in scores if interval is not None]

@@ -106,8 +106,7 @@ def _evidence(
     """Whatever the undetected show; beside it, of prompts that have any, by the others alone."""
     male, female, unknown = counts
     beyond, within = (
-        p_values(*statistics.worst_case_counts(*counts, side), bound, level, side)
-        for side in SIDES
+        p_values(*statistics.worst_case_counts(*counts, side), bound, level, side) for side in SIDES
     )
     if not unknown.any():
         return list(map(Evidence, beyond, within))
@@ -237,22 +236,21 @@ class ModelScore:
         People's labels tell what the undetected show: then there is no worst case.
         """
         unknown = self.samples.unknown
+        alone = tuple(self.p_value(bound, level, side) for side in SIDES)
         if self.method or not unknown.any():
-            return Evidence(*(self._p_value(bound, level, side) for side in SIDES))
-        worst = [
-            replace(self, male=men, female=women)
-            for men, women in (
-                statistics.worst_case_counts(self.male, self.female, unknown, side)
-                for side in SIDES
-            )
-        ]
+            return Evidence(*alone)
         beyond, within = (
-            each._p_value(bound, level, side) for each, side in zip(worst, SIDES, strict=True)
+            self.at_worst(unknown, side).p_value(bound, level, side) for side in SIDES
         )
-        alone = (self._p_value(bound, level, side) for side in SIDES)
-        return Evidence(beyond, within, labelled=(next(alone), next(alone)))
+        return Evidence(beyond, within, labelled=(alone[0], alone[1]))
 
-    def _p_value(self, bound: float, level: float, alternative: Beyond) -> float:
+    def at_worst(self, unknown: Counts, alternative: Beyond) -> ModelScore:
+        """With the undetected images shown as speaks most against an alternative."""
+        men, women = statistics.worst_case_counts(self.male, self.female, unknown, alternative)
+        return replace(self, male=men, female=women)
+
+    def p_value(self, bound: float, level: float, alternative: Beyond) -> float:
+        """Evidence for one alternative, by these counts."""
         if self.samples.sequential:
             look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
             p_value = look.beyond if alternative == "beyond" else look.within

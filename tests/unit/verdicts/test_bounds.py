@@ -150,6 +150,16 @@ def test_an_open_verdict_may_hang_on_the_undetected(evidence, bounds, outcome, h
     assert (check.outcome.value, check.hangs_on_undetected) == (outcome, hangs)
 
 
+@pytest.mark.parametrize("bounds", [None, Bounds(0.0, 1.0, 1.0)])
+def test_without_any_label_the_undetected_are_what_is_wanting(bounds):
+    limit = Limit("model_bias_score", 0.3)
+    nothing = Measurement(
+        INFO["model_bias_score"], "model", None, worst_case=bounds, absent="none of 9 is clear"
+    )
+    verdict = verdict_of(nothing, limit, 0.95)
+    assert (verdict.message, verdict.hangs_on_undetected) == ("none of 9 is clear", bool(bounds))
+
+
 @pytest.mark.parametrize("metric", ["prompt_bias_score", "model_bias_score"])
 def test_a_prompt_of_a_family_asks_for_images_by_its_own_test(metric):
     limit, seen = Limit(metric, 0.5), Interval(0.2, 0.0, 0.6, 0.95, "test", 20)

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_t2i.data import Bounds, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.verdicts import judge as verdicts
+from pytest_t2i.verdicts.undetected import open_if_undetected
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
@@ -145,7 +146,7 @@ def test_an_open_verdict_says_whether_it_hangs_on_undetected_images(
     labelled: Outcome | None, bounds: Bounds | None, words: str
 ) -> None:
     left = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 0.9, "fail", 20, "", labelled)
-    told = verdicts.open_if_undetected(left, bounds)
+    told = open_if_undetected(left, bounds)
     assert told.outcome is OPEN
     assert words in told.message
     assert told.hangs_on_undetected is bool(words)
@@ -159,7 +160,7 @@ def test_what_is_decided_whatever_the_undetected_show_stays_decided() -> None:
     evidence = Evidence(0.01, 1.0, labelled=(0.001, 1.0))
     sure = verdicts.judge(interval(0.6, 1.0), limit, "higher", evidence=evidence)
     assert sure.labelled is FAIL
-    assert verdicts.open_if_undetected(sure, Bounds(0.4, 1.0, 0.3)) == sure
+    assert open_if_undetected(sure, Bounds(0.4, 1.0, 0.3)) == sure
 
 
 def test_refusals() -> None:
