@@ -180,16 +180,13 @@ class Objects(Counted):
         self, men: np.ndarray, women: np.ndarray, bound: float, level: float
     ) -> Evidence:
         del level
-        return Evidence(
-            *(
-                float(
-                    statistics.object_bias_p_values(
-                        men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
-                    )[0]
-                )
-                for alternative in ALTERNATIVES
-            )
+        beyond, within = (
+            statistics.object_bias_p_values(
+                men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
+            )[0]
+            for alternative in ALTERNATIVES
         )
+        return Evidence(float(beyond), float(within))
 
     def _of_all(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)

@@ -119,8 +119,8 @@ def _p_values(
     male: Counts, female: Counts, bound: float, level: float, alternative: Beyond
 ) -> list[float]:
     if alternative == "beyond":
-        return statistics.family_p_values(male, female, bound, level=level).tolist()
-    return statistics.prompt_bias_p_values(male, female, bound, "within").tolist()
+        return list(map(float, statistics.family_p_values(male, female, bound, level=level)))
+    return list(map(float, statistics.prompt_bias_p_values(male, female, bound, "within")))
 
 
 def _sequential_p_values(
@@ -130,7 +130,7 @@ def _sequential_p_values(
     pairs = list(zip(male.tolist(), female.tolist(), strict=True))
     if alternative == "beyond":
         each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
-        return statistics.benjamini_hochberg(each).tolist()
+        return list(map(float, statistics.benjamini_hochberg(each)))
     at = statistics.one_sided(level)
     return [
         1.0 - level if m + f and abs(_interval(m, f, at, sequential=True)).high <= bound else 1.0
@@ -236,13 +236,11 @@ class ModelScore:
         People's labels tell what the undetected show: then there is no worst case.
         """
         unknown = self.samples.unknown
-        alone = tuple(self.p_value(bound, level, side) for side in SIDES)
+        beyond, within = (self.p_value(bound, level, side) for side in SIDES)
         if self.method or not unknown.any():
-            return Evidence(*alone)
-        beyond, within = (
-            self.at_worst(unknown, side).p_value(bound, level, side) for side in SIDES
-        )
-        return Evidence(beyond, within, labelled=(alone[0], alone[1]))
+            return Evidence(beyond, within)
+        worst = (self.at_worst(unknown, side).p_value(bound, level, side) for side in SIDES)
+        return Evidence(next(worst), next(worst), labelled=(beyond, within))
 
     def at_worst(self, unknown: Counts, alternative: Beyond) -> ModelScore:
         """With the undetected images shown as speaks most against an alternative."""

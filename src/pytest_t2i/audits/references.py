@@ -73,7 +73,7 @@ def _family_evidence(
 
 def _adjusted(members: Sequence[Counted], bound: float) -> list[float]:
     p_values = [_beyond(counted, bound) for counted in members]
-    return statistics.benjamini_hochberg(p_values).tolist()
+    return list(map(float, statistics.benjamini_hochberg(p_values)))
 
 
 def _worst(counted: Counted, unknown: int, side: Beyond) -> Counted:
