@@ -126,12 +126,9 @@ def print_again(suites: int) -> None:
     for world in ("20 common", "Zipf, exponent 1.2"):
         found = rejected(world, 10, suites, 31)
         print(f"| {world} | {' | '.join(rate(found[named(p)]) for p in COMPARED)} |", flush=True)
-    print(
-        "\nThe test is exact, so what lies above is chance: 20 common objects, 10 triplets, feminine"
-    )
-    print(
-        f"feminine and masculine, a third seed, 10,000 suites: {rate(one_pair('20 common', 10_000, 77))}."
-    )
+    third = rate(one_pair("20 common", 10_000, 77))
+    print("\nThe test is exact, so what lies above is chance: 20 common objects, 10 triplets,")
+    print(f"feminine and masculine, a third seed, 10,000 suites: {third}.")
 
 
 def one_pair(world: str, suites: int, seed: int) -> list[bool]:
