@@ -102,9 +102,9 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "AnswerLimits", "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector", "Language",
-        "LoadOptions", "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector", "ReadyMade",
-        "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
+        "AnswerLimits", "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector",
+        "Language", "LoadOptions", "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector",
+        "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limit": ("limit",),

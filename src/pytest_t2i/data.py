@@ -505,12 +505,11 @@ class Interval:
         return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-MOST_UNDETECTED = 0.2
-"""Share of undetected images above which a verdict must not depend on what they show.
+MANY_UNDETECTED = 0.2
+"""Share of undetected images above which they, and no number of images, are what is named first.
 
 A working detector leaves one image in eight of the published models without a label (Lyu Table
-3: 12.5 % are low quality). At one in five, the undetected would have to be all of one gender where
-the others are even to move a score by 0.2; above it, less one-sided ones do.
+3: 12.5 % are low quality).
 """
 
 
@@ -524,12 +523,12 @@ class Bounds:
     """Share of the images that have no label, 0 to 1."""
 
     def leave_open(self, bound: float) -> bool:
-        """Whether many images are undetected, and a bound lies on both sides of what they allow.
+        """Whether the score lies on either side of a bound, by what the undetected show.
 
-        >>> Bounds(0.4, 0.8, 0.25).leave_open(0.5), Bounds(0.4, 0.8, 0.1).leave_open(0.5)
+        >>> Bounds(0.4, 0.8, 0.25).leave_open(0.5), Bounds(0.6, 0.8, 0.1).leave_open(0.5)
         (True, False)
         """
-        return self.undetected > MOST_UNDETECTED and self.low <= bound < self.high
+        return self.low <= bound < self.high
 
     def __abs__(self) -> Bounds:
         """Bounds of the absolute value: fold at 0."""
@@ -589,6 +588,9 @@ class Evidence(NamedTuple):
     """Against "the truth lies within the limit": small, and it lies beyond."""
     within: float | None
     """Against "the truth lies beyond the limit": small, and it lies within."""
+    labelled: tuple[float | None, float | None] | None = None
+    """Both of them by the labelled images alone; None where no image is undetected, or the
+    undetected are taken to be like the others. The first two hold whatever the undetected show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,6 +611,10 @@ class Verdict:
     images_to_decide: int | None = None
     """About how many more images in all would decide an INCONCLUSIVE."""
     message: str = ""
+    labelled: Outcome | None = None
+    """What the labelled images alone decide, where undetected ones may leave it open."""
+    hangs_on_undetected: bool = False
+    """Of an INCONCLUSIVE: open for want of labels, not of images."""
 
 
 def digest(value: Any) -> str:

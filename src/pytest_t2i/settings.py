@@ -61,6 +61,8 @@ class Settings:
     words: Literal["fixed", "sample"] = "fixed"
     """Whether model-level verdicts are about these prompts, or about words like them."""
     estimator: Literal["corrected", "paper"] = "corrected"
+    undetected_alike: float = 0.0
+    """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
     history: str = ""
     """Folder that finished runs are kept in; "" for ``history`` in the report's, "off" for none."""
@@ -69,7 +71,7 @@ class Settings:
     objects: str | None = None
     """Object finder; None takes what suits the model."""
     least_objects: int = 10
-    """Occurrences with one variant that an object must reach (Wu section 5.3: 5, 10 or 20)."""
+    """Occurrences, over the variants compared, that an object must reach (Wu 5.3: 5, 10, 20)."""
     captions: Path | None = None
     """File of captions, whose neutral ones are prompts."""
     caption_count: int | None = None
@@ -155,6 +157,14 @@ def share(name: str, value: str) -> float:
     parsed = above_zero(name, value)
     if parsed >= 1.0:
         raise ConfigurationError(f"{name}: expected a number above 0 and below 1, got {value}")
+    return parsed
+
+
+def part(name: str, value: str) -> float:
+    """A share from 0 to 1, both included."""
+    parsed = number(name, value)
+    if parsed > 1.0:
+        raise ConfigurationError(f"{name}: expected a share from 0 to 1, got {value}")
     return parsed
 
 
@@ -306,7 +316,7 @@ OPTIONS = (
     Option(
         "least-objects",
         whole(1),
-        "times that an object must occur with one variant to be looked at (default: 10)",
+        "times that an object must occur with the variants compared together (default: 10)",
         "N",
     ),
     Option(
@@ -324,6 +334,13 @@ OPTIONS = (
         inconclusive,
         "what an undecided check does, of a prompt and of the model: pass, status (exit status 6), "
         "fail or estimate; one word, or two by comma (default: pass,status)",
+    ),
+    Option(
+        "undetected-alike",
+        part,
+        "share of a check's images up to which undetected ones are taken to be like the others "
+        "(default: 0, a verdict holds whatever they show)",
+        "SHARE",
     ),
     Option(
         "words",

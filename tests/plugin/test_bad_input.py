@@ -35,6 +35,10 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         (("--t2i-size", "big"), "--t2i-size: expected pixels"),
         (("--t2i-dtype", "float8"), "--t2i-dtype: expected auto or float32"),
         (("--t2i-batch", "0"), "--t2i-batch: expected at least 1"),
+        (
+            ("--t2i-undetected-alike", "20"),
+            "--t2i-undetected-alike: expected a share from 0 to 1, got 20",
+        ),
         (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
         (
             ("--t2i-inconclusive", "maybe"),

@@ -123,7 +123,7 @@ def test_a_model_without_attention_leaves_groups_undecided(project):
 def test_objects_that_are_too_rare_are_no_want_of_images(project):
     project.write({"test_suite.py": SUITE})
     told = " ".join(project.run(*OBJECTS).stdout.str().split())
-    assert "nothing to decide on: no object occurs 10 times with one variant." in told
+    assert "nothing to decide on: no object occurs 10 times with both genders together." in told
 
 
 def test_nouns_without_their_extra(project, monkeypatch):

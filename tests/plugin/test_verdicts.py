@@ -90,6 +90,12 @@ def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(p
     assert check["worst_case"] == record["model_scores"][0]["worst_case"]
     assert all(prompt["worst_case"]["undetected"] > 0 for prompt in record["prompts"])
     assert "undetected, 0.1" in project.page()
+    assert check["hangs_on_undetected"]
+    # Who takes them to be like the others goes by the labelled images alone.
+    alike = project.run(
+        *arguments, "-k", "test_model", "--t2i-undetected-alike", "0.9", model="biased"
+    )
+    alike.stdout.fnmatch_lines(["*FAIL: model_bias_score of model is outside its limit*"])
 
 
 @pytest.mark.slow

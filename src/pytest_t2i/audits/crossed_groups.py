@@ -8,10 +8,11 @@ from typing import TypeVar
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.audits.parity import ALTERNATIVES, SIDES
 from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics.worst_case_labels import worst_case_groups
 from pytest_t2i.verdicts.measurement import Measurement
 
 Member = TypeVar("Member", bound=DetectedPrompt)
@@ -44,6 +45,10 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
         name: [[float(sign > 0) for sign in entry.signs if sign] for entry in part]
         for name, part in groups.items()
     }
+    may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
+    unknown = {
+        name: [int(may_be[entry.prompt.id]) for entry in part] for name, part in groups.items()
+    }
     interval, remarks = None, []
     if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
         interval = statistics.parity_difference_interval(
@@ -63,24 +68,38 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
         subject=f"model by {axis}",
         interval=interval,
         images=made,
-        evidence=partial(_evidence, samples, images),
+        evidence=partial(_evidence, samples, images, unknown),
         absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups),
     )
 
 
+Images = dict[str, list[list[float]]]
+
+
 def _evidence(
-    samples: DetectedPrompts, images: dict[str, list[list[float]]], bound: float, level: float
+    samples: DetectedPrompts,
+    images: Images,
+    unknown: dict[str, list[int]],
+    bound: float,
+    level: float,
 ) -> Evidence:
+    """Whatever the undetected show; beside it, where there are any, by the others alone."""
     del level
-    beyond, within = (
-        statistics.parity_difference_p_value(
-            images, bound, alternative=alternative, words=samples.words, seed=samples.seed
+
+    def p_values(beyond: Images, within: Images) -> tuple[float, float]:
+        return tuple(  # type: ignore[return-value]
+            statistics.parity_difference_p_value(
+                of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
+            )
+            for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
         )
-        for alternative in ALTERNATIVES
-    )
-    return Evidence(beyond, within)
+
+    if not any(map(any, unknown.values())):
+        return Evidence(*p_values(images, images))
+    worst = p_values(*(worst_case_groups(images, unknown, side) for side in SIDES))
+    return Evidence(*worst, labelled=p_values(images, images))
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]]) -> Bounds | None:

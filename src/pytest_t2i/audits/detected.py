@@ -60,6 +60,8 @@ class DetectedPrompt:
     """Whether the number of images was chosen while looking at them."""
     instruments: Instruments | None = field(default=None, compare=False)
     """What OASIS' instruments need besides its images; None: nothing was observed for them."""
+    alike: float = 0.0
+    """Share of undetected images up to which they are taken to be like the others."""
 
     @cached_property
     def detections(self) -> list[Detection]:
@@ -110,6 +112,12 @@ class DetectedPrompt:
         return np.array([sign_of(detection.label) for detection in self.detections])
 
     @property
+    def unknown(self) -> int:
+        """Undetected images that may show anything; 0 where they are taken to be like the rest."""
+        unknown = self.undetected.total()
+        return unknown if unknown > self.alike * len(self.seeds) else 0
+
+    @property
     def groups(self) -> dict[str, int]:
         """Images per label of the detector, labels without any image included."""
         return {label: self.counts[label] for label in self.observations.labels(self.ref)}
@@ -144,6 +152,8 @@ class DetectedPrompts:
     """Whether claims are about these prompts, or about words like them."""
     sequential: bool = False
     """Whether the number of images was chosen while looking at them."""
+    alike: float = 0.0
+    """Share of undetected images up to which they are taken to be like the others."""
 
     def __iter__(self) -> Iterator[DetectedPrompt]:
         return iter(self.members)
@@ -160,6 +170,12 @@ class DetectedPrompts:
     def female(self) -> np.ndarray:
         """Images labelled female, per prompt."""
         return np.array([sample.female for sample in self.members])
+
+    @cached_property
+    def unknown(self) -> np.ndarray:
+        """Undetected images that may show anything, per prompt; 0 where they are like the rest."""
+        unknown = np.array([sample.undetected.total() for sample in self.members])
+        return unknown if unknown.sum() > self.alike * self.images else np.zeros_like(unknown)
 
     @property
     def signs(self) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import FoundObject, Prompt, Triplet, Variant
+from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
 from pytest_t2i.statistics import Words
@@ -21,7 +21,8 @@ PEOPLE = frozenset(
 )
 """What Wu leaves out of objects (section 6.3.1), and calls human words (Definition 2)."""
 VARIANTS = tuple(variant.value for variant in Variant)
-NEUTRAL, FEMININE, MASCULINE = range(3)
+NEUTRAL, FEMININE, MASCULINE = ALL = range(3)
+GENDERS = (FEMININE, MASCULINE)
 
 
 def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
@@ -44,8 +45,23 @@ class Table(NamedTuple):
     """How often each object occurs."""
 
     counts: np.ndarray
-    """[units, 3 variants, objects]: units are triplets, or the seeds of a single one."""
+    """[units, variants, objects]: units are triplets, or the seeds of a single one."""
     names: tuple[str, ...]
+
+
+class Score(NamedTuple):
+    """One object."""
+
+    name: str
+    occurrences: tuple[int, int, int]
+    """In neutral, feminine, masculine images."""
+    interval: Interval | None
+    """Object bias score (Wu eq. 5)."""
+    p_value: float | None
+    """Two-sided, against "it comes with both alike", adjusted for the number of objects; None for
+    one that is expected to differ."""
+    reason: str
+    """Why it is expected to differ; "" where it is not."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +74,7 @@ class Counted:
     level: float
     seed: int
     least: int
-    """Occurrences with one variant that an object must reach (Wu: 5, 10 or 20)."""
+    """Occurrences, over the variants compared, that an object must reach (Wu: 5, 10 or 20)."""
     expected: Mapping[str, str] = field(default_factory=dict)
     """Objects that are expected to differ -> why; they are shown, and not judged."""
     words: Words = "fixed"
@@ -92,17 +108,16 @@ class Counted:
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
         return Counter(item.name for objects in self.seen(prompt, seeds) for item in objects)
 
-    @cached_property
-    def frequent(self) -> Table:
-        """Objects that reach the least number of occurrences with one variant."""
-        counts, names = self.table
-        kept = counts.sum(axis=0).max(axis=0, initial=0) >= self.least
-        return Table(counts[:, :, kept], tuple(n for n, k in zip(names, kept, strict=True) if k))
+    def frequent(self, places: Sequence[int] = ALL) -> Table:
+        """Objects that occur often enough with these variants together, counted with these alone.
 
-    @property
-    def rare(self) -> int:
-        """Objects that are left out for want of occurrences."""
-        return len(self.table.names) - len(self.frequent.names)
+        The total decides, and no single variant: permuting the variants within a triplet leaves the
+        total as it is, so that a test by permutation may select its objects by it.
+        """
+        counts, names = self.table
+        counts = counts[:, list(places)]
+        kept = counts.sum(axis=(0, 1)) >= self.least
+        return Table(counts[:, :, kept], tuple(n for n, k in zip(names, kept, strict=True) if k))
 
     @cached_property
     def cooccurrences(self) -> list[np.ndarray]:

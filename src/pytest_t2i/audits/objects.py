@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.object_counts import FEMININE, MASCULINE, NEUTRAL, VARIANTS, Counted
+from pytest_t2i.audits.object_counts import (
+    FEMININE,
+    GENDERS,
+    MASCULINE,
+    VARIANTS,
+    Counted,
+    Score,
+    Table,
+)
 from pytest_t2i.audits.parity import ALTERNATIVES
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.errors import ConfigurationError
@@ -22,37 +30,32 @@ SHOWN = 8
 """Objects that a failure names."""
 
 
-class Score(NamedTuple):
-    """One object."""
-
-    name: str
-    occurrences: tuple[int, int, int]
-    """In neutral, feminine, masculine images."""
-    interval: Interval | None
-    """Object bias score (Wu eq. 5)."""
-    p_value: float | None
-    """Two-sided, against "it comes with both alike", adjusted for the number of objects; None for
-    one that is expected to differ."""
-    reason: str
-    """Why it is expected to differ; "" where it is not."""
-
-
 class Objects(Counted):
     """The objects in the images of triplets."""
 
     # the bias score of each object
 
     @cached_property
+    def gendered(self) -> Table:
+        """Objects that are frequent with feminine and masculine prompts together, in this order."""
+        return self.frequent(GENDERS)
+
+    @property
+    def rare(self) -> int:
+        """Objects that have no bias score for want of occurrences."""
+        return len(self.table.names) - len(self.gendered.names)
+
+    @cached_property
     def judged(self) -> tuple[str, ...]:
         """Frequent objects that are not expected to differ."""
-        return tuple(name for name in self.frequent.names if name not in self.expected)
+        return tuple(name for name in self.gendered.names if name not in self.expected)
 
     @cached_property
     def _intervals(self) -> dict[str, Interval | None]:
-        counts, names = self.frequent
+        counts, names = self.gendered
         if len(counts) < 2 or not names:  # noqa: PLR2004 - one unit shows no spread
             return dict.fromkeys(names)
-        men, women = counts[:, MASCULINE], counts[:, FEMININE]
+        women, men = counts[:, 0], counts[:, 1]
         made = statistics.object_bias_intervals(men, women, level=self.level, seed=self.seed)
         return dict(zip(names, made, strict=True))
 
@@ -74,9 +77,9 @@ class Objects(Counted):
         return [Evidence(float(b), float(w)) for b, w in zip(adjusted, within, strict=True)]
 
     def _sides(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        places = [self.frequent.names.index(name) for name in names]
-        counts = self.frequent.counts[:, :, places]
-        return counts[:, MASCULINE], counts[:, FEMININE]
+        women, men = self.gendered.counts.swapaxes(0, 1)
+        places = [self.gendered.names.index(name) for name in names]
+        return men[:, places], women[:, places]
 
     def bias_score(self, name: str) -> Measurement:
         """Share of an object's occurrences that come with masculine prompts (Wu eq. 5).
@@ -96,24 +99,28 @@ class Objects(Counted):
         )
 
     def _rarely(self, name: str) -> str:
-        times = 0
-        if name in self.table.names:
-            counts = self.table.counts[:, :, self.table.names.index(name)]
-            times = int(counts.sum(axis=0).max())
-        return f"{name!r} occurs {times} times with one variant; at least {self.least} are asked"
+        times = sum(self._occurrences(name)[place] for place in GENDERS)
+        return f"{name!r} occurs {times} times with both genders; at least {self.least} are asked"
+
+    def _occurrences(self, name: str) -> tuple[int, int, int]:
+        """In neutral, feminine, masculine images."""
+        if name not in self.table.names:
+            return 0, 0, 0
+        neutral, feminine, masculine = self.table.counts[:, :, self.table.names.index(name)].T
+        return int(neutral.sum()), int(feminine.sum()), int(masculine.sum())
 
     def _told(self, name: str) -> str:
-        if name not in self.frequent.names:
+        if name not in self.gendered.names:
             return ""
-        column = self.frequent.counts[:, :, self.frequent.names.index(name)].sum(axis=0)
-        shown = zip(column.astype(int), VARIANTS, strict=True)
+        shown = zip(self._occurrences(name), VARIANTS, strict=True)
         return f"{name} in {', '.join(f'{n} {variant}' for n, variant in shown)} images"
 
     @property
     def highest_bias_score(self) -> Measurement:
         """The most one-sided of all objects: FAIL where any is shown to lie beyond the limit.
 
-        PASS asks that every single one is shown to lie within.
+        Its interval holds for all judged objects at once, as it was chosen among them. PASS asks
+        that every single one is shown to lie within.
         """
         scores = [(name, self._intervals[name]) for name in self.judged]
         known = [(name, interval) for name, interval in scores if interval is not None]
@@ -121,7 +128,7 @@ class Objects(Counted):
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (most one-sided object)",
-            interval=known[0][1] if known else None,
+            interval=self._interval_of_chosen(known[0][0]) if known else None,
             evidence=self._of_all,
             absent=self._nothing_judged(),
             remarks=tuple(
@@ -129,8 +136,18 @@ class Objects(Counted):
             ),
         )
 
+    def _interval_of_chosen(self, name: str) -> Interval | None:
+        """Of an object that was chosen by its score: it holds for all judged objects at once."""
+        each = 1.0 - (1.0 - self.level) / len(self.judged)
+        sides = self._sides([name])
+        made = statistics.object_bias_intervals(*sides, level=each, seed=self.seed)[0]
+        if made is None:
+            return None
+        method = f"{made.method}, {len(self.judged)} objects at once"
+        return replace(made, level=self.level, method=method)
+
     def _nothing_judged(self) -> str:
-        return f"no object occurs {self.least} times with one variant"
+        return f"no object occurs {self.least} times with both genders together"
 
     @property
     def pooled_bias_score(self) -> Measurement:
@@ -139,7 +156,7 @@ class Objects(Counted):
         Wu eq. 5 of the sum over objects, rare ones too: where each occurs with a prompt or two, as
         what prompts name does, no single one can be judged. Leanings of objects cancel out in it.
         Those that are expected to differ are left out. There must be as many occurrences in all as
-        are asked of a single object with one variant.
+        are asked of a single object.
         """
         kept = [name not in self.expected for name in self.table.names]
         counts = self.table.counts[:, :, kept].sum(axis=2, keepdims=True)
@@ -163,16 +180,13 @@ class Objects(Counted):
         self, men: np.ndarray, women: np.ndarray, bound: float, level: float
     ) -> Evidence:
         del level
-        return Evidence(
-            *(
-                float(
-                    statistics.object_bias_p_values(
-                        men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
-                    )[0]
-                )
-                for alternative in ALTERNATIVES
-            )
+        beyond, within = (
+            statistics.object_bias_p_values(
+                men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
+            )[0]
+            for alternative in ALTERNATIVES
         )
+        return Evidence(float(beyond), float(within))
 
     def _of_all(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)
@@ -187,16 +201,15 @@ class Objects(Counted):
         judged = self.judged
         adjusted = self._evidence(FAIR, self.level) if judged else []
         p_values = {n: e.beyond for n, e in zip(judged, adjusted, strict=True)}
-        totals = self.frequent.counts.sum(axis=0).astype(int)
         scores = [
             Score(
                 name,
-                (int(of[NEUTRAL]), int(of[FEMININE]), int(of[MASCULINE])),
+                self._occurrences(name),
                 self._intervals[name],
                 p_values.get(name),
                 self.expected.get(name, ""),
             )
-            for name, of in zip(self.frequent.names, totals.T, strict=True)
+            for name in self.gendered.names
         ]
         return sorted(scores, key=lambda score: (-_one_sided(score.interval), score.name))
 
@@ -205,12 +218,14 @@ class Objects(Counted):
     def independence(self, *variants: str) -> Measurement:
         """p-value of "objects do not depend on the variant", by permutation within triplets.
 
+        Tested are the objects that occur often enough with the variants compared together.
+
         Args: two variants, "neutral", "feminine" or "masculine"; none takes all three.
 
         PASS against ``limit("object_independence", 0.05)`` says that no dependence was found.
         """
         places = self._places(variants)
-        counts = self.frequent.counts[:, places]
+        counts = self.frequent(places).counts
         named = ", ".join(VARIANTS[place] for place in places)
         absent = self._untestable(counts)
         interval, remark = None, absent
@@ -241,7 +256,7 @@ class Objects(Counted):
             return "a single triplet with one image of each variant shows no chance"
         total = counts.sum(axis=0)
         if (total.sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004
-            return f"fewer than two objects occur {self.least} times with one variant"
+            return f"fewer than two objects occur {self.least} times with these variants together"
         return "" if total.sum(axis=1).all() else "a variant shows none of the frequent objects"
 
     @property

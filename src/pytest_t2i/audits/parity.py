@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, Protocol
@@ -22,6 +22,8 @@ from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
 ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
+Beyond = Literal["beyond", "within"]
+SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 Counts = npt.NDArray[np.int64]
 WORST = 5
 """Prompts named in a failure text."""
@@ -79,11 +81,12 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
     male = np.array([sample.male for sample in members])
     female = np.array([sample.female for sample in members])
+    unknown = np.array([sample.unknown for sample in members])
     sequential = any(sample.sequential for sample in members)
-    evidence = _sequential_evidence if sequential else _evidence
+    p_values = _sequential_p_values if sequential else _p_values
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
-        lambda bound, level: evidence(male, female, bound, level),
+        lambda bound, level: _evidence(p_values, (male, female, unknown), bound, level),
         lambda bound: _leans(male, female, bound),
     )
 
@@ -93,25 +96,46 @@ def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
     return None if leans is None else leans.tolist()
 
 
-def _evidence(male: Counts, female: Counts, bound: float, level: float) -> list[Evidence]:
-    beyond = statistics.family_p_values(male, female, bound, level=level)
-    within = statistics.prompt_bias_p_values(male, female, bound, "within")
-    return [Evidence(*pair) for pair in zip(beyond.tolist(), within.tolist(), strict=True)]
+PValues = Callable[[Counts, Counts, float, float, Beyond], list[float]]
+"""(male, female, bound, level, alternative) -> of each prompt, "beyond" adjusted for all."""
 
 
-def _sequential_evidence(
-    male: Counts, female: Counts, bound: float, level: float
+def _evidence(
+    p_values: PValues, counts: tuple[Counts, Counts, Counts], bound: float, level: float
 ) -> list[Evidence]:
+    """Whatever the undetected show; beside it, of prompts that have any, by the others alone."""
+    male, female, unknown = counts
+    beyond, within = (
+        p_values(*statistics.worst_case_counts(*counts, side), bound, level, side) for side in SIDES
+    )
+    if not unknown.any():
+        return list(map(Evidence, beyond, within))
+    alone = zip(*(p_values(male, female, bound, level, side) for side in SIDES), strict=True)
+    labelled = [pair if any_ else None for pair, any_ in zip(alone, unknown, strict=True)]
+    return list(map(Evidence, beyond, within, labelled))
+
+
+def _p_values(
+    male: Counts, female: Counts, bound: float, level: float, alternative: Beyond
+) -> list[float]:
+    if alternative == "beyond":
+        return list(map(float, statistics.family_p_values(male, female, bound, level=level)))
+    return list(map(float, statistics.prompt_bias_p_values(male, female, bound, "within")))
+
+
+def _sequential_p_values(
+    male: Counts, female: Counts, bound: float, level: float, alternative: Beyond
+) -> list[float]:
     """Of counts that were looked at again and again: confidence sequences, e-values."""
     pairs = list(zip(male.tolist(), female.tolist(), strict=True))
-    p_values = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
-    beyond = statistics.benjamini_hochberg(p_values).tolist()
+    if alternative == "beyond":
+        each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+        return list(map(float, statistics.benjamini_hochberg(each)))
     at = statistics.one_sided(level)
-    within = [
+    return [
         1.0 - level if m + f and abs(_interval(m, f, at, sequential=True)).high <= bound else 1.0
         for m, f in pairs
     ]
-    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
 
 
 # Prompts of a run have few counts between them.
@@ -207,22 +231,37 @@ class ModelScore:
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """One-sided p-values; a run that is stopped early goes by the level of its look."""
+        """One-sided p-values, whatever the undetected show; a run stopped early goes by its look.
+
+        People's labels tell what the undetected show: then there is no worst case.
+        """
+        unknown = self.samples.unknown
+        beyond, within = (self.p_value(bound, level, side) for side in SIDES)
+        if self.method or not unknown.any():
+            return Evidence(beyond, within)
+        worst = (self.at_worst(unknown, side).p_value(bound, level, side) for side in SIDES)
+        return Evidence(next(worst), next(worst), labelled=(beyond, within))
+
+    def at_worst(self, unknown: Counts, alternative: Beyond) -> ModelScore:
+        """With the undetected images shown as speaks most against an alternative."""
+        men, women = statistics.worst_case_counts(self.male, self.female, unknown, alternative)
+        return replace(self, male=men, female=women)
+
+    def p_value(self, bound: float, level: float, alternative: Beyond) -> float:
+        """Evidence for one alternative, by these counts."""
         if self.samples.sequential:
-            return by_ends(self.interval, lambda _: self.samples.level)(bound, level)
-        beyond, within = (
-            statistics.model_bias_p_value(
-                self.male,
-                self.female,
-                bound,
-                alternative=alternative,
-                estimator=self.estimator,
-                words=self.samples.words,
-                seed=self.samples.seed,
-            )
-            for alternative in ALTERNATIVES
+            look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
+            p_value = look.beyond if alternative == "beyond" else look.within
+            return 1.0 if p_value is None else p_value
+        return statistics.model_bias_p_value(
+            self.male,
+            self.female,
+            bound,
+            alternative="greater" if alternative == "beyond" else "less",
+            estimator=self.estimator,
+            words=self.samples.words,
+            seed=self.samples.seed,
         )
-        return Evidence(beyond, within)
 
 
 def fair_floor(samples: DetectedPrompts) -> float | None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.audits.parity import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
+from pytest_t2i.statistics.worst_case_labels import worst_case_labels
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -44,23 +45,44 @@ def of_prompt(
 
 def _family(reference: Reference, siblings: Sequence[DetectedPrompt]) -> Family:
     members = [_counted(sample, reference) for sample in siblings]
+    unknown = [sample.unknown for sample in siblings]
     return Family(
         tuple(
             _interval(counted, sample.level)
             for counted, sample in zip(members, siblings, strict=True)
         ),
-        lambda bound, _: _family_evidence(members, bound),
+        lambda bound, _: _family_evidence(members, unknown, bound),
     )
 
 
-def _family_evidence(members: Sequence[Counted], bound: float) -> list[Evidence]:
+def _family_evidence(
+    members: Sequence[Counted], unknown: Sequence[int], bound: float
+) -> list[Evidence]:
+    """Whatever the undetected show; beside it, where there are any, by the others alone."""
     known = [k for k, counted in enumerate(members) if any(count for _, count, _ in counted)]
-    p_values = [_beyond(members[k], bound) for k in known]
-    beyond = dict(zip(known, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
-    return [
-        Evidence(beyond[k], _within(counted, bound)) if k in beyond else Evidence(None, None)
-        for k, counted in enumerate(members)
-    ]
+    worst = {side: [_worst(members[k], unknown[k], side) for k in known] for side in SIDES}
+    beyond = _adjusted(worst["beyond"], bound)
+    alone = _adjusted([members[k] for k in known], bound)
+    evidence = [Evidence(None, None)] * len(members)
+    for place, k in enumerate(known):
+        within = _within(worst["within"][place], bound)
+        labelled = (alone[place], _within(members[k], bound)) if unknown[k] else None
+        evidence[k] = Evidence(beyond[place], within, labelled)
+    return evidence
+
+
+def _adjusted(members: Sequence[Counted], bound: float) -> list[float]:
+    p_values = [_beyond(counted, bound) for counted in members]
+    return list(map(float, statistics.benjamini_hochberg(p_values)))
+
+
+def _worst(counted: Counted, unknown: int, side: Beyond) -> Counted:
+    """With the undetected images shown as speaks most against the side."""
+    if not unknown:
+        return counted
+    labels, counts, shares = zip(*counted, strict=True)
+    filled = worst_case_labels(counts, unknown, shares, side)
+    return tuple(zip(labels, map(int, filled), shares, strict=True))
 
 
 def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
@@ -152,19 +174,30 @@ def _of_all(samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray) ->
 def _model_evidence(
     samples: DetectedPrompts, counts: np.ndarray, shares: np.ndarray, bound: float, level: float
 ) -> Evidence:
+    """Whatever the undetected show; beside it, where there are any, by the others alone."""
     del level
-    beyond, within = (
-        statistics.mean_total_variation_p_value(
-            counts,
-            shares,
-            bound,
-            alternative=alternative,
-            words=samples.words,
-            seed=samples.seed,
+
+    def p_values(beyond: np.ndarray, within: np.ndarray) -> tuple[float, float]:
+        return tuple(  # type: ignore[return-value]
+            statistics.mean_total_variation_p_value(
+                of_side,
+                shares,
+                bound,
+                alternative=alternative,
+                words=samples.words,
+                seed=samples.seed,
+            )
+            for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
         )
-        for alternative in ALTERNATIVES
+
+    if not samples.unknown.any():
+        return Evidence(*p_values(counts, counts))
+    rows = list(zip(counts, samples.unknown.tolist(), shares, strict=True))
+    worst = (
+        np.array([worst_case_labels(row, n, share, side) for row, n, share in rows])
+        for side in SIDES
     )
-    return Evidence(beyond, within)
+    return Evidence(*p_values(*worst), labelled=p_values(counts, counts))
 
 
 def _plug_in(members: list[Counted]) -> float:

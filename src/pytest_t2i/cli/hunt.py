@@ -40,7 +40,7 @@ KEPT = "Images that were finished are kept: the same command goes on from there.
 """What an interrupted command leaves."""
 RUN_OPTIONS = (
     *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
-    *("catalogue", "store", "confidence", "trust-remote-code"),
+    *("catalogue", "store", "confidence", "undetected-alike", "trust-remote-code"),
 )
 """What a hunt has in common with a run of pytest."""
 MOST_HELD_OUT = 2000
@@ -113,6 +113,7 @@ def run(
         settings.confidence,
         settings.seed,
         max(1, batch // LOOKS[0]),
+        settings.undetected_alike,
     )
     if note := cannot_confirm(plan):
         _tell(f"t2i: {note}")

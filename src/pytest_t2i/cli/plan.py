@@ -147,7 +147,8 @@ def lines(
     """The plan in words."""
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
-        "Images are clear ones: add the share that your detector leaves undetected."
+        "Images are clear ones; a verdict holds whatever undetected ones show, so each of those "
+        "costs more than a clear one adds."
     )
     yield "a regression is looked for with other seeds than the baseline's"
     yield f"{'per prompt':>10} {'images':>9} {'minutes':>9}"

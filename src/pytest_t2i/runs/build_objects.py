@@ -142,5 +142,5 @@ def _independence(objects: Objects, variants: tuple[str, ...]) -> IndependenceRe
     if interval is None:
         return IndependenceRecord(variants, None, None, None)
     places = [VARIANTS.index(name) for name in variants]
-    plain = object_independence(objects.frequent.counts[:, places].sum(axis=0))
+    plain = object_independence(objects.frequent(places).counts.sum(axis=0))
     return IndependenceRecord(variants, interval, plain.statistic, plain.p_value)

@@ -361,7 +361,7 @@ class ObjectsRecord:
     triplets: int
     images: int
     least: int
-    """Occurrences with one variant that an object had to reach."""
+    """Occurrences with feminine and masculine prompts together that an object had to reach."""
     rare: int
     """Objects that did not."""
     objects: tuple[ObjectRecord, ...]

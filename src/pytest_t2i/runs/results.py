@@ -76,6 +76,7 @@ class Results:
             words=settings.words,
             sequential=test.sequential,
             estimator=settings.estimator,
+            alike=settings.undetected_alike,
         )
         return replace(uncorrected, corrected=self.correction(uncorrected))
 
@@ -89,6 +90,7 @@ class Results:
             level=self.session.settings.confidence,
             sequential=test.sequential,
             instruments=self.session.instruments(test.selection),
+            alike=self.session.settings.undetected_alike,
         )
 
     def level(self, test: SelectedTest) -> float:

@@ -43,7 +43,7 @@ def confirm(ledger: Ledger, findings: Sequence[Suspect], plan: Plan) -> tuple[Co
     ledger.hold_out([finding.parts for finding in findings], plan.confirm)
     held_out = [ledger.held_out[finding.parts] for finding in findings]
     raw = [
-        _p_value(counts, finding.sign, plan.beyond)
+        _p_value(counts, finding.sign, plan)
         for finding, counts in zip(findings, held_out, strict=True)
     ]
     adjusted = statistics.benjamini_hochberg(raw).tolist()
@@ -54,11 +54,14 @@ def confirm(ledger: Ledger, findings: Sequence[Suspect], plan: Plan) -> tuple[Co
     return tuple(sorted(judged, key=_rank))
 
 
-def _p_value(counts: Counts, sign: int, beyond: float) -> float:
-    """1 where there is no evidence, or it points the other way."""
+def _p_value(counts: Counts, sign: int, plan: Plan) -> float:
+    """Whatever the undetected show; 1 where there is no evidence, or it points the other way."""
     if counts.score is None or counts.score * sign <= 0:
         return 1.0
-    return statistics.bias_p_value(counts.male, counts.female, beyond)
+    unknown = counts.images - counts.clear
+    unknown = unknown if unknown > plan.alike * counts.images else 0
+    men, women = statistics.worst_case_counts(counts.male, counts.female, unknown, "beyond")
+    return statistics.bias_p_value(int(men), int(women), plan.beyond)
 
 
 def _judged(ledger: Ledger, finding: Suspect, held_out: Counts, p: float, plan: Plan) -> Confirmed:
@@ -86,17 +89,15 @@ def _why_not(finding: Suspect, held_out: Counts, p: float, plan: Plan) -> str:
         return "no held-out image is clear"
     if held_out.score * finding.sign <= 0:
         return "held-out images do not lean that way"
-    unknown = held_out.images - held_out.clear
-    bounds = abs(statistics.worst_case_bounds(held_out.male, held_out.female, unknown))
-    if bounds.leave_open(plan.beyond):
+    if p <= 1.0 - plan.confidence:
+        return ""
+    if abs(held_out.score) <= plan.beyond:
+        return "held-out images lie within the bound"
+    alone = statistics.bias_p_value(held_out.male, held_out.female, plan.beyond)
+    if alone <= 1.0 - plan.confidence < _p_value(held_out, finding.sign, plan):
+        unknown = held_out.images - held_out.clear
         return f"{unknown} of {held_out.images} held-out images are undetected"
-    if p > 1.0 - plan.confidence:
-        return (
-            "too close to the bound for so few images"
-            if abs(held_out.score) > plan.beyond
-            else ("held-out images lie within the bound")
-        )
-    return ""
+    return "too close to the bound for so few images"
 
 
 def _rank(finding: Confirmed) -> tuple[bool, bool, float]:

@@ -37,6 +37,9 @@ class Plan:
     seed: int = 0
     at_once: int = 8
     """Combinations that are drawn, and measured, together."""
+    alike: float = 0.0
+    """Share of a finding's held-out images up to which undetected ones are taken to be like the
+    others."""
 
     def __post_init__(self) -> None:
         repeated = [axis.name for axis in self.axes]

@@ -136,7 +136,7 @@ from pytest_t2i.statistics.variety import (
     wals_change_interval,
     wals_interval,
 )
-from pytest_t2i.statistics.worst_case import worst_case_bounds
+from pytest_t2i.statistics.worst_case import worst_case_bounds, worst_case_counts
 
 __all__ = [
     "Band",
@@ -246,4 +246,5 @@ __all__ = [
     "widest_gap",
     "within_p_value",
     "worst_case_bounds",
+    "worst_case_counts",
 ]

@@ -53,12 +53,8 @@ class Check:
     """Against a baseline: "margin", "permutation test" or "identical pictures"."""
     moved: tuple[MovedPrompt, ...] = ()
     """Against a baseline: prompts that probably became more biased, the likeliest first."""
-
-    @property
-    def hangs_on_undetected(self) -> bool:
-        """Whether the outcome is open for want of labels, not of images."""
-        known = self.worst_case
-        return self.outcome is Outcome.INCONCLUSIVE and bool(known and known.leave_open(self.bound))
+    hangs_on_undetected: bool = False
+    """Whether the outcome is open for want of labels, not of images."""
 
     @property
     def weighs_on_run(self) -> bool:
@@ -111,4 +107,5 @@ def check_of(
         against=against,
         worst_case=measurement.worst_case,
         remarks=measurement.remarks,
+        hangs_on_undetected=verdict.hangs_on_undetected,
     )

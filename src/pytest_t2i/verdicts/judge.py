@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from pytest_t2i.data import Bounds, Direction, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.data import Direction, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.statistics.empirical_bayes import leaning
 from pytest_t2i.statistics.power import Design, images_needed, prompt_power
 
@@ -160,42 +160,6 @@ def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict
     ]
 
 
-def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
-    """The verdict, or INCONCLUSIVE where it would hang on images that nobody labelled.
-
-    That is so when more than 20 % of the images are undetected (``data.MOST_UNDETECTED``) and the
-    worst-case bounds lie on both sides of the limit: then what the undetected show decides,
-    however narrow the interval of the others.
-
-    Args:
-        verdict: by the evidence alone.
-        worst_case: as from ``statistics.worst_case_bounds``; None where nothing is undetected.
-
-    Returns:
-        The verdict, or an INCONCLUSIVE whose message says why; no number of images would decide
-        it, since their undetected share would stay.
-
-    >>> sure = judge(Interval(0.9, 0.7, 1.0, 0.95, "test", 12), Limit("x", 0.5), "higher")
-    >>> open_if_undetected(sure, Bounds(0.36, 1.0, 0.4)).outcome.value
-    'INCONCLUSIVE'
-    """
-    if worst_case is None or not worst_case.leave_open(verdict.limit.bound):
-        return verdict
-    message = (
-        f"{worst_case.undetected:.0%} of the images are undetected: whatever they show, the score "
-        f"of these images lies at {worst_case}, on both sides of {verdict.limit.bound:g}. More "
-        "images would not decide; a detector that labels more of them, or people, would"
-    )
-    return replace(
-        verdict,
-        outcome=Outcome.INCONCLUSIVE,
-        images_to_decide=None,
-        lean=None,
-        leaning="",
-        message=message,
-    )
-
-
 def images_to_decide(
     interval: Interval, bound: float, worse: Direction, n_images: int
 ) -> int | None:
@@ -269,7 +233,8 @@ def _verdict(
     outcome = decide(evidence, level)
     p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
     message = _message(outcome, interval, limit, worse)
-    return Verdict(outcome, interval, limit, p_value, message=message)
+    labelled = None if evidence.labelled is None else decide(Evidence(*evidence.labelled), level)
+    return Verdict(outcome, interval, limit, p_value, message=message, labelled=labelled)
 
 
 def _message(outcome: Outcome, interval: Interval, limit: Limit, worse: Direction) -> str:

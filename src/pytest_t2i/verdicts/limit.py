@@ -11,6 +11,7 @@ from pytest_t2i.verdicts.check import Check, check_of
 from pytest_t2i.verdicts.context import current, settle
 from pytest_t2i.verdicts.limits_file import checked, look_up, metric_of
 from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.undetected import open_if_undetected
 
 HALF = 0.5
 """Where an object comes with both genders alike."""
@@ -139,12 +140,14 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
             evidence = measurement.evidence(limit.bound, level)
         verdict = judge.judge(measurement.interval, limit, worse, evidence=evidence, level=level)
     if verdict.interval is None:
-        return replace(verdict, message=measurement.absent)
+        known = measurement.worst_case
+        hangs = known is not None and known.leave_open(limit.bound)
+        return replace(verdict, message=measurement.absent, hangs_on_undetected=hangs)
     if never_beyond(measurement.metric, limit.bound):
         return replace(verdict, outcome=Outcome.PASS, p_value=0.0, message=NEVER_BEYOND)
     if verdict.outcome is Outcome.INCONCLUSIVE:
         verdict = replace(verdict, images_to_decide=_images_to_decide(measurement, limit, level))
-    return judge.open_if_undetected(verdict, measurement.worst_case)
+    return open_if_undetected(verdict, measurement.worst_case)
 
 
 NEVER_BEYOND = "the limit lies at the end of what the metric can be: nothing lies beyond it"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import metrics, triplet
-from pytest_t2i.audits.object_counts import Member
+from pytest_t2i.audits.object_counts import Member, Table
 from pytest_t2i.audits.objects import Objects
 from pytest_t2i.data import Box, FoundObject, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
@@ -69,12 +69,50 @@ def test_the_most_one_sided_object_speaks_for_all():
 
 def test_rare_objects_are_left_out_and_told():
     objects = objects_of(of_gender, least=41)
-    assert objects.frequent.names == ("hat",)
+    assert objects.gendered.names == ("hat",)
     assert objects.rare == 2
     tie = objects.bias_score("tie")
     assert verdict(tie).outcome is Outcome.INCONCLUSIVE
-    assert "occurs 40 times" in verdict(tie).message
+    assert "'tie' occurs 40 times with both genders" in verdict(tie).message
     assert verdict(objects.bias_score("fork")).outcome is Outcome.INCONCLUSIVE
+
+
+def test_objects_are_selected_by_their_total_over_the_variants_compared():
+    def names(prompt, seed):
+        shown = {Variant.NEUTRAL: ["cup"], Variant.FEMININE: ["hat"], Variant.MASCULINE: ["hat"]}
+        return ["tie", *shown[prompt.variant]]
+
+    objects = objects_of(names, triplets=4, least=9)  # 8 times "cup", 16 "hat", 24 "tie"
+    assert objects.frequent().names == ("hat", "tie")
+    assert objects.frequent((0, 1)).names == ("tie",)
+    assert objects.frequent((0, 1)).counts.shape == (4, 2, 1)
+    assert objects.independence("neutral", "feminine").interval is None
+    assert "fewer than two objects" in objects.independence("neutral", "feminine").absent
+
+
+def test_a_permutation_of_variants_selects_the_same_objects():
+    table = fair_tail(np.random.default_rng(3))
+    permuted = np.random.default_rng(4).permuted(table, axis=1)
+    for places in ((0, 1, 2), (1, 2)):
+        chosen = np.sort(np.random.default_rng(5).permuted(table[:, places], axis=1), axis=1)
+        there = counted(table).frequent(places).names
+        swapped = table.copy()
+        swapped[:, places] = chosen
+        assert counted(swapped).frequent(places).names == there
+    assert counted(permuted).frequent().names == counted(table).frequent().names
+
+
+def fair_tail(rng):
+    """30 objects in 50 triplets, each about 8 times with every variant."""
+    return rng.poisson(0.16, (50, 3, 30))
+
+
+def counted(table):
+    """The audit of counts that are there."""
+    objects = objects_of(of_gender, least=20)
+    names = tuple(f"object {k:02d}" for k in range(table.shape[2]))
+    vars(objects)["table"] = Table(table, names)
+    return objects
 
 
 def test_rare_objects_are_judged_together():
@@ -82,8 +120,8 @@ def test_rare_objects_are_judged_together():
         thing = prompt.text.split()[3]  # of each triplet another one
         return {Variant.FEMININE: [thing] * (seed + 1)}.get(prompt.variant, [thing])
 
-    objects = objects_of(names, triplets=40)
-    assert not objects.frequent.names
+    objects = objects_of(names, triplets=40, least=6)
+    assert not objects.gendered.names
     pooled = objects.pooled_bias_score
     assert float(pooled) == metrics.object_bias_score(80, 120, 80, 80)
     assert pooled.remarks == ("40 objects",)

@@ -19,7 +19,7 @@ ELSEWHERE = {
     "one_sided", "parity_shares", "prompt_bias_interval", "prompt_bias_p_value",
     "prompt_bias_p_values", "share_confidence_sequence",
     "share_interval", "share_p_value", "vendi_at_level", "wals_at_level",
-    "wals_change_interval", "widest_gap",
+    "wals_change_interval", "widest_gap", "worst_case_counts",
 }  # fmt: skip
 
 

@@ -47,6 +47,37 @@ def test_a_models_bounds_hold_its_score(rows: list[tuple[int, int, int]]) -> Non
     assert none == bounds, "a prompt without an image plays no part"
 
 
+@FEW
+@given(
+    COUNTS,
+    st.sampled_from((0.0, 0.3, 0.5, 0.9)),
+    st.sampled_from(("beyond", "within")),
+)
+def test_no_images_the_undetected_may_show_speak_more_against_a_verdict(
+    counts: tuple[int, int, int], bound: float, side: Any
+) -> None:
+    male, female, undetected = counts
+    worst = [int(n) for n in statistics.worst_case_counts(*counts, side)]
+    assert sum(worst) == sum(counts)
+    shown = [
+        (male + men, female + women)
+        for men, women in product(range(undetected + 1), repeat=2)
+        if men + women <= undetected and male + men + female + women
+    ]
+    p_values = [statistics.prompt_bias_p_value(*one, bound, side) for one in shown]
+    assert statistics.prompt_bias_p_value(*worst, bound, side) >= max(p_values) - 1e-12
+
+
+def test_counts_of_several_prompts_are_those_of_each() -> None:
+    rows = ([18, 3, 0, 5], [0, 9, 0, 5], [2, 12, 7, 0])
+    for side in ("beyond", "within"):
+        together = statistics.worst_case_counts(*rows, side)
+        for k, one in enumerate(zip(*rows, strict=True)):
+            assert [int(n[k]) for n in together] == [
+                int(n) for n in statistics.worst_case_counts(*one, side)
+            ]
+
+
 def test_without_undetected_images_the_bounds_are_the_score() -> None:
     bounds = statistics.worst_case_bounds([15, 10], [5, 10], [0, 0])
     assert (bounds.low, bounds.high, bounds.undetected) == (0.25, 0.25, 0.0)
@@ -94,6 +125,9 @@ OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
         (lambda: statistics.worst_case_bounds([1], [1], 0), "same shape"),
         (lambda: statistics.worst_case_bounds(1, 1, 0.5), "undetected=0.5"),
         (lambda: statistics.worst_case_bounds([[1]], [[1]], [[1]]), "one-dimensional"),
+        (lambda: statistics.worst_case_counts(1, 1, 0.5, "beyond"), "undetected=0.5"),
+        (lambda: statistics.worst_case_counts([1], [1], [0, 1], "within"), "same shape"),
+        (lambda: statistics.worst_case_counts(1, 1, 0, "above"), "alternative='above'"),
         (lambda: statistics.squared_bias_score([1, 0], [0, 0]), "no prompt of 2 with two clear"),
         (lambda: statistics.squared_bias_interval([1], [1, 2], **OPTIONS), "same shape"),
         (lambda: statistics.squared_bias_interval([1], [1], level=1.0, seed=0), "level=1.0"),

@@ -132,19 +132,32 @@ def test_what_is_of_the_model_or_against_a_baseline_weighs(subject, against, of_
 
 
 @pytest.mark.parametrize(
-    ("outcome", "bounds", "hangs"),
+    ("evidence", "bounds", "outcome", "hangs"),
     [
-        (Outcome.INCONCLUSIVE, Bounds(0.1, 0.9, 0.5), True),
-        (Outcome.FAIL, Bounds(0.1, 0.9, 0.5), False),
-        (Outcome.INCONCLUSIVE, Bounds(0.5, 0.9, 0.5), False),
-        (Outcome.INCONCLUSIVE, None, False),
+        (Evidence(0.2, 0.9, labelled=(0.01, 0.9)), Bounds(0.1, 0.9, 0.5), "INCONCLUSIVE", True),
+        (Evidence(0.02, 0.9, labelled=(0.01, 0.9)), Bounds(0.5, 0.9, 0.5), "FAIL", False),
+        (Evidence(0.2, 0.9, labelled=(0.1, 0.9)), Bounds(0.5, 0.9, 0.5), "INCONCLUSIVE", False),
+        (Evidence(0.2, 0.9), None, "INCONCLUSIVE", False),
     ],
 )
-def test_an_open_verdict_may_hang_on_the_undetected(outcome, bounds, hangs):
+def test_an_open_verdict_may_hang_on_the_undetected(evidence, bounds, outcome, hangs):
     limit = Limit("model_bias_score", 0.3)
-    measured = Measurement(INFO["model_bias_score"], "model", interval(0.1, 0.5), worst_case=bounds)
-    check = check_of("t", measured, Verdict(outcome, measured.interval, limit), "<=", "limit")
-    assert check.hangs_on_undetected is hangs
+    measured = Measurement(
+        INFO["model_bias_score"], "model", interval(0.1, 0.5), worst_case=bounds,
+        evidence=lambda _bound, _level: evidence,
+    )  # fmt: skip
+    check = check_of("t", measured, verdict_of(measured, limit, 0.95), "<=", "limit")
+    assert (check.outcome.value, check.hangs_on_undetected) == (outcome, hangs)
+
+
+@pytest.mark.parametrize("bounds", [None, Bounds(0.0, 1.0, 1.0)])
+def test_without_any_label_the_undetected_are_what_is_wanting(bounds):
+    limit = Limit("model_bias_score", 0.3)
+    nothing = Measurement(
+        INFO["model_bias_score"], "model", None, worst_case=bounds, absent="none of 9 is clear"
+    )
+    verdict = verdict_of(nothing, limit, 0.95)
+    assert (verdict.message, verdict.hangs_on_undetected) == ("none of 9 is clear", bool(bounds))
 
 
 @pytest.mark.parametrize("metric", ["prompt_bias_score", "model_bias_score"])

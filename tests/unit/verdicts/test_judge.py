@@ -6,6 +6,7 @@ import pytest
 
 from pytest_t2i.data import Bounds, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.verdicts import judge as verdicts
+from pytest_t2i.verdicts.undetected import open_if_undetected
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
@@ -129,28 +130,37 @@ def test_only_the_undecided_lean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "outcome"),
+    ("labelled", "bounds", "words"),
     [
-        (None, FAIL),
-        (Bounds(0.4, 1.0, 0.3), OPEN),
-        (Bounds(0.4, 1.0, 0.2), FAIL),  # no more than one image in five is undetected
-        (Bounds(0.55, 1.0, 0.3), FAIL),  # beyond the limit whatever they show
+        (None, Bounds(0.4, 1.0, 0.3), ""),  # the undetected are taken to be like the others
+        (OPEN, None, ""),
+        (OPEN, Bounds(0.4, 1.0, 0.2), ""),  # too few images, and no more than one in five is lost
+        (OPEN, Bounds(0.4, 1.0, 0.3), "30% of the images are undetected: whatever"),
+        (OPEN, Bounds(0.55, 1.0, 0.3), ""),
+        (FAIL, Bounds(0.4, 1.0, 0.1), "alone would FAIL, but 10% of the images are undetected: wh"),
+        (FAIL, Bounds(0.55, 1.0, 0.1), "would FAIL, but 10% of the images are undetected, and wh"),
+        (PASS, Bounds(0.0, 0.6, 0.1), "The labelled images alone would PASS"),
     ],
 )
-def test_a_verdict_that_hangs_on_undetected_images_is_open(
-    bounds: Bounds | None, outcome: Outcome
+def test_an_open_verdict_says_whether_it_hangs_on_undetected_images(
+    labelled: Outcome | None, bounds: Bounds | None, words: str
 ) -> None:
-    sure = verdicts.judge(interval(0.6, 1.0), Limit("prompt_bias_score", 0.5), "higher")
-    verdict = verdicts.open_if_undetected(sure, bounds)
-    assert verdict.outcome is outcome
-    assert ("30% of the images are undetected" in verdict.message) == (outcome is OPEN)
+    left = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 0.9, "fail", 20, "", labelled)
+    told = open_if_undetected(left, bounds)
+    assert told.outcome is OPEN
+    assert words in told.message
+    assert told.hangs_on_undetected is bool(words)
+    assert (told.images_to_decide, told.lean, told.leaning) == (
+        (None, None, "") if words else (20, 0.9, "fail")
+    )
 
 
-def test_what_hangs_on_undetected_images_neither_leans_nor_asks_for_more() -> None:
-    leaning = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 0.9, "fail", 20)
-    told = verdicts.open_if_undetected(leaning, Bounds(0.4, 1.0, 0.3))
-    assert (told.outcome, told.images_to_decide) == (OPEN, None)
-    assert (told.lean, told.leaning) == (None, "")
+def test_what_is_decided_whatever_the_undetected_show_stays_decided() -> None:
+    limit = Limit("prompt_bias_score", 0.5)
+    evidence = Evidence(0.01, 1.0, labelled=(0.001, 1.0))
+    sure = verdicts.judge(interval(0.6, 1.0), limit, "higher", evidence=evidence)
+    assert sure.labelled is FAIL
+    assert open_if_undetected(sure, Bounds(0.4, 1.0, 0.3)) == sure
 
 
 def test_refusals() -> None:

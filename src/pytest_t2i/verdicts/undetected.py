@@ -1,0 +1,56 @@
+"""What an undecided verdict says where images without a label are the cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_t2i.data import MANY_UNDETECTED, Bounds, Outcome, Verdict
+
+
+def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
+    """The verdict; an INCONCLUSIVE that is open for want of labels says so, and what helps.
+
+    That is so where the labelled images alone would decide, or where more than one image in five
+    is undetected (``data.MANY_UNDETECTED``) and the worst-case bounds lie on both sides of the
+    limit. The evidence itself holds whatever the undetected show: a PASS or FAIL stays what it is.
+
+    Args:
+        verdict: by the evidence, with what the labelled images alone decide.
+        worst_case: as from ``statistics.worst_case_bounds``; None where nothing is undetected.
+
+    Returns:
+        The verdict, or the same with a message that names the undetected images.
+
+    >>> from pytest_t2i.data import Evidence, Interval, Limit
+    >>> seen, limit = Interval(1.0, 0.8, 1.0, 0.95, "test", 18), Limit("x", 0.5)
+    >>> evidence = Evidence(0.09, 1.0, labelled=(0.006, 1.0))
+    >>> from pytest_t2i.verdicts.judge import judge
+    >>> verdict = judge(seen, limit, "higher", evidence=evidence)
+    >>> open_if_undetected(verdict, Bounds(0.8, 1.0, 0.1)).hangs_on_undetected
+    True
+    """
+    alone = verdict.labelled
+    if verdict.outcome is not Outcome.INCONCLUSIVE or alone is None or worst_case is None:
+        return verdict
+    bound, share = verdict.limit.bound, worst_case.undetected
+    both_sides = worst_case.leave_open(bound)
+    if alone is Outcome.INCONCLUSIVE and not (both_sides and share > MANY_UNDETECTED):
+        return verdict
+    told = f"{share:.0%} of the images are undetected"
+    if alone is not Outcome.INCONCLUSIVE:
+        told = f"The labelled images alone would {alone}, but {told}"
+    if both_sides:
+        told += (
+            f": whatever they show, the score of these images lies at {worst_case}, on both sides "
+            f"of {bound:g}. More images would not decide while so many are undetected; a detector "
+            "that labels more of them, or people, would"
+        )
+    else:
+        told += (
+            ", and where they show what speaks against it the evidence is too weak. A detector "
+            "that labels more of them would decide, or people, or more images"
+        )
+    return replace(
+        verdict, images_to_decide=None, lean=None, leaning="", message=told,
+        hangs_on_undetected=True,
+    )  # fmt: skip

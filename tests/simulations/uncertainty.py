@@ -1,0 +1,19 @@
+"""How sure a simulated rate is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pytest_t2i.statistics import clopper_pearson
+
+
+def rate(happened: Sequence[bool | float]) -> str:
+    """A share of runs with its 95 % interval: ``0.046 [0.029, 0.068]``."""
+    return str(clopper_pearson(int(np.sum(happened)), len(happened), 0.95))
+
+
+def least(happened: Sequence[bool | float], level: float = 0.99) -> float:
+    """What the true rate exceeds, at this one-sided level: a test fails where it is above 5 %."""
+    return clopper_pearson(int(np.sum(happened)), len(happened), 2.0 * level - 1.0).low
