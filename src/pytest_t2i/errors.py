@@ -44,6 +44,14 @@ class ConfigurationError(T2IError):
     """An option, ini key, marker argument or file holds something that cannot be used."""
 
 
+def _nearest(name: str, known: Sequence[str]) -> str:
+    # Only a mistake needs it, and everything starts with this module.
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
 MOST_LISTED = 20
 """Known names that a message lists."""
 
@@ -52,12 +60,8 @@ class UnknownNameError(ConfigurationError):
     """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        # Only a mistake needs it, and everything starts with this module.
-        from difflib import get_close_matches
-
         names = sorted(known)
-        close = get_close_matches(name, names, n=1)
-        nearest = f" Did you mean {close[0]!r}?" if close else ""
+        nearest = _nearest(name, names)
         shown = names[:MOST_LISTED]
         others = f" and {len(names) - len(shown)} others" if len(names) > len(shown) else ""
         listing = ", ".join(shown) + others or "none"
@@ -164,8 +168,9 @@ def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
         return f"no key {absent[1]!r}.", key
     if unknown := re.match(r"Object contains unknown field `(.*)`", problem):
         # A Struct tells its fields; of one within another only the name of the key is told.
-        names = "" if key else ", ".join(sorted(getattr(kind, "__struct_fields__", ())))
-        return f"unknown key{f'; known are {names}' if names else ''}.", _joined(key, unknown[1])
+        names = () if key else sorted(getattr(kind, "__struct_fields__", ()))
+        told = f"; known are {', '.join(names)}" if names else ""
+        return f"unknown key{told}.{_nearest(unknown[1], names)}", _joined(key, unknown[1])
     if problem.startswith("Invalid enum value"):
         problem = "Expected one of the known words"
     words = re.sub(r"`([^`]+)`", _type_words, problem.partition(", got ")[0])

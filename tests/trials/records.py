@@ -262,6 +262,7 @@ def tried(kind: Kind, folder: Path, text: str, tally: Tally) -> str:
         tally.tried(f"{kind.name} refused")
         return "more than one line" if "\n" in str(error) else ""
     except Exception as error:  # noqa: BLE001 - that is the question
+        tally.tried(f"{kind.name} broken")
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
     finally:

@@ -756,6 +756,7 @@ class _Settings:
     store: str = ""
     report: str = ""
     inconclusive: tuple[str, ...] = ()
+    detectors: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
