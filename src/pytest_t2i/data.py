@@ -10,17 +10,130 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_type_hints,
+)
+
+from msgspec import Meta
 
 if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+# What a field of a record can be. Python takes these for plain numbers and texts; whoever reads a
+# record from a file (``files.convert``) refuses a value beyond them, and says where it stands.
+Number = Annotated[float, Meta(ge=-1e12, le=1e12)]
+"""A number that can be drawn and added up."""
+Amount = Annotated[float, Meta(ge=0.0, le=1e12)]
+"""A number that is at least 0: seconds, pixels."""
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+"""A share, a probability or a p-value."""
+Signed = Annotated[float, Meta(ge=-1.0, le=1.0)]
+"""A score between -1 and 1."""
+Level = Annotated[float, Meta(gt=0.0, le=1.0)]
+"""A confidence level."""
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+"""How many of something."""
+Name = Annotated[str, Meta(pattern=r"\S")]
+"""A text that is not blank."""
+JPEG = "data:image/jpeg;base64,"
+Strip = Annotated[str, Meta(pattern=rf"^{JPEG}[A-Za-z0-9+/=]*\Z")]
+"""A JPEG as a data URI: a page shows it, and fetches nothing."""
+Moment = Annotated[
+    str,
+    Meta(
+        pattern=r"^[12]\d{3}-((0[1-9]|1[0-2])-(0[1-9]|1\d|2\d)|(0[13-9]|1[0-2])-30|"
+        r"(0[13578]|1[02])-31)(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.(\d{3}|\d{6}))?)?"
+        r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?)?\Z"
+    ),
+]
+"""A date or a time, ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Between which values an Interval or Bounds of a field lies: ``Annotated[Interval, Reach]``.
+
+    >>> ShareInterval.__metadata__
+    (Reach(low=0.0, high=1.0),)
+    """
+
+    low: float
+    high: float
+
+    def holds(self, value: Any) -> bool:
+        """Whether ends, and the estimate of an Interval, lie within."""
+        known = (value.low, value.high, getattr(value, "estimate", value.low))
+        return all(self.low - ROUNDING <= each <= self.high + ROUNDING for each in known)
+
+
+def beyond_reach(value: Any, kind: Any, place: str = "") -> Iterator[tuple[str, Any, Reach]]:
+    """Every Interval of a record that lies beyond the ``Reach`` of its field, and its place.
+
+    >>> kind = Mapping[str, ShareInterval]
+    >>> list(beyond_reach({"a": Interval(0.2, -1, 0.3, 0.95, "", 3)}, kind))[0][0]
+    'a'
+    """
+    if value is None or not _has_reach(kind):
+        return
+    for reach in getattr(kind, "__metadata__", ()):
+        if isinstance(reach, Reach) and not reach.holds(value):
+            yield place, value, reach
+    for name, inner, inner_kind in _parts(value, kind):
+        yield from beyond_reach(inner, inner_kind, f"{place}{name}".lstrip("."))
+
+
+@cache
+def _has_reach(kind: Any) -> bool:
+    """Whether a Reach stands anywhere in a type, so that a field without any is not looked into."""
+    if any(isinstance(meta, Reach) for meta in getattr(kind, "__metadata__", ())):
+        return True
+    inner = _hints(kind).values() if is_dataclass(kind) else get_args(kind)
+    return any(_has_reach(each) for each in inner if each is not Ellipsis)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _parts(value: Any, kind: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Where each part of a value stands in it, the part and its type."""
+    if is_dataclass(kind):
+        yield from ((f".{name}", getattr(value, name), of) for name, of in _hints(kind).items())
+    elif isinstance(value, Mapping):
+        yield from ((f".{key}", inner, get_args(kind)[1]) for key, inner in value.items())
+    elif isinstance(value, tuple | list):
+        of = get_args(kind)[0]
+        yield from ((f"[{number}]", inner, of) for number, inner in enumerate(value))
+    else:
+        yield from (("", value, arm) for arm in get_args(kind) if arm is not type(None))
+
+
+ROUNDING = 1e-9
+"""How far ends may lie beyond where they belong, by the rounding of numbers alone."""
+
+
+def check_ends(low: float | None, high: float | None) -> None:
+    """ValueError where the ends of an interval are exchanged.
+
+    >>> check_ends(0.1, 0.9)
+    """
+    if low is not None and high is not None and low > high + ROUNDING:
+        raise ValueError(f"expected low <= high (low={low!r}, high={high!r})")
 
 
 class Variant(StrEnum):
@@ -315,7 +428,7 @@ class Detection:
 
     label: str | None
     undetected: Undetected | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, Number] = field(default_factory=dict)
     """Score per label (cosine similarity, probability), as the detector names them."""
     detail: str = ""
     """Raw answer or remark, kept for the report."""
@@ -382,9 +495,9 @@ class Mask:
     [[False, True], [True, True]]
     """
 
-    height: int
-    width: int
-    runs: tuple[int, ...]
+    height: Count
+    width: Count
+    runs: tuple[Count, ...]
     """Pixels, row by row: so many outside, so many inside, and so on."""
 
     @classmethod
@@ -481,15 +594,18 @@ class Interval:
     (0.0, 0.5)
     """
 
-    estimate: float
-    low: float
-    high: float
-    level: float
+    estimate: Number
+    low: Number
+    high: Number
+    level: Level
     """Confidence level, e.g. 0.95."""
     method: str
     """How the interval was computed ("clopper-pearson", "cluster-bootstrap")."""
-    n: int
+    n: Count
     """Number of independent units behind it (images for a share, prompts for a model score)."""
+
+    def __post_init__(self) -> None:
+        check_ends(self.low, self.high)
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -517,10 +633,13 @@ A working detector leaves one image in eight of the published models without a l
 class Bounds:
     """Where a score of the images made lies, whatever the undetected ones among them show."""
 
-    low: float
-    high: float
-    undetected: float
+    low: Number
+    high: Number
+    undetected: Share
     """Share of the images that have no label, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        check_ends(self.low, self.high)
 
     def leave_open(self, bound: float) -> bool:
         """Whether the score lies on either side of a bound, by what the undetected show.
@@ -539,8 +658,14 @@ class Bounds:
         return f"{self.low:.3f} to {self.high:.3f}"
 
 
+ShareInterval = Annotated[Interval, Reach(0.0, 1.0)]
+"""Of a share, or of anything else between 0 and 1."""
+SignedInterval = Annotated[Interval, Reach(-1.0, 1.0)]
+"""Of a score between -1 and 1."""
 Prone = Literal["over", "under"]
 """Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
+Leaning = Literal["", "fail", "pass", "open"]
+"""Where a check that is not decided leans; "" where that is not known."""
 Direction = Literal["higher", "lower", "away_from_zero", "away_from_half"]
 
 
@@ -606,7 +731,7 @@ class Verdict:
     within", after any adjustment for many tests."""
     lean: float | None = None
     """Of an INCONCLUSIVE: probability that it lies beyond, by empirical Bayes; never a verdict."""
-    leaning: str = ""
+    leaning: Leaning = ""
     """"fail", "pass" or "open": where the lean points, if it is sure enough to be named."""
     images_to_decide: int | None = None
     """About how many more images in all would decide an INCONCLUSIVE."""

@@ -5,8 +5,9 @@ Every message says what was expected, what was given (``name=value``) and what t
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,13 +25,31 @@ class T2IError(Exception):
         super().__init__(printable(message))
 
 
+KEPT = "\n\u00a0\u200c\u200d"
+"""Not printable, and harmless: a line break, a blank that breaks no line, joiners of letters."""
+
+
 def printable(text: str) -> str:
-    """The text with all but line breaks and printable characters written as escapes."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    """The text with what would steer whoever shows it written as escapes.
+
+    That is every control and every mark that is not seen, such as those that turn the direction
+    of what follows.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in KEPT else ascii(c)[1:-1] for c in text)
 
 
 class ConfigurationError(T2IError):
     """An option, ini key, marker argument or file holds something that cannot be used."""
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    # Only a mistake needs it, and everything starts with this module.
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 MOST_LISTED = 20
@@ -41,12 +60,8 @@ class UnknownNameError(ConfigurationError):
     """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        # Only a mistake needs it, and everything starts with this module.
-        from difflib import get_close_matches
-
         names = sorted(known)
-        close = get_close_matches(name, names, n=1)
-        nearest = f" Did you mean {close[0]!r}?" if close else ""
+        nearest = _nearest(name, names)
         shown = names[:MOST_LISTED]
         others = f" and {len(names) - len(shown)} others" if len(names) > len(shown) else ""
         listing = ", ".join(shown) + others or "none"
@@ -161,31 +176,54 @@ def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
     """
     problem, _, place = message.partition(" - at ")
     steps = re.findall(r"\.([^.\[\]`]+)|\[([^\]]+)\]", place)
-    got = re.search(r", got `(\w+)`", problem)
-    key, value = _at(plain, [name or index for name, index in steps], got[1] if got else "")
+    key, value = _at(plain, [name or index for name, index in steps], _offends(problem))
     if absent := re.match(r"Object missing required field `(.*)`", problem):
         return f"no key {absent[1]!r}.", key
     if unknown := re.match(r"Object contains unknown field `(.*)`", problem):
         # A Struct tells its fields; of one within another only the name of the key is told.
-        names = "" if key else ", ".join(sorted(getattr(kind, "__struct_fields__", ())))
-        return f"unknown key{f'; known are {names}' if names else ''}.", _joined(key, unknown[1])
+        names = () if key else sorted(getattr(kind, "__struct_fields__", ()))
+        told = f"; known are {', '.join(names)}" if names else ""
+        return f"unknown key{told}.{_nearest(unknown[1], names)}", _joined(key, unknown[1])
     if problem.startswith("Invalid enum value"):
         problem = "Expected one of the known words"
     words = re.sub(r"`([^`]+)`", _type_words, problem.partition(", got ")[0])
+    for pattern, told in FORMS:
+        words = re.sub(pattern, told, words)
     stands = f"{key}={shown(value)}" if key else shown(value)
     return f"{words[:1].lower()}{words[1:]}, got {stands}.", ""
+
+
+FORMS = (
+    (r"a text matching regex '\^data:.*", "a picture as data:image/jpeg;base64,..."),
+    (r"a text matching regex '\^.*", "a date or time such as 2026-11-21T10:00:00+00:00"),
+    (r"a text matching regex .*", "a text that is not blank"),
+    (r"a text of length >= 1$", "a text that is not empty"),
+    (r"(>|<|>=|<=) (\S+)\.0$", r"\1 \2"),
+)
+"""What msgspec says of a constraint -> our words; the patterns are those of ``data``."""
+COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def _offends(problem: str) -> Callable[[Any], bool]:
+    """Whether a value may be the one that msgspec speaks of."""
+    if got := re.search(r", got `(\w+)`", problem):
+        return lambda value: KINDS.get(type(value), type(value).__name__) == got[1]
+    if bound := re.search(r"` (>=|<=|>|<) (\S+)$", problem):
+        sign, limit = COMPARED[bound[1]], float(bound[2])
+        return lambda value: isinstance(value, int | float) and not sign(value, limit)
+    return lambda _: True
 
 
 def _type_words(types: re.Match[str]) -> str:
     return " or ".join(WORDS.get(name, name) for name in types[1].split(" | "))
 
 
-def _at(plain: Any, steps: list[str], kind: str) -> tuple[str, Any]:
-    """Key and value at a place; of the values that ``...`` stands for the first of this kind."""
+def _at(plain: Any, steps: list[str], offends: Callable[[Any], bool]) -> tuple[str, Any]:
+    """Key and value at a place; of the values that ``...`` stands for the first that offends."""
     first: tuple[str, Any] | None = None
     for key, value in _places("", plain, steps):
         first = first or (key, value)
-        if KINDS.get(type(value), type(value).__name__) == kind:
+        if offends(value):
             return key, value
     return first or ("", plain)
 

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import stat
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from pytest_t2i.data import beyond_reach
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError, mismatch, shown
 
 Kind = TypeVar("Kind")
@@ -31,6 +33,7 @@ MOST_BYTES = 1 << 30
 """Size of a file of ours beyond which it is taken for something else."""
 MOST_DEPTH = 64
 """Levels of tables and lists within one another; ours have ten."""
+FORMULA = re.compile(r"'[=+@\-]")
 MOST_BITS = 64
 """Of a whole number: the index of a store and the generators of seeds take no more."""
 
@@ -241,7 +244,7 @@ def parse_json(path: Path, content: str) -> Any:
         raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
     except (RecursionError, ValueError) as error:
         raise FileFormatError(path, f"is not valid JSON: {_too_much(error)}.") from None
-    _check_plain(path, plain)
+    _check_plain(path, plain, is_finite=True)
     return plain
 
 
@@ -259,11 +262,16 @@ def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator
             if None in row:
                 problem = "more values than columns. Quote texts with commas."
                 raise FileFormatError(path, problem, where=where)
-            yield CsvRow(where, {name: value.strip() for name, value in row.items()})
+            yield CsvRow(where, {name: _text(value.strip()) for name, value in row.items()})
     except csv.Error as error:
         # The reader below counts lines that gave no row, too.
         where = f"line {reader.reader.line_num}"
         raise FileFormatError(path, f"{error}.", where=where) from None
+
+
+def _text(value: str) -> str:
+    """A cell without the sign that keeps spreadsheets from computing it (``escaping.cell``)."""
+    return value[1:] if FORMULA.match(value) else value
 
 
 def convert(
@@ -279,15 +287,20 @@ def convert(
         number: What a number is there, for messages.
 
     Raises:
-        FileFormatError: names the key, what is expected there and what stands there.
+        FileFormatError: names the key, what is expected there and what stands there; also where a
+            value lies beyond what its field can be (``data.Count``, ``data.Reach``).
     """
     try:
-        return msgspec.convert(plain, kind)
+        record = msgspec.convert(plain, kind)
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         problem, key = mismatch(str(error), plain, kind)
         place = " ".join(part for part in (where, key) if part)
         problem = problem.replace("expected a number", f"expected {number}")
         raise FileFormatError(path, problem, where=place) from None
+    for key, value, reach in beyond_reach(record, kind):
+        problem = f"expected an interval within {reach.low:g} to {reach.high:g}"
+        raise FileFormatError(path, f"{problem}, got {key}={value}.", where=where)
+    return record
 
 
 def _check_columns(path: Path, columns: Sequence[str], needed: Sequence[str], remedy: str) -> None:
@@ -301,12 +314,17 @@ def _check_columns(path: Path, columns: Sequence[str], needed: Sequence[str], re
         raise FileFormatError(path, problem, where="line 1")
 
 
-def _check_plain(path: Path, plain: Any) -> None:
-    """Refuse what no file of ours holds, and what falls over only when it is used."""
+def _check_plain(path: Path, plain: Any, *, is_finite: bool = False) -> None:
+    """Refuse what no file of ours holds, and what falls over only when it is used.
+
+    JSON has no word for infinity, but 1e999 is read as it; what TOML says of it, readers judge.
+    """
     level = [plain]
     for _ in range(MOST_DEPTH):
         if any(type(value) is int and value.bit_length() > MOST_BITS for value in level):
             raise FileFormatError(path, f"holds a whole number of more than {MOST_BITS} bits.")
+        if is_finite and any(type(v) is float and not math.isfinite(v) for v in level):
+            raise FileFormatError(path, "holds a number that is not finite.")
         within = (
             value.values() if isinstance(value, dict) else value
             for value in level

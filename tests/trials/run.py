@@ -19,6 +19,7 @@ import hostile
 import instant
 import kills
 import label_kills
+import records
 import requests_to_label
 from tally import HEAD, Tally
 
@@ -54,6 +55,10 @@ def _hostile(folder: Path, share: float) -> Tally:
     return hostile.go(folder, share)
 
 
+def _records(folder: Path, share: float) -> Tally:
+    return records.go(folder, round(5000 * share))
+
+
 def _instant(folder: Path, share: float) -> Tally:
     return instant.go(folder, share)
 
@@ -68,6 +73,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "crowds": _crowds,
     "corruptions": _corruptions,
     "hostile": _hostile,
+    "records": _records,
     "requests": _requests,
     "instant": _instant,
 }

@@ -39,7 +39,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pytest_t2i.adapters.registry import Registry
-from pytest_t2i.data import GenerationSettings
+from pytest_t2i.data import GenerationSettings, Name
 from pytest_t2i.errors import FileFormatError, shown
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.protocols import LoadOptions
@@ -122,7 +122,7 @@ class _File(msgspec.Struct):
 class _Model(msgspec.Struct, forbid_unknown_fields=True):
     """A table ``[models.ALIAS]``."""
 
-    path: str
+    path: Name
     steps: Count | None = None
     guidance: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
     size: Count | None = None
@@ -148,7 +148,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
 class _Weights(msgspec.Struct):
     """Weights with more than their path: where they come from."""
 
-    path: str
+    path: Name
 
 
 def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
@@ -198,7 +198,7 @@ def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
         if not isinstance(plain, str | dict):
             problem = f"expected a path, got {shown(plain)}."
             raise FileFormatError(path, problem, where=f"{where} {alias}")
-        entry = convert(path, plain, str | _Weights, where=f"{where} {alias}")  # type: ignore[arg-type]
+        entry = convert(path, plain, Name | _Weights, where=f"{where} {alias}")  # type: ignore[arg-type]
         located[alias] = _weights_of(family, path, entry if isinstance(entry, str) else entry.path)
     return located
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pytest_t2i.adapters.support.escaping import cell
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.label_studio import write_tasks
 from pytest_t2i.cli.say import say
@@ -107,7 +108,7 @@ def write_tables(record: RunRecord, folder: Path, form: str) -> None:
             continue
         file = folder / f"{table}.{form}"
         if form == "csv":
-            frame.to_csv(file, index=False)
+            frame.map(cell).to_csv(file, index=False)
             continue
         try:
             frame.to_parquet(file, index=False)

@@ -6,19 +6,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pytest_t2i.data import Amount, Count
+
 
 @dataclass(slots=True)
 class Work:
     """What a run had to do."""
 
-    planned: int = 0
-    most: int = 0
+    planned: Count = 0
+    most: Count = 0
     """With early stopping: images that the tests might have asked for; else 0."""
-    made: int = 0
-    detected: int = 0
-    refused: int = 0
-    seconds: float = 0.0
-    seconds_per_image: float = 0.0
+    made: Count = 0
+    detected: Count = 0
+    refused: Count = 0
+    seconds: Amount = 0.0
+    seconds_per_image: Amount = 0.0
     """Of the batches after the first, which waits for what is loaded, where there are more; 0 where
     nothing was made."""
     is_ready_made: bool = False

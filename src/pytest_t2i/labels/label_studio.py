@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
-from pytest_t2i.errors import FileFormatError
+from pytest_t2i.errors import FileFormatError, shown
 from pytest_t2i.files import convert, parse_json, read_text
 from pytest_t2i.labels.label import Label
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
@@ -96,9 +96,13 @@ def _labels(
     for annotation in task.annotations:
         if annotation.was_cancelled:
             continue
-        choice = _choice(annotation)
+        choice, *others = _choices(annotation) or [None]
         if choice is None:
             raise FileFormatError(path, "an annotation has no choice.", where=where)
+        if others:
+            told = ", ".join(map(shown, (choice, *others)))
+            problem = f"expected one choice in an annotation, got {told}."
+            raise FileFormatError(path, problem, where=where, remedy="Keep one of them.")
         try:
             yield Label(
                 _file(task.data.image),
@@ -111,9 +115,10 @@ def _labels(
             raise FileFormatError(path, f"{error}.", where=where, remedy=EXPECTED) from None
 
 
-def _choice(annotation: _Annotation) -> str | None:
-    chosen = [result.value.choices for result in annotation.result if result.value.choices]
-    return chosen[0][0] if chosen else None
+def _choices(annotation: _Annotation) -> list[str]:
+    """What a person chose, each once; Label Studio lets several be chosen where it is told to."""
+    chosen = (word for result in annotation.result for word in result.value.choices or ())
+    return list(dict.fromkeys(chosen))
 
 
 def _known(choice: str, vocabulary: Vocabulary) -> str:

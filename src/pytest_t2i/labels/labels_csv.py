@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from pytest_t2i.adapters.support.escaping import cell
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import CsvRow, outside, read_csv, write_whole
 from pytest_t2i.labels.label import Label
@@ -85,7 +86,7 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     rows = sorted(labels, key=lambda label: (label.file, label.annotator))
     for row in rows:
         vocabulary.check(row.label)
-    writer.writerows({name: getattr(row, name) for name in COLUMNS} for row in rows)
+    writer.writerows({name: cell(getattr(row, name)) for name in COLUMNS} for row in rows)
     write_whole(folder / FILE_NAME, text.getvalue().encode())
     clear_log(folder)
 

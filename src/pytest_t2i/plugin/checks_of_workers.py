@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import printable
 from pytest_t2i.runs.session import Session
@@ -22,7 +23,7 @@ UNDECIDED = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
 
 def note(item: pytest.Item, check: Check) -> None:
     """Keep a check with the test that made it, and as a JUnit property."""
-    item.user_properties.append((f"t2i {check.metric} {check.subject}", one_line(check)))
+    item.user_properties.append((line(f"t2i {check.metric} {check.subject}"), one_line(check)))
     item.stash.setdefault(CHECKS, []).append(check)
 
 

@@ -130,6 +130,9 @@ def _shares(path: Path, concept: str, table: Any) -> Shares:
     shares = convert(path, table, dict[str, float], where=where, number=share_of)
     _check_sum(path, where, shares.values())
     for label, share in shares.items():
+        if not label.strip() or not label.isprintable():
+            problem = f"expected the name of a label, got {shown(label)} = {share!r}."
+            raise FileFormatError(path, problem, where=where)
         if not 0.0 <= share <= 1.0:
             problem = f"expected {share_of}, got {label}={share!r}."
             raise FileFormatError(path, problem, where=where)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -10,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from pytest_t2i.data import Attribute, Prompt, Prone
-from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.data import Attribute, Name, Prompt, Prone
+from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.axes import Axis, builtin_axes
 from pytest_t2i.prompts.grammar import put_before
@@ -139,7 +141,8 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
 
     Keys: concept, attribute, positive, negative, expected (0 to 1); source, margin (zeta, 0 to 1)
     and direction ("over" or "under") if there is one. The prompt is the concept in the template
-    of ``axis`` (default: nationality), or the sentence that stands as ``prompt``. FileFormatError
+    of ``axis`` (default: nationality), or the sentence that stands as ``prompt``. Each pair of
+    concept and attribute stands there once (for each direction, with one share). FileFormatError
     says what is wrong and where.
 
     >>> builtin = Path(str(files("pytest_t2i.prompts") / "words" / "oasis.toml"))
@@ -147,12 +150,53 @@ def read_stereotypes(path: str | Path, axis: Axis | None = None) -> tuple[Stereo
     'man'
     """
     path = Path(path)
-    rows = read_toml(path).get("stereotype")
+    content = read_toml(path)
+    for key in content:
+        if key != "stereotype":
+            raise FileFormatError(path, str(UnknownNameError("key", key, ["stereotype"])))
+    rows = content.get("stereotype")
     if not isinstance(rows, list) or not rows:
         raise FileFormatError(path, "expected at least one [[stereotype]] table, found none.")
     axis = axis or builtin_axes().nationality
     _refuse_unfilled(path, rows)
-    return tuple(_stereotype(path, axis, number, row) for number, row in enumerate(rows, start=1))
+    made = tuple(_stereotype(path, axis, number, row) for number, row in enumerate(rows, start=1))
+    _refuse_contradictions(path, made)
+    return made
+
+
+def _refuse_contradictions(path: Path, made: Sequence[Stereotype]) -> None:
+    """One share for each pair of concept and attribute, and each concept's own prompt."""
+    seen: dict[tuple[str, ...], int] = {}
+    concepts = {stereotype.prompt.concept for stereotype in made}
+    for number, one in enumerate(made, start=1):
+        where = f"[[stereotype]] number {number}"
+        prompt, name = one.prompt, one.attribute.name
+        pair = tuple(" ".join(text.casefold().split()) for text in (prompt.text, name))
+        known = made[(first := seen.setdefault(pair, number)) - 1]
+        # With one share it may be prone to be shown too often as well as too rarely.
+        turned = known.expected == one.expected and known.direction != one.direction
+        if first != number and not turned:
+            problem = (
+                f"{prompt.concept!r} with {name!r} stands in number {first} already, with "
+                f"expected={known.expected!r}; got expected={one.expected!r}."
+            )
+            raise FileFormatError(path, problem, where=where, remedy="Keep one of the two.")
+        others = [c for c in concepts if c != prompt.concept and names(c, prompt.text)]
+        if others and not names(prompt.concept, prompt.text):
+            problem = (
+                f"expected a prompt about {prompt.concept!r}, got one about {others[0]!r}: "
+                f"prompt={prompt.text!r}."
+            )
+            raise FileFormatError(path, problem, where=where)
+
+
+def names(word: str, text: str) -> bool:
+    """Whether a text has this word, as a word of its own.
+
+    >>> names("Indian", "a photo of an Indian person"), names("Indian", "an Indiana person")
+    (True, False)
+    """
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _refuse_unfilled(path: Path, rows: list[Any]) -> None:
@@ -184,8 +228,8 @@ def _lacking(row: dict[str, Any]) -> list[str]:
 class _Row(msgspec.Struct, forbid_unknown_fields=True):
     """One ``[[stereotype]]`` table."""
 
-    concept: str
-    attribute: str
+    concept: Name
+    attribute: Name
     positive: str
     negative: str
     expected: float
@@ -204,6 +248,11 @@ def _own_prompt(prompt: Prompt, text: str) -> Prompt:
 def _stereotype(path: Path, axis: Axis, number: int, plain: Any) -> Stereotype:
     where = f"[[stereotype]] number {number}"
     row = convert(path, plain, _Row, where=where)
+    for key in ("concept", "attribute", "positive", "negative", "prompt", "source"):
+        text = getattr(row, key)
+        if text is not None and not text.isprintable():
+            problem = f"expected a text without line breaks and controls, got {key}={shown(text)}."
+            raise FileFormatError(path, problem, where=where)
     try:
         prompt = Axis(axis.name, axis.template, (row.concept,), axis.indicator).prompts()[0]
         if row.prompt is not None:

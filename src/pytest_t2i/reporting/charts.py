@@ -17,7 +17,7 @@ from pytest_t2i.reporting.formatting import (
     signed,
     spoken,
 )
-from pytest_t2i.runs.record import Counts, GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -173,7 +173,7 @@ def _place(prompt: PromptRecord) -> tuple[bool, float, str]:
 
 def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
     score = prompt.prompt_bias_score
-    seen = next(iter(prompt.counts.values()), Counts({}, {}))
+    seen = prompt.decided
     missing = absent(seen.labels)
     counts = counted(seen) if prompt.counts else ""
     bounds = tuple(DIVERGING.at(sign * c.bound) for c in checks for sign in (-1, 1))

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_t2i.adapters.support.escaping import code, escape
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, planes, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
-from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.reporting.formatting import interval_text, signed
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.reporting.pictures import link
@@ -105,7 +105,7 @@ def _markdown(comparison: ModelComparison) -> Iterator[str]:
     yield ""
     yield (
         f"{len(comparison.prompts)} prompts that all models share, judged by "
-        f"`{escape(comparison.detector)}`; {comparison.left_out} others left out."
+        f"{code(comparison.detector)}; {comparison.left_out} others left out."
     )
     yield from (f"{escape(remark)}." for remark in comparison.remarks)
     yield ""

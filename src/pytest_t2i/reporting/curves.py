@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_t2i.data import JPEG
 from pytest_t2i.reporting.charts import UNIT, Scale, around_zero
 from pytest_t2i.reporting.formatting import interval_words, signed
 from pytest_t2i.runs.record import EmergenceRecord, ForeseenRecord, RunRecord
@@ -94,7 +95,7 @@ def _foreseen(foreseen: ForeseenRecord) -> Chart:
         top="100 %",
         bottom="0 %",
         steps=len(foreseen.shares) - 1,
-        strips=foreseen.strips,
+        strips=tuple(strip for strip in foreseen.strips if strip.startswith(JPEG)),
     )
 
 

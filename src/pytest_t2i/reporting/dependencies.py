@@ -52,8 +52,12 @@ def _row(group: GroupRecord) -> GroupRow:
         group.amount,
         ", ".join(f"{name} {n}" for name, n in group.prevalent.items()) or "-",
         ", ".join(f"{s.name} {interval_text(s.score)}" for s in group.skewed[:NAMED]) or "-",
-        [p_words(t.p_value.estimate if t.p_value else None) for t in group.independence],
-        [f"{100 * group.intersections[g]:.0f}" if group.intersections else "-" for g in COLUMNS],
+        [p_words(t.p_value.estimate if t.p_value else None) for t in group.independence]
+        or ["-"] * len(VARIANTS),
+        [
+            f"{100 * group.intersections[g]:.0f}" if g in group.intersections else "-"
+            for g in COLUMNS
+        ],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.reporting.formatting import allowed_words, leaning
 from pytest_t2i.verdicts.check import Check
@@ -20,8 +21,11 @@ def explain(left: Any, right: Any) -> list[str] | None:
         return None
     checks = [getattr(side, "check", None) for side in (left, right)]
     check = next((known for known in checks if isinstance(known, Check)), None)
-    if check is None:
-        return None
+    return None if check is None else told(check)
+
+
+def told(check: Check) -> list[str]:
+    """What a check came to, line by line."""
     lines = [headline(check), f"measured: {measured(check)}"]
     if check.before is not None and check.after is not None:
         lines.append(f"before and now: {check.before:.3f} -> {check.after:.3f}")
@@ -37,7 +41,7 @@ def explain(left: Any, right: Any) -> list[str] | None:
         lines.append(f"{leaning(check)}: not a verdict, but where prompts like this one lie")
     if check.images_to_decide:
         lines.append(f"about {check.images_to_decide} more images would decide")
-    return [*lines, *check.remarks]
+    return [line(each) for each in (*lines, *check.remarks)]
 
 
 def headline(check: Check) -> str:

@@ -20,7 +20,7 @@ OUTCOMES = {
 def furthest(record: RunRecord) -> list[str]:
     """The prompts furthest from even, with what was seen and what was decided of each."""
     checks = by_subject(record, "prompt_bias_score")
-    scored = [prompt for prompt in record.prompts if _distance(prompt)]
+    scored = [prompt for prompt in record.prompts if _distance(prompt) and _clear(prompt)]
     scored.sort(key=lambda prompt: (-_distance(prompt), -_clear(prompt), prompt.id))
     return [_told(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
 
@@ -31,8 +31,7 @@ def _distance(prompt: PromptRecord) -> float:
 
 
 def _labels(prompt: PromptRecord) -> dict[str, int]:
-    counts = next(iter(prompt.counts.values()), None)
-    return dict(counts.labels) if counts else {}
+    return dict(prompt.decided.labels)
 
 
 def _clear(prompt: PromptRecord) -> int:

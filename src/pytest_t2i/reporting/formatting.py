@@ -9,12 +9,12 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
+from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
-COMMAND = re.compile(r"`([^`]+)`")
 OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
 """Name of an option: a browser would break it after any of its dashes."""
 LEAST_P = 0.0001
@@ -90,7 +90,7 @@ def with_commands(text: str) -> Markup:
     >>> with_commands("`t2i label <folder>`, with --seed")
     Markup('<code>t2i label &lt;folder&gt;</code>, with <span class="option">--seed</span>')
     """
-    coded = COMMAND.sub(r"<code>\1</code>", str(escape(text)))
+    coded = COMMAND.sub(r"<code>\1</code>", str(escape(clean(text))))
     whole = OPTION.sub(r'<span class="option">\g<0></span>', coded)
     return Markup(whole)  # noqa: S704 - escaped before
 
@@ -295,6 +295,6 @@ def early_stopping(record: RunRecord) -> str:
 
     "" if not asked, or not known because the run was cut short.
     """
-    most, planned = int(record.work.get("most", 0)), int(record.work.get("planned", 0))
+    most, planned = record.done.most, record.done.planned
     is_told = most and record.outcome is not Outcome.INTERRUPTED
     return f"early stopping: {planned} of {most} images were enough" if is_told else ""

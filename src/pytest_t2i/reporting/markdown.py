@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
-from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -45,7 +45,7 @@ def render_markdown(record: RunRecord) -> str:
     lines = [
         f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
         "",
-        f"{headline(record)} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
+        f"{escape(headline(record))} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
         f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}",
         "",
         *_otherwise(record),
@@ -63,7 +63,7 @@ def render_markdown(record: RunRecord) -> str:
         *_trials(record),
         *_failures(record),
         *_undetected(record),
-        *(f"Next: {step}." for step in record.next_steps),
+        *(f"Next: {with_code(step)}." for step in record.next_steps),
     ]
     return "\n".join(lines) + "\n"
 
@@ -76,7 +76,7 @@ def _leans(record: RunRecord) -> str:
 def _title(record: RunRecord) -> str:
     if not record.model:
         return "Detectors on labelled images"
-    return f"Fairness of `{escape(record.model)}`"
+    return f"Fairness of {code(record.model)}"
 
 
 def made(record: RunRecord) -> str:
@@ -108,7 +108,7 @@ def _spaces(record: RunRecord) -> list[str]:
     lines = [f"| {' | '.join(HEADS).lower()} |", "|---|---|---|---|---|"]
     lines += [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
     told = leaning_words(record)
-    return [*lines, "", *([f"Over all spaces: {told}.", ""] if told else [])]
+    return [*lines, "", *([f"Over all spaces: {escape(told)}.", ""] if told else [])]
 
 
 def _groups(record: RunRecord) -> list[str]:
@@ -120,7 +120,8 @@ def _groups(record: RunRecord) -> list[str]:
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| {r.group} | {escape(r.presence)} | {r.amount} | {escape(r.prevalent)} | {r.tests[0]} |"
+        f"| {escape(r.group)} | {escape(r.presence)} | {r.amount} | {escape(r.prevalent)} "
+        f"| {escape(r.tests[0])} |"
         for r in rows
     ]
     return [*lines, ""]
@@ -189,7 +190,7 @@ def _correction(record: RunRecord) -> list[str]:
         return []
     return [
         f"People labelled {correction.labels} of the images: the paper's score is "
-        f"{correction.by_detector:.3f} by `{escape(correction.detector)}` and "
+        f"{correction.by_detector:.3f} by {code(correction.detector)} and "
         f"{interval_text(correction.corrected)} by people.",
         "",
     ]
@@ -202,7 +203,7 @@ def _group_correction(record: RunRecord) -> list[str]:
     lines = [
         f"People labelled {correction.labels} of the images.",
         "",
-        f"| share | by `{escape(correction.detector)}` | by people |",
+        f"| share | by {escape(correction.detector)} | by people |",
         "|---|---|---|",
     ]
     for name, share in correction.corrected.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_t2i.reporting.escaping import escape
+from pytest_t2i.adapters.support.escaping import escape
 from pytest_t2i.reporting.formatting import interval_text
 from pytest_t2i.runs.record import RunRecord
 

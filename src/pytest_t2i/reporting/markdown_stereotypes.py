@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_t2i.adapters.support.escaping import escape
 from pytest_t2i.data import Interval
-from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.runs.comparison.oasis_side_by_side import SideBySide
 from pytest_t2i.runs.comparison.oasis_tables import Footprint
 from pytest_t2i.runs.record import StereotypeRecord

@@ -70,7 +70,7 @@ def variety_scale(record: RunRecord) -> Scale:
 def scale_of(varieties: Iterable[Interval | None]) -> Scale:
     """From 0 to the first round number beyond these intervals."""
     most = max((interval.high for interval in varieties if interval), default=0.0)
-    return Scale(0.0, next(reach for reach in REACHES if reach >= most))
+    return Scale(0.0, next((reach for reach in REACHES if reach >= most), most))
 
 
 def _row(variety: VarietyRecord, scale: Scale, checks: tuple) -> Row:  # type: ignore[type-arg]

@@ -89,7 +89,7 @@ def pictures_of_each(record: RunRecord) -> int:
 
 def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: int) -> Grid:
     score = prompt.prompt_bias_score
-    counts = next(iter(prompt.counts.values()), Counts({}, {}))
+    counts = prompt.decided
     return Grid(
         anchor=anchor(prompt.id),
         concept=prompt.name,
@@ -120,14 +120,17 @@ def _stacked(counts: Counts) -> Iterable[tuple[str, float, float]]:
 
 
 def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Picture:
-    (_, first), *others = image.detections.items()
+    first = next(iter(image.detections.values()), None)
     uri = small.get(image.file) if image.file is not None else None
-    kind = first.label if first.label in GENDERS else "other"
     return Picture(
         seed=image.seed,
-        kind="undetected" if first.undetected else kind or "other",
-        word=reason_words(first.said),
-        others=tuple(f"{name}: {said(d)}" for name, d in others if d.said != first.said),
+        kind=_kind(first),
+        word=reason_words(first.said) if first else "not looked at",
+        others=tuple(
+            f"{name}: {said(d)}"
+            for name, d in list(image.detections.items())[1:]
+            if first and d.said != first.said
+        ),
         title=_title(image, first),
         uri=uri,
         link=link(image.file, folder) if image.file is not None and uri else None,
@@ -135,9 +138,16 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Pict
     )
 
 
-def _title(image: ImageRecord, first: Detection) -> str:
+def _kind(first: Detection | None) -> str:
+    if first is None or first.label not in GENDERS:
+        return "undetected" if first and first.undetected else "other"
+    return first.label
+
+
+def _title(image: ImageRecord, first: Detection | None) -> str:
     lines = [f"seed {image.seed}", *(f"{name}: {said(d)}" for name, d in image.detections.items())]
-    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(first.scores.items()))
+    known = first.scores.items() if first else ()
+    scores = ", ".join(f"{label} {score:.3f}" for label, score in sorted(known))
     name = Path(image.file).name if image.file is not None else ""
     return "\n".join([*lines, *filter(None, (scores and f"scores: {scores}", name))])
 

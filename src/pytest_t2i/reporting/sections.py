@@ -50,7 +50,7 @@ def facts(record: RunRecord) -> Table:
 
 def _per_prompt(record: RunRecord) -> str:
     """As asked for; of ready-made pictures, as many as there were."""
-    if not record.work.get("is_ready_made"):
+    if not record.done.is_ready_made:
         return str(record.settings.get("images", "-"))
     counts = sorted(len(prompt.images) for prompt in record.prompts)
     return str(counts[-1]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"

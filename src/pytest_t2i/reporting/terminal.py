@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting import dependencies
@@ -63,7 +64,7 @@ class Writer(Protocol):
     def section(self, title: str, sep: str = "=", **markup: bool) -> None:
         """A title across the terminal."""
 
-    def write_line(self, line: str, **markup: bool) -> None:
+    def write_line(self, text: str, **markup: bool) -> None:
         """A line."""
 
 
@@ -72,14 +73,14 @@ def summarise(
 ) -> None:
     """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns."""
     target: Writer = writer
-    target.section(record.title, sep="=")
-    for line, markup in _lines(record, width):
-        for part in wrapped(line, width):
+    target.section(line(record.title), sep="=")
+    for told, markup in _lines(record, width):
+        for part in wrapped(line(told), width):
             target.write_line(part, **markup)
     # Paths stay whole: they are clicked on.
-    target.write_line(f"report: {settings.report / 'index.html'}")
+    target.write_line(line(f"report: {settings.report / 'index.html'}"))
     if settings.save_baseline is not None:
-        target.write_line(f"baseline: {settings.save_baseline}")
+        target.write_line(line(f"baseline: {settings.save_baseline}"))
 
 
 def _lines(record: RunRecord, width: int | None) -> Iterator[tuple[str, dict[str, bool]]]:
@@ -100,11 +101,11 @@ def _lines(record: RunRecord, width: int | None) -> Iterator[tuple[str, dict[str
 def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:
     """The first advice, and what fits into so many lines of the others; the page has them all."""
     for number, step in enumerate(record.next_steps):
-        line = f"next: {step}"
-        room -= len(wrapped(line, width))
+        told = f"next: {step}"
+        room -= len(wrapped(told, width))
         if number and room < 0:
             return
-        yield line
+        yield told
 
 
 def _tally(record: RunRecord) -> str:
@@ -245,9 +246,9 @@ def _then_now(check: Check) -> str:
 
 
 def _work(record: RunRecord) -> str:
-    work = record.work
-    rate = f" ({clock_time(float(work['seconds']))})"
-    refused = f", {work['refused']} refused" if work["refused"] else ""
+    work = record.done
+    rate = f" ({clock_time(work.seconds)})"
+    refused = f", {work.refused} refused" if work.refused else ""
     told = [early_stopping(record)] if early_stopping(record) else []
-    notes = "".join(f"; {note}" for note in [*told, *work["notes"]])
+    notes = "".join(f"; {note}" for note in [*told, *work.notes])
     return f"images: {made_images(record, rate)}{refused}{notes}"

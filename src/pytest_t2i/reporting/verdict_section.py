@@ -160,11 +160,7 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
 
 def subject_notes(record: RunRecord) -> dict[str, str]:
     """What was seen of a check's subject, in a few words."""
-    notes = {
-        prompt.id: counted(next(iter(prompt.counts.values())))
-        for prompt in record.prompts
-        if prompt.counts
-    }
+    notes = {prompt.id: counted(prompt.decided) for prompt in record.prompts if prompt.counts}
     for stereotype in record.stereotypes:
         if stereotype.share is not None:
             notes[stereotype.id] = (

@@ -14,9 +14,9 @@ def made_images(record: RunRecord, rate: str = "") -> str:
     """
     if not record.model:
         return f"{labelled_images(record)} with people's labels, none made"
-    work = record.work
-    done = "read from the folder" if work.get("is_ready_made") else "made"
-    return f"{work['made']} {done}{rate if work['made'] else ''}, {unmade_images(record)}"
+    work = record.done
+    done = "read from the folder" if work.is_ready_made else "made"
+    return f"{work.made} {done}{rate if work.made else ''}, {unmade_images(record)}"
 
 
 def labelled_images(record: RunRecord) -> int:
@@ -34,26 +34,26 @@ def unmade_images(record: RunRecord) -> str:
 
 def work_table(record: RunRecord) -> list[tuple[str, str]]:
     """The same and what detectors did, as rows."""
-    work = dict(record.work)
+    work = record.done
     rows = list(_of_model(record)) if record.model else []
     if record.trials:
         rows.append(("Labelled by people", str(labelled_images(record))))
-    rows.append(("Looked at by a detector", str(work.get("detected", 0))))
+    rows.append(("Looked at by a detector", str(work.detected)))
     if record.model:
-        rows.append(("Time spent", duration(float(work.get("seconds", 0.0)))))
-    return rows + [("Note", str(note)) for note in work.get("notes", ())]
+        rows.append(("Time spent", duration(work.seconds)))
+    return rows + [("Note", str(note)) for note in work.notes]
 
 
 def _of_model(record: RunRecord) -> list[tuple[str, str]]:
-    work = dict(record.work)
-    done = "Read from the folder" if work.get("is_ready_made") else "Made in this run"
+    work = record.done
+    done = "Read from the folder" if work.is_ready_made else "Made in this run"
     is_cut_short = record.outcome is Outcome.INTERRUPTED
     others = "In the store or not made yet" if is_cut_short else "From the store"
     rows = [
-        ("Images needed", str(work.get("planned", 0))),
-        (done, str(work.get("made", 0))),
+        ("Images needed", str(work.planned)),
+        (done, str(work.made)),
         (others, str(_others(record))),
-        ("Refused by the model", str(work.get("refused", 0))),
+        ("Refused by the model", str(work.refused)),
     ]
     if told := early_stopping(record):
         rows.insert(1, ("Early stopping", told.partition(": ")[2]))
@@ -61,4 +61,4 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def _others(record: RunRecord) -> int:
-    return max(int(record.work.get("planned", 0)) - int(record.work.get("made", 0)), 0)
+    return max(record.done.planned - record.done.made, 0)

@@ -13,7 +13,7 @@ from pytest_t2i.audits.diversity import Diversity
 from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.predisposition import Predisposition
 from pytest_t2i.audits.variety import Variety
-from pytest_t2i.data import FORESEEN, VELOCITY, Attribute, Prompt
+from pytest_t2i.data import FORESEEN, JPEG, VELOCITY, Attribute, Prompt
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef
 from pytest_t2i.runs.record import (
     DiversityRecord,
@@ -200,4 +200,4 @@ def film_strip(pictures: Sequence[Image]) -> str:
         strip.paste(picture, (place * STRIP_SIZE, 0))
     buffer = io.BytesIO()
     strip.save(buffer, format="JPEG", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return JPEG + base64.b64encode(buffer.getvalue()).decode()

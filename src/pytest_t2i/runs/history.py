@@ -11,10 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Interval, Outcome, Variant
+from pytest_t2i.data import (
+    Amount,
+    Count,
+    Interval,
+    Moment,
+    Outcome,
+    ShareInterval,
+    Variant,
+)
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
-from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.record import Counts, PromptRecord, RunRecord
 
 SCHEMA = "pytest-t2i/history/1"
 MOST_KEPT = 500
@@ -27,26 +35,26 @@ ENOUGH_MADE = 20
 class PastRun:
     """One finished run."""
 
-    created: str
+    created: Moment
     """UTC, ISO 8601."""
     model: str
     fingerprint: str
     detector: str
-    images: int
+    images: Count
     """Per prompt, as they were asked for."""
     seed: int
     outcome: Outcome
-    scores: Mapping[str, Interval] = field(default_factory=dict)
+    scores: Mapping[str, ShareInterval] = field(default_factory=dict)
     """Corrected model bias score: "model", or an axis."""
-    stereotypes: Mapping[str, Interval] = field(default_factory=dict)
+    stereotypes: Mapping[str, ShareInterval] = field(default_factory=dict)
     """Stereotype score by id."""
     gaps: Mapping[str, Interval] = field(default_factory=dict)
     """Similarity gap by "space: set of triplets"."""
-    counts: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    counts: Mapping[str, tuple[Count, Count, Count]] = field(default_factory=dict)
     """Neutral prompt's id -> male, female, undetected images."""
-    made: int = 0
+    made: Count = 0
     """Images that were made, and not taken from the store or from elsewhere."""
-    seconds_per_image: float = 0.0
+    seconds_per_image: Amount = 0.0
     """That making and looking took; 0 where it is not known."""
     schema: str = SCHEMA
 
@@ -73,7 +81,7 @@ def past_run(record: RunRecord) -> PastRun:
         {s.id: s.score for s in record.stereotypes if s.score is not None},
         {f"{g.space}: {g.name}": g.gap for g in record.gaps if g.gap is not None},
         {prompt.id: _counts(prompt, detector) for prompt in neutral},
-        0 if record.work.get("is_ready_made") else int(record.work.get("made", 0)),
+        0 if record.done.is_ready_made else record.done.made,
         seconds_per_image(record) or 0.0,
     )
 
@@ -83,15 +91,14 @@ def seconds_per_image(record: RunRecord) -> float | None:
 
     None where it made none.
     """
-    work = record.work
-    made, seconds = int(work.get("made", 0)), float(work.get("seconds", 0.0))
-    if not made or not seconds:
+    work = record.done
+    if not work.made or not work.seconds:
         return None
-    return float(work.get("seconds_per_image", 0.0)) or seconds / made
+    return work.seconds_per_image or work.seconds / work.made
 
 
 def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
-    counts = prompt.counts[detector]
+    counts = prompt.counts.get(detector, Counts({}, {}))
     labels = counts.labels
     male, female = labels.get("male", 0), labels.get("female", 0)
     return male, female, sum(labels.values()) + sum(counts.undetected.values()) - male - female

@@ -9,12 +9,34 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected, Variant
+from pytest_t2i.data import (
+    Amount,
+    Bounds,
+    Count,
+    Detection,
+    Interval,
+    Level,
+    Mask,
+    Moment,
+    Name,
+    Number,
+    Outcome,
+    Prone,
+    Share,
+    ShareInterval,
+    Signed,
+    SignedInterval,
+    Strip,
+    Undetected,
+    Variant,
+    check_ends,
+)
 from pytest_t2i.files import convert, read_json
+from pytest_t2i.generation.work import Work
 from pytest_t2i.verdicts.check import Check
 
 SCHEMA = "pytest-t2i/run/2"
@@ -29,33 +51,39 @@ class ImageRecord:
     file: str | None
     """Path of the PNG; None when the model refused."""
     detections: Mapping[str, Detection]
-    """Detector name -> what it says; scores are kept of the deciding detector alone."""
+    """Detector name -> what it says; scores are kept of the deciding detector alone. {} where none
+    has looked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many images of a prompt got each label, and why others got none."""
 
-    labels: Mapping[str, int]
-    undetected: Mapping[Undetected, int]
+    labels: Mapping[str, Count]
+    undetected: Mapping[Undetected, Count]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRecord:
     """Everything measured on one prompt."""
 
-    id: str
+    id: Name
     text: str
     axis: str
     concept: str
     variant: str
     counts: Mapping[str, Counts]
     """Per detector."""
-    prompt_bias_score: Interval | None
+    prompt_bias_score: SignedInterval | None
     """By the deciding detector; None without a clear image."""
     images: tuple[ImageRecord, ...]
     worst_case: Bounds | None = None
     """Where the score lies whatever the undetected images show; None if none are."""
+
+    @property
+    def decided(self) -> Counts:
+        """By the detector whose word counts; nothing where none looked."""
+        return next(iter(self.counts.values()), Counts({}, {}))
 
     @property
     def name(self) -> str:
@@ -70,14 +98,14 @@ class PromptRecord:
 class ModelScore:
     """Model bias score over a set of prompts by one detector."""
 
-    name: str
+    name: Name
     """"model" or an axis."""
     detector: str
-    corrected: Interval | None
-    paper: Interval | None
-    floor: float | None
-    prompts: int
-    clear_images: int
+    corrected: ShareInterval | None
+    paper: ShareInterval | None
+    floor: Share | None
+    prompts: Count
+    clear_images: Count
     worst_case: Bounds | None = None
     """Where the paper's score lies whatever the undetected images show; None if none are."""
 
@@ -87,11 +115,11 @@ class CorrectedPrompt:
     """One prompt as people's labels correct it."""
 
     id: str
-    labels: int
+    labels: Count
     """Images that people labelled."""
-    by_detector: float | None
+    by_detector: Signed | None
     """Prompt bias score by the detector; None without a clear image."""
-    corrected: Interval
+    corrected: SignedInterval
     """What people would give on all its images, estimated."""
 
 
@@ -102,16 +130,16 @@ class CorrectionRecord:
     labelled: str
     """Where the labelled images lie."""
     detector: str
-    labels: int
-    left_out: int
+    labels: Count
+    left_out: Count
     """Prompts with too few labels."""
-    by_detector: float
+    by_detector: Share
     """The paper's score by the detector, over the prompts with labels."""
-    corrected: Interval
+    corrected: ShareInterval
     """The paper's score that people would give on the same images (PPI++)."""
     adjusted: Interval | None
     """A second opinion (Rogan-Gladen)."""
-    labels_to_halve: int | None
+    labels_to_halve: Count | None
     """About how many more labels would halve the interval."""
     prompts: tuple[CorrectedPrompt, ...] = ()
 
@@ -123,15 +151,19 @@ class GroupCorrectionRecord:
     labelled: str
     """Where the labelled images lie."""
     detector: str
-    labels: int
-    prompts: int
+    labels: Count
+    prompts: Count
     """With enough labels."""
-    left_out: int
+    left_out: Count
     """Prompts with too few labels."""
-    by_detector: Mapping[str, float | None]
+    by_detector: Mapping[str, Share | None]
     """Group -> its share of the clear images of these prompts; None without any."""
-    corrected: Mapping[str, Interval]
+    corrected: Mapping[str, ShareInterval]
     """What people would give on the same images (PPI++)."""
+
+    def __post_init__(self) -> None:
+        if not self.corrected.keys() <= self.by_detector.keys():
+            raise ValueError("expected by_detector to have every group of corrected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +171,11 @@ class GroupsRecord:
     """How the images fall into a detector's groups, where these are not male and female."""
 
     detector: str
-    shares: Mapping[str, Interval]
+    shares: Mapping[str, ShareInterval]
     """Group -> share of the images with a label, over all prompts."""
-    gap: float
+    gap: Share
     """Largest minus smallest share."""
-    entropy: float
+    entropy: Share
     """Normalised: 1 is even, 0 is one group only."""
 
 
@@ -155,7 +187,7 @@ class CellRecord:
     """Of the prompt."""
     row: str
     column: str
-    share: Interval | None
+    share: ShareInterval | None
     """Share of men among the clear images; None without any."""
 
 
@@ -186,7 +218,7 @@ class VariationRecord:
 class SensitivityRecord:
     """A verdict on the model bias score, and what it would be under other choices."""
 
-    bound: float
+    bound: Number
     fragile: bool
     """Whether another choice turns PASS into FAIL or FAIL into PASS."""
     variations: tuple[VariationRecord, ...]
@@ -201,14 +233,14 @@ class StereotypeRecord:
     concept: str
     attribute: str
     detector: str
-    expected: float
-    share: Interval | None
-    score: Interval | None
+    expected: Share
+    share: ShareInterval | None
+    score: ShareInterval | None
     """Stereotype score Psi."""
     source: str
-    margin: float = 0.0
+    margin: Share = 0.0
     """zeta (OASIS Definition 1)."""
-    direction: str = "over"
+    direction: Prone = "over"
     """"under": prone to be shown too rarely."""
 
 
@@ -221,12 +253,12 @@ class VarietyRecord:
     """Id of the prompt."""
     concept: str
     attribute: str
-    direction: str
+    direction: Literal["text", "images", "kernel"]
     """Where the attribute's direction comes from: "text", "images", "kernel"."""
     center: bool
     """Whether the mean feature was taken off first; the paper does not."""
     encoder: str
-    wals: Interval | None
+    wals: ShareInterval | None
     absent: str
     """Why there is none."""
 
@@ -255,24 +287,34 @@ class EmergenceRecord:
     attribute: str
     guidance: bool
     """Whether the velocity with guidance counts."""
-    noise: tuple[float, ...]
+    noise: tuple[Share, ...]
     """Share of noise in the latent at each step, from 1 to 0."""
-    mean: tuple[float, ...]
+    mean: tuple[Number, ...]
     """Mean SPI of each step; () without a band."""
-    low: tuple[float, ...]
+    low: tuple[Number, ...]
     """Lower end of a band that holds at all steps at once."""
-    high: tuple[float, ...]
+    high: tuple[Number, ...]
     half_step: Interval | None
     """The step by which half of the final lean is there; None where there is none."""
-    images: int
+    images: Count
     absent: str
     """Why there is no band."""
-    curves: tuple[tuple[float, ...], ...] = ()
+    curves: tuple[tuple[Number, ...], ...] = ()
     """SPI of some of the images."""
-    centred: tuple[float, ...] = ()
+    centred: tuple[Number, ...] = ()
     """Mean of each step less the midpoint of both descriptions; () without a band."""
-    centred_low: tuple[float, ...] = ()
-    centred_high: tuple[float, ...] = ()
+    centred_low: tuple[Number, ...] = ()
+    centred_high: tuple[Number, ...] = ()
+
+    def __post_init__(self) -> None:
+        centred = self.centred, self.centred_low, self.centred_high
+        for mean, low, high in ((self.mean, self.low, self.high), centred):
+            if {len(mean), len(low), len(high)} not in ({0}, {len(self.noise)}):
+                raise ValueError(f"expected bands over {len(self.noise)} steps or none")
+            for ends in zip(low, high, strict=True):
+                check_ends(*ends)
+        if any(len(curve) != len(self.noise) for curve in self.curves):
+            raise ValueError(f"expected curves over {len(self.noise)} steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,13 +328,13 @@ class ForeseenRecord:
     looked_for: str
     """The attribute, or a label of the detector."""
     detector: str
-    shares: tuple[Interval | None, ...]
+    shares: tuple[ShareInterval | None, ...]
     """Of each step, then of the finished images; None where no picture has a label."""
-    undetected: tuple[int, ...]
+    undetected: tuple[Count, ...]
     """Pictures of each step without a label."""
-    settles: int | None
+    settles: Count | None
     """The step from which the share stays within the finished images' interval."""
-    strips: tuple[str, ...] = ()
+    strips: tuple[Strip, ...] = ()
     """Some film strips, each a small JPEG as a data URI: what the steps of one image foresee."""
 
 
@@ -304,10 +346,10 @@ class GapRecord:
     name: str
     """"model" or an axis."""
     gap: Interval | None
-    to_feminine: float | None
-    to_masculine: float | None
-    triplets: int
-    p_value: float | None = None
+    to_feminine: Number | None
+    to_masculine: Number | None
+    triplets: Count
+    p_value: Share | None = None
     """Two-sided, against "the gap is 0"; None without an interval."""
 
 
@@ -316,9 +358,9 @@ class LeaningRecord:
     """One test over all spaces of a run: is neutral nearer to one gender everywhere (Wu RQ1)?"""
 
     spaces: tuple[str, ...]
-    masculine: float
+    masculine: Share
     """p-value against "in some space neutral is not nearer to masculine"."""
-    feminine: float
+    feminine: Share
     """p-value against "in some space neutral is not nearer to feminine"."""
 
 
@@ -327,13 +369,13 @@ class ObjectRecord:
     """One object in the images of triplets."""
 
     name: str
-    neutral: int
+    neutral: Count
     """Occurrences in images of neutral prompts."""
-    feminine: int
-    masculine: int
-    score: Interval | None
+    feminine: Count
+    masculine: Count
+    score: ShareInterval | None
     """Object bias score (Wu eq. 5); None where it occurs with neither gender."""
-    p_value: float | None
+    p_value: Share | None
     """Two-sided, against "it comes with both alike", adjusted for all objects; None for an expected
     one."""
     expected: str = ""
@@ -345,11 +387,11 @@ class IndependenceRecord:
     """Whether objects depend on the variant (Wu section 5.2)."""
 
     variants: tuple[str, ...]
-    p_value: Interval | None
+    p_value: ShareInterval | None
     """By permutation within triplets; None where it cannot be tested."""
-    chi_square: float | None
+    chi_square: Amount | None
     """Pearson's statistic."""
-    chi_square_p_value: float | None
+    chi_square_p_value: Share | None
     """Pearson's, which takes occurrences for independent."""
 
 
@@ -358,19 +400,19 @@ class ObjectsRecord:
     """The objects in the images of all triplets of a run."""
 
     finder: str
-    triplets: int
-    images: int
-    least: int
+    triplets: Count
+    images: Count
+    least: Count
     """Occurrences with feminine and masculine prompts together that an object had to reach."""
-    rare: int
+    rare: Count
     """Objects that did not."""
     objects: tuple[ObjectRecord, ...]
     """The most one-sided first."""
     independence: tuple[IndependenceRecord, ...]
     """Of the triplet, and of each pair of variants."""
-    to_feminine: float | None
+    to_feminine: Number | None
     """Co-occurrence similarity of neutral and feminine images (Wu eq. 4)."""
-    to_masculine: float | None
+    to_masculine: Number | None
     gap: Interval | None
     """Their difference; above 0 leans masculine."""
 
@@ -390,7 +432,7 @@ class ExampleRecord:
     """Of the prompt, whose attention covers most of the object; "" without any."""
     attention: Mask
     """Where that noun was looked at."""
-    covered: float
+    covered: Share
     """Share of the region that the attention covers (Wu eq. 7)."""
 
 
@@ -399,17 +441,17 @@ class GroupRecord:
     """One dependency group over all triplets of a run (Wu section 6)."""
 
     group: str
-    presence: Interval | None
+    presence: ShareInterval | None
     """Share of the images that have something of it."""
-    amount: int
+    amount: Count
     """Different objects (of "hidden": nouns)."""
-    prevalent: Mapping[str, int]
+    prevalent: Mapping[str, Count]
     """The most frequent, with how often they occur."""
     skewed: tuple[ObjectRecord, ...]
     """The most one-sided."""
     independence: tuple[IndependenceRecord, ...]
     """Of the triplet, and of each pair of variants."""
-    intersections: Mapping[str, float]
+    intersections: Mapping[str, Share]
     """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
     group."""
     example: ExampleRecord | None = None
@@ -421,12 +463,12 @@ class DependenciesRecord:
     """What brought objects into the pictures, the prompt or the scene."""
 
     finder: str
-    triplets: int
-    images: int
+    triplets: Count
+    images: Count
     """Of which the groups are known."""
-    left_out: int
+    left_out: Count
     """Images without a picture or without attention."""
-    nouns: int
+    nouns: Count
     """Different nouns of the prompts."""
     groups: tuple[GroupRecord, ...]
 
@@ -461,22 +503,22 @@ class TrialRecord:
     detector: str
     labelled: str
     """Where the labelled images lie."""
-    images: int
-    clear: int
+    images: Count
+    clear: Count
     """Images with a label that counts, by people."""
-    prompts: int
+    prompts: Count
     """Prompts with a clear image, over which scores are taken."""
     confusion: Mapping[str, Counts]
     """Label by people -> what the detector says of these images."""
-    filter_precision: Interval | None
-    filter_recall: Interval | None
-    filter_f1: Interval | None
-    filter_rate: Interval | None
-    accuracy: Interval | None
-    accuracy_by_label: Mapping[str, Interval | None]
-    model_bias_score: Interval | None
+    filter_precision: ShareInterval | None
+    filter_recall: ShareInterval | None
+    filter_f1: ShareInterval | None
+    filter_rate: ShareInterval | None
+    accuracy: ShareInterval | None
+    accuracy_by_label: Mapping[str, ShareInterval | None]
+    model_bias_score: ShareInterval | None
     """The paper's, by the detector."""
-    actual_model_bias_score: Interval | None
+    actual_model_bias_score: ShareInterval | None
     """The paper's, by people."""
     percent_deviation: Interval | None
     prompt_bias_difference: Interval | None
@@ -500,9 +542,9 @@ class BaselineRecord:
     file: str
     model: str
     model_fingerprint: str
-    created: str
+    created: Moment
     """UTC, ISO 8601."""
-    images: int
+    images: Count
     """Per prompt, as they were asked for."""
     seed: int
     is_same_model: bool
@@ -530,9 +572,9 @@ class RunRecord:
     ('fairness of mine', 'INCONCLUSIVE')
     """
 
-    created: str
+    created: Moment
     """UTC, ISO 8601."""
-    seconds: float
+    seconds: Amount
     model: str
     settings: Mapping[str, Any]
     provenance: Mapping[str, Any]
@@ -567,13 +609,18 @@ class RunRecord:
     """What --t2i-baseline was given; None without."""
     next_steps: tuple[str, ...] = ()
     """What to do next, the most pressing first."""
-    selected: int = 0
+    selected: Count = 0
     """Tests that were to be judged."""
-    judged: int = 0
+    judged: Count = 0
     """Tests that were."""
     is_interrupted: bool = False
     """Whether the run was stopped before its end, or a part of it was lost."""
     schema: str = SCHEMA
+
+    @property
+    def done(self) -> Work:
+        """``work`` with 0 for what it does not say."""
+        return msgspec.convert(self.work, Work)
 
     @property
     def title(self) -> str:
@@ -694,7 +741,7 @@ def read_run(path: str | Path) -> RunRecord:
     """
     path = Path(path)
     record = convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
-    for name, kind in (("settings", _Settings), ("work", _Work), ("provenance", _Provenance)):
+    for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
     return record
 
@@ -703,26 +750,13 @@ def read_run(path: str | Path) -> RunRecord:
 class _Settings:
     """Settings that are used, and not only shown."""
 
-    images: int = 0
+    images: Count = 0
     seed: int = 0
-    confidence: float = 0.95
+    confidence: Level = 0.95
     store: str = ""
     report: str = ""
     inconclusive: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What a run had to do."""
-
-    planned: int = 0
-    most: int = 0
-    made: int = 0
-    detected: int = 0
-    refused: int = 0
-    seconds: float = 0.0
-    seconds_per_image: float = 0.0
-    notes: tuple[str, ...] = ()
+    detectors: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

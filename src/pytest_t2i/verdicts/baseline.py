@@ -11,7 +11,7 @@ from pytest_t2i.verdicts.check import Check, check_of_change
 from pytest_t2i.verdicts.context import current, settle
 from pytest_t2i.verdicts.limit import sign_of
 from pytest_t2i.verdicts.limits_file import MARGIN
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Measurement, Sign
 
 COMPARABLE = (
     "model_bias_score", "prompt_bias_score", "accuracy", "filter_precision", "filter_recall",
@@ -53,7 +53,7 @@ class RecordedValue:
         margin = "" if self.margin is None else f" + margin {self.margin.bound:g}"
         return f"baseline of {self.run.baseline.model}{margin}"
 
-    def judge(self, measurement: Measurement, sign: str) -> bool:
+    def judge(self, measurement: Measurement, sign: Sign) -> bool:
         """A comparison with the baseline: a regression is a worsening beyond the margin."""
         self._check_operands(measurement, sign)
         context = current()

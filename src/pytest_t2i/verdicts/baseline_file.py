@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.data import Interval, Prompt, Undetected, sign_of
+from pytest_t2i.data import Count, Moment, Prompt, ShareInterval, Undetected, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
@@ -68,7 +68,7 @@ APART = "~"
 class RecordedVariety:
     """WALS of a concept's images along an attribute."""
 
-    wals: Interval
+    wals: ShareInterval
     encoder_fingerprint: str
     descriptions: str = ""
     """Digest of the attribute's descriptions."""
@@ -157,9 +157,9 @@ class _File:
     conditions: dict[str, Any]
     environment: dict[str, str | None]
     prompts: dict[str, Any]
-    created: str
+    created: Moment
     seed: int
-    images: int
+    images: Count
     trials: dict[str, Any] = field(default_factory=dict)
     variety: dict[str, Any] = field(default_factory=dict)
 

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from pytest_t2i.data import Bounds, Outcome, Verdict
-from pytest_t2i.verdicts.measurement import Change, Measurement, MovedPrompt
+from pytest_t2i.data import (
+    Bounds,
+    Count,
+    Leaning,
+    Level,
+    Name,
+    Number,
+    Outcome,
+    Share,
+    Verdict,
+    check_ends,
+)
+from pytest_t2i.verdicts.measurement import Change, DecidedBy, Measurement, MovedPrompt, Sign
+
+Against = Literal["limit", "baseline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,47 +28,53 @@ class Check:
 
     test: str
     """Node id of the test."""
-    metric: str
-    subject: str
+    metric: Name
+    subject: Name
     """What was measured: a prompt's id, a stereotype's id, "model"."""
     outcome: Outcome
-    estimate: float | None
-    low: float | None
-    high: float | None
-    level: float | None
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+    level: Level | None
     method: str
-    n: int
-    operator: str
-    bound: float
+    n: Count
+    operator: Sign
+    bound: Number
     reason: str = ""
     """Why the limit is what it is."""
-    p_value: float | None = None
-    images_to_decide: int | None = None
-    lean: float | None = None
+    p_value: Share | None = None
+    images_to_decide: Count | None = None
+    lean: Share | None = None
     """Of an INCONCLUSIVE: probability that it lies beyond; never a verdict."""
-    leaning: str = ""
+    leaning: Leaning = ""
     """"fail", "pass" or "open"; "" where no lean is known."""
-    paper: float | None = None
+    paper: Number | None = None
     """The paper's plug-in estimate, where it differs."""
-    floor: float | None = None
+    floor: Share | None = None
     """What a perfectly fair model would show on average with as many images."""
     message: str = ""
-    against: str = "limit"
+    against: Against = "limit"
     """"limit" or "baseline"."""
     worst_case: Bounds | None = None
     """Where the score of these images lies whatever the undetected show; None if none are."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
-    before: float | None = None
+    before: Number | None = None
     """Against a baseline: the score as recorded; the estimate is ``after`` minus it."""
-    after: float | None = None
+    after: Number | None = None
     """Against a baseline: the score now, estimated as ``before`` is."""
-    decided_by: str = ""
+    decided_by: DecidedBy | Literal[""] = ""
     """Against a baseline: "margin", "permutation test" or "identical pictures"."""
     moved: tuple[MovedPrompt, ...] = ()
     """Against a baseline: prompts that probably became more biased, the likeliest first."""
     hangs_on_undetected: bool = False
     """Whether the outcome is open for want of labels, not of images."""
+
+    def __post_init__(self) -> None:
+        known = [value is not None for value in (self.estimate, self.low, self.high, self.level)]
+        if any(known) != all(known):
+            raise ValueError("expected estimate, low, high and level, or none of them")
+        check_ends(self.low, self.high)
 
     @property
     def weighs_on_run(self) -> bool:
@@ -64,10 +84,10 @@ class Check:
     @property
     def is_of_model(self) -> bool:
         """Whether it is about the whole model and not about one prompt of it."""
-        return self.subject.split()[0] == "model"
+        return self.subject.partition(" ")[0] == "model"
 
 
-def check_of_change(test: str, measurement: Measurement, change: Change, operator: str) -> Check:
+def check_of_change(test: str, measurement: Measurement, change: Change, operator: Sign) -> Check:
     """The record of a comparison with a baseline; the measurement is of the change."""
     return replace(
         check_of(test, measurement, change.verdict, operator, "baseline"),
@@ -79,7 +99,7 @@ def check_of_change(test: str, measurement: Measurement, change: Change, operato
 
 
 def check_of(
-    test: str, measurement: Measurement, verdict: Verdict, operator: str, against: str
+    test: str, measurement: Measurement, verdict: Verdict, operator: Sign, against: Against
 ) -> Check:
     """The record of a verdict on a measurement."""
     interval = verdict.interval

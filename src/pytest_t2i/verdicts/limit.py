@@ -10,7 +10,7 @@ from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check, check_of
 from pytest_t2i.verdicts.context import current, settle
 from pytest_t2i.verdicts.limits_file import checked, look_up, metric_of
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Measurement, Sign
 from pytest_t2i.verdicts.undetected import open_if_undetected
 
 HALF = 0.5
@@ -63,7 +63,7 @@ class LimitValue:
     def __float__(self) -> float:
         return self.limit.bound
 
-    def judge(self, measurement: Measurement, sign: str) -> bool:
+    def judge(self, measurement: Measurement, sign: Sign) -> bool:
         """See verdicts.measurement.Comparand."""
         check_direction(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)

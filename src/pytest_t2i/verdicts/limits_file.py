@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pytest_t2i.data import Limit, MetricInfo
@@ -13,6 +15,20 @@ from pytest_t2i.files import read_toml
 from pytest_t2i.metrics.info import INFO
 
 FILE_NAME = "limits.toml"
+PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "similarity_gap": (
+            "prompt", "denoising", "image", "ssim", "diff_pix", "resnet", "clip", "dino",
+            "split_product",
+        ),
+        "total_variation_distance": ("model",),
+    }
+)  # fmt: skip
+"""Metric -> names that a limit on it may go on with; of a similarity gap, its spaces."""
+ENCODER = ":"
+"""In a space that is an encoder with its weights: ``timm:resnet-50``."""
+NEAR = 0.75
+"""How like a known word another is that stands for a slip of the hand."""
 MARGIN = ".margin"
 """Ends the name of a worsening that is tolerated against a baseline."""
 
@@ -70,6 +86,10 @@ def read_limits(path: Path) -> dict[str, Limit]:
 def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str, Limit]) -> None:
     for key, value in table.items():
         name = f"{prefix}{key}"
+        if prefix and not isinstance(value, dict) and key not in _parts(name):
+            known = ("limit", "reason", *_parts(name))
+            where = f"key {prefix.rstrip('.')!r}"
+            raise FileFormatError(path, str(UnknownNameError("key", key, known)), where=where)
         inner = value if isinstance(value, dict) else {"limit": value}
         if "limit" in inner:
             try:
@@ -87,6 +107,7 @@ def checked(name: str, bound: Any, reason: str) -> Limit:
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise ConfigurationError(f"expected a number as limit {name!r}, got {shown(bound)}")
     info = metric_of(name)
+    _check_part(name)
     if name.endswith(MARGIN):
         if not 0 <= bound < float("inf"):
             raise ConfigurationError(f"a margin is at least 0, got {name}={bound}")
@@ -97,6 +118,28 @@ def checked(name: str, bound: Any, reason: str) -> Limit:
     if not isinstance(reason, str):
         raise ConfigurationError(f"expected a text as reason of {name!r}, got {shown(reason)}")
     return Limit(name, float(bound), reason)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """What may follow the metric in a limit's name; nothing after its margin."""
+    base, _, part = name.partition(".")
+    return () if "." in part else (*PARTS.get(base, ()), MARGIN.lstrip("."))
+
+
+def _check_part(name: str) -> None:
+    """UnknownNameError for a name that is nearly one of ours, or of a space that is none.
+
+    Other names are free: ``model_bias_score.strict`` is a second limit on the same metric.
+    """
+    base, _, part = name.partition(".")
+    first = part.partition(".")[0]
+    known = _parts(f"{base}.{first}")
+    if not first or first in known or ENCODER in first:
+        return
+    if base == "similarity_gap" or get_close_matches(
+        first, (*known, "limit", "reason"), cutoff=NEAR
+    ):
+        raise UnknownNameError("limit", name, [base, *(f"{base}.{each}" for each in known)])
 
 
 def metric_of(name: str) -> MetricInfo:

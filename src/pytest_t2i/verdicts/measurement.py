@@ -7,14 +7,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
-from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outcome, Verdict
+from pytest_t2i.data import (
+    Bounds,
+    Count,
+    Evidence,
+    Interval,
+    Limit,
+    MetricInfo,
+    Name,
+    Outcome,
+    Share,
+    Verdict,
+)
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.family import Family
 
 DecidedBy = Literal["margin", "permutation test", "identical pictures"]
 """What a verdict against a baseline rests on: the interval and a margin; an exact permutation test;
 nothing, as the same model made the same pictures."""
-OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+Sign = Literal["<=", "<", ">=", ">"]
+OPERATORS: dict[Sign, Callable[[Any, Any], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
 }  # fmt: skip
 
@@ -23,17 +35,17 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 class LabelCounts:
     """Images of a prompt, by what the detector says of them."""
 
-    male: int
-    female: int
-    undetected: int
+    male: Count
+    female: Count
+    undetected: Count
 
 
 @dataclass(frozen=True, slots=True)
 class MovedPrompt:
     """A prompt that probably became more biased than it was recorded."""
 
-    id: str
-    probability: float | None
+    id: Name
+    probability: Share | None
     """That its absolute score grew, by empirical Bayes; None where too few prompts tell."""
     before: LabelCounts
     after: LabelCounts
@@ -66,7 +78,7 @@ def unchanged(limit: Limit, images: int, message: str) -> Change:
 class Comparand(Protocol):
     """What a measurement can be compared with besides a number: a limit or a baseline."""
 
-    def judge(self, measurement: Measurement, sign: str) -> bool:
+    def judge(self, measurement: Measurement, sign: Sign) -> bool:
         """Reach a verdict, have it recorded, and say whether the test goes on."""
 
 
@@ -147,7 +159,7 @@ class Measurement:
 
     __repr__ = __str__
 
-    def _compare(self, other: Any, sign: str) -> bool:
+    def _compare(self, other: Any, sign: Sign) -> bool:
         if hasattr(other, "judge"):
             return cast("Comparand", other).judge(self, sign)
         if not isinstance(other, int | float):

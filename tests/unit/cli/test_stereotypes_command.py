@@ -233,7 +233,7 @@ def test_a_run_given_twice_and_two_runs_of_one_model(tmp_path, capsys):
     assert "SDv2 (2026-01-01T00:00): share" in out
     assert "SDv2 (2026-02-01T00:00): share" in out
     assert main(["stereotypes", run, str(tmp_path / "same-day")]) == 0
-    assert "SDv2 (2026-01-01T00:00) #2: share" in capsys.readouterr().out
+    assert "SDv2 (2026-01-01T00:00) #&#8203;2: share" in capsys.readouterr().out
 
 
 def test_a_folder_as_out_is_refused_before_the_work(tmp_path, capsys):

@@ -20,6 +20,7 @@ from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import LabelCounts, Measurement, MovedPrompt
 
+UNKNOWN = dict.fromkeys(("estimate", "low", "high", "level"))
 WORK = {"planned": 4, "made": 4, "refused": 0, "seconds": 2.0, "notes": []}
 SEVEN = Check(
     "suites/test_a.py::test_seven[x]", "model_bias_score", "model", Outcome.PASS, 0.07, 0.01, 0.14,
@@ -105,7 +106,7 @@ def test_without_a_judged_number_the_measured_one_says_that_it_is_not_judged():
 
 
 def test_a_judged_score_without_evidence_says_why():
-    blind = replace(SEVEN, estimate=None, low=None, high=None, message="none of 4 images is clear")
+    blind = replace(SEVEN, **UNKNOWN, message="none of 4 images is clear")
     (figure,) = headline_numbers.figures(run(blind))
     assert (figure.value, figure.notes[0]) == ("none", "none of 4 images is clear")
 
@@ -211,7 +212,7 @@ def test_what_is_allowed(check, text):
         (replace(SAME, before=None), "identical pictures"),
         (replace(GROWN, after=None), "change +0.090 [+0.030, +0.150]"),
         (replace(GROWN, operator=">=", after=None), "worsening +0.090 [+0.030, +0.150]"),
-        (replace(GROWN, estimate=None, message="no clear image"), "no clear image"),
+        (replace(GROWN, **UNKNOWN, message="no clear image"), "no clear image"),
     ],
 )
 def test_what_changed(check, text):
@@ -232,7 +233,7 @@ def test_a_margin_stands_beside_its_reason(tmp_path):
 
 
 def test_identical_rows_and_rows_without_evidence(tmp_path):
-    text = page(run(SAME, replace(WITHIN, estimate=None, after=None, message="no face")), tmp_path)
+    text = page(run(SAME, replace(WITHIN, **UNKNOWN, after=None, message="no face")), tmp_path)
     assert "test_grown 0.210 \u2192 0.210 identical" in text
     assert "0.100 \u2192 \u2013 no face" in text
 
@@ -288,8 +289,8 @@ def test_the_terminal_says_why_a_test_failed_without_a_verdict():
 
 def test_markdown_lists_what_was_judged():
     text = render_markdown(run(SEVEN, GROWN, baseline=RECORDED))
-    assert "| model bias score | test\\_seven | 0.070 [0.010, 0.140] | \\<= 0.2 | PASS |" in text
-    assert "| test\\_grown | 0.210 -\\> 0.300, change +0.090 \\[+0.030, +0.150\\] | no" in text
+    assert "| model bias score | test\\_seven | 0.070 [0.010, 0.140] | &lt;= 0.2 | PASS |" in text
+    assert "| test\\_grown | 0.210 -&gt; 0.300, change +0.090 \\[+0.030, +0.150\\] | no" in text
     assert "The baseline is sdxl of 2026-11-20 17:07 UTC." in text
     assert (
         "| profession-pilot | 10 male, 9 female, 1 undetected | 20 male, 0 female | 0.97 |" in text
@@ -300,7 +301,7 @@ def test_markdown_lists_what_was_judged():
 
 def test_markdown_says_why_a_test_failed_without_a_verdict():
     text = render_markdown(run(failed_otherwise=("a|b",), failed_because={"a|b": "1 < 0"}))
-    assert "| a\\|b | 1 \\< 0 |" in text
+    assert "| a\\|b | 1 &lt; 0 |" in text
 
 
 def test_the_failure_text_tells_before_and_now():

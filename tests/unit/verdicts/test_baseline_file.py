@@ -28,8 +28,9 @@ NURSE_AS_PLAIN = {"id": "profession-nurse", "seeds": [3, 4], "labels": ["male", 
 def whole(**changed):
     """The text of a baseline file, with something else in it."""
     plain = {
-        "schema": SCHEMA, "created": "now", "model": "m", "model_fingerprint": "mf", "seed": 0,
-        "images": 2, "conditions": {}, "environment": {}, "prompts": {"a nurse": NURSE_AS_PLAIN},
+        "schema": SCHEMA, "created": "2026-11-21", "model": "m", "model_fingerprint": "mf",
+        "seed": 0, "images": 2, "conditions": {}, "environment": {},
+        "prompts": {"a nurse": NURSE_AS_PLAIN},
     }  # fmt: skip
     return json.dumps(plain | changed)
 
@@ -37,7 +38,9 @@ def whole(**changed):
 def baseline():
     said = ("male", "female", Undetected.NO_FACE)
     recorded = RecordedPrompt("profession-nurse", (3, 4, 5), said)
-    return Baseline("m", "mf", CONDITIONS, {"torch": "2"}, {"a nurse": recorded}, "now", 0, 3)
+    return Baseline(
+        "m", "mf", CONDITIONS, {"torch": "2"}, {"a nurse": recorded}, "2026-11-21", 0, 3
+    )
 
 
 def test_a_baseline_comes_back_as_it_was(tmp_path):

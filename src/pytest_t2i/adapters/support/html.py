@@ -11,6 +11,11 @@ from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUn
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from pytest_t2i.adapters.support.escaping import clean
+
+CACHED = "__jinja2_t2i_cleaned_%s.cache"
+"""Name of a compiled template: what is compiled hangs on the environment, which its name tells."""
+
 
 class _Compiled(FileSystemBytecodeCache):
     """Templates that another process compiled, in a folder of the user's among temporary files."""
@@ -26,18 +31,19 @@ def _compiled() -> _Compiled | None:
     if sys.dont_write_bytecode:
         return None
     with suppress(OSError, RuntimeError):
-        return _Compiled()
+        return _Compiled(pattern=CACHED)
     return None
 
 
 def environment(package: str) -> Environment:
-    """A package's folder ``templates``; values are escaped, absent ones refused."""
+    """A package's folder ``templates``; values are cleaned and escaped, absent ones refused."""
     return Environment(
         loader=PackageLoader(package),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=clean,
         bytecode_cache=_compiled(),
     )
 

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.adapters.support.escaping import clean
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
@@ -34,7 +35,7 @@ def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...
         raise ConfigurationError(
             "a fairness card is about a model; this run tried detectors on labelled images"
         )
-    card = fairness_card(record, authors)
+    card = clean(fairness_card(record, authors))
     text = json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(folder / "fairness-card.json", text.encode())
     write_whole(folder / "fairness-card.html", render_html(card).encode())
@@ -82,7 +83,7 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
 
 def _sampling(record: RunRecord) -> dict[str, Any]:
     """How many images of which seeds; ready-made pictures were drawn by somebody else."""
-    if record.work.get("is_ready_made"):
+    if record.done.is_ready_made:
         most = max((len(prompt.images) for prompt in record.prompts), default=0)
         return {
             "images_per_prompt": most,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_t2i.adapters.support.escaping import clean
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.runs.record import RunRecord
 
@@ -34,7 +35,9 @@ def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: st
         client = mlflow.MlflowClient(tracking_uri=tracking)
         known = client.get_experiment_by_name(experiment)
         id_ = known.experiment_id if known else client.create_experiment(experiment)
-        run = client.create_run(id_, run_name=record.title, tags={"outcome": str(record.outcome)})
+        run = client.create_run(
+            id_, run_name=clean(record.title), tags={"outcome": str(record.outcome)}
+        )
         name = run.info.run_id
         for key, value in _parameters(record).items():
             client.log_param(name, key, value[:LONGEST])
@@ -52,7 +55,7 @@ def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: st
 def _parameters(record: RunRecord) -> dict[str, str]:
     names = ("images", "seed", "estimator", "words", "confidence")
     settings = {name: str(record.settings[name]) for name in names if name in record.settings}
-    return {"model": record.model, "created": record.created} | settings
+    return clean({"model": record.model, "created": record.created} | settings)
 
 
 def metrics_of(record: RunRecord) -> dict[str, float]:

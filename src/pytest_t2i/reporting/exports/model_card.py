@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_t2i.adapters.support.escaping import clean, escape
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
-from pytest_t2i.reporting.escaping import escape
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import allowed_words, interval_text, metric_words
 from pytest_t2i.reporting.verdict_section import headline
@@ -36,7 +36,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         from huggingface_hub import EvalResult, ModelCard
     except ImportError:
         raise MissingExtraError("a model card", "diffusers", "huggingface_hub") from None
-    body = with_section(card or f"# {record.model}\n", section(record))
+    body = with_section(card or f"# {escape(record.model)}\n", section(record))
     try:
         made = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")
     except ValueError as error:
@@ -45,9 +45,9 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         EvalResult(
             task_type=TASK,
             dataset_type="pytest-t2i",
-            dataset_name=f"pytest-t2i prompts ({name})",
+            dataset_name=f"pytest-t2i prompts ({clean(name)})",
             # Results of one type, configuration and split become one entry under the first name.
-            dataset_config=name,
+            dataset_config=clean(name),
             metric_type=metric,
             metric_name=metric.replace("_", " "),
             metric_value=round(value.estimate, 4),
@@ -56,7 +56,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         for metric, name, value in _values(record)
     ]
     others = [r for r in made.data.eval_results or [] if r.dataset_type != "pytest-t2i"]
-    made.data.model_name = made.data.model_name or record.model
+    made.data.model_name = made.data.model_name or clean(record.model)
     made.data.eval_results = [*others, *results]
     return str(made)
 
@@ -73,14 +73,14 @@ def with_section(card: str, text: str) -> str:
 def section(record: RunRecord) -> str:
     """The section on fairness in Markdown."""
     lines = [f"## Fairness: {record.outcome}", "", escape(headline(record)), ""]
-    lines += [*(f"- {part}" for part in scope(record)), "", *_judged(record)]
+    lines += [*(f"- {escape(part)}" for part in scope(record)), "", *_judged(record)]
     lines += ["| metric | prompts | value |", "|---|---|---|"]
     lines += [
-        f"| {metric_words(metric)} | {escape(name)} | {interval_text(value)} |"
+        f"| {escape(metric_words(metric))} | {escape(name)} | {interval_text(value)} |"
         for metric, name, value in _values(record)
     ]
     lines += ["", "### What this does not show", ""]
-    lines += [f"- {sentence}" for sentence in limitations(record)]
+    lines += [f"- {escape(sentence)}" for sentence in limitations(record)]
     day, images = record.created[:10], record.settings.get("images")
     lines += ["", f"Measured on {day} with pytest-t2i, {images} images per prompt."]
     return "\n".join(lines)

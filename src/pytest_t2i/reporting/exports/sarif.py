@@ -6,7 +6,9 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from pytest_t2i.adapters.support.escaping import clean, message
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import write_whole
 from pytest_t2i.metrics.info import INFO
@@ -26,7 +28,7 @@ LEVELS = {Outcome.FAIL: "error", Outcome.INCONCLUSIVE: "note"}
 
 def write_sarif(record: RunRecord, file: Path) -> None:
     """Write the run's checks that did not pass, undecided ones of single prompts left out."""
-    write_whole(file, json.dumps(sarif(record), indent=1, ensure_ascii=False).encode())
+    write_whole(file, json.dumps(clean(sarif(record)), indent=1, ensure_ascii=False).encode())
 
 
 def sarif(record: RunRecord) -> dict[str, Any]:
@@ -63,8 +65,8 @@ def _described(id_: str, title: str, text: str) -> dict[str, Any]:
     """With the fields that GitHub's code scanning asks for."""
     return {
         "id": id_,
-        "shortDescription": {"text": title},
-        "fullDescription": {"text": f"{title}. {text}"},
+        "shortDescription": {"text": message(title)},
+        "fullDescription": {"text": message(f"{title}. {text}")},
         "help": {"text": text},
     }
 
@@ -75,7 +77,7 @@ def _result(check: Check, model: str, metrics: list[str]) -> dict[str, Any]:
         "ruleId": check.metric,
         "ruleIndex": metrics.index(check.metric),
         "level": LEVELS[check.outcome],
-        "message": {"text": f"{model}: {check.subject}: {text}"},
+        "message": {"text": message(f"{model}: {check.subject}: {text}")},
         "locations": [_location(check.test)],
         "partialFingerprints": {"check": f"{check.test}|{check.metric}|{check.subject}"},
     }
@@ -85,7 +87,7 @@ def _otherwise(record: RunRecord, test: str) -> dict[str, Any]:
     return {
         "ruleId": OTHERWISE,
         "level": "error",
-        "message": {"text": record.failed_because.get(test) or f"{test} failed"},
+        "message": {"text": message(record.failed_because.get(test) or f"{test} failed")},
         "locations": [_location(test)],
     }
 
@@ -93,6 +95,6 @@ def _otherwise(record: RunRecord, test: str) -> dict[str, Any]:
 def _location(test: str) -> dict[str, Any]:
     file, _, name = test.partition("::")
     return {
-        "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},
+        "physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}},
         "logicalLocations": [{"fullyQualifiedName": test, "name": name}],
     }

@@ -174,6 +174,6 @@ def _addition(
 
 def _men(prompt: PromptRecord) -> tuple[int, int]:
     """Men, and images of one clear man or woman, by the deciding detector."""
-    labels = next(iter(prompt.counts.values())).labels
+    labels = prompt.decided.labels
     men = labels.get(MALE, 0)
     return men, men + labels.get(FEMALE, 0)

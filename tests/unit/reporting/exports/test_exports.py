@@ -132,7 +132,7 @@ def test_a_new_card_is_written_without_a_warning(run, tmp_path, caplog):
 
 
 def test_a_new_card_and_a_broken_one(run, tmp_path):
-    assert model_card(run, "", tmp_path / "x").count("# my <model>") == 1
+    assert model_card(run, "", tmp_path / "x").count("# my &lt;model&gt;") == 1
     with pytest.raises(FileFormatError, match="its metadata cannot be read"):
         model_card(run, "---\n- a list\n---\ntext", tmp_path / "x")
     with pytest.raises(ConfigurationError, match="needs a model bias score"):
@@ -210,7 +210,7 @@ def test_a_card_says_what_was_judged_and_its_limit(run):
     text = section(run)
     judged = [line for line in text.splitlines() if line.endswith("| FAIL |")]
     assert judged
-    assert all("<= 0." in line for line in judged)
+    assert all("&lt;= 0." in line for line in judged)
 
 
 def test_numbers_for_mlflow(run):

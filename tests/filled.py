@@ -1,0 +1,77 @@
+"""A record with something in every field, made from the types of its fields alone."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pytest_t2i.data import Bounds, Detection, Interval, Mask
+
+Record = TypeVar("Record")
+WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
+    Interval: lambda say: Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
+    Bounds: lambda _: Bounds(0.1, 0.9, 0.5),
+    Detection: lambda say: Detection(
+        say("label"), scores={say("label"): 0.75}, detail=say("detail")
+    ),
+    Mask: lambda _: Mask(2, 2, (1, 2, 1)),
+}
+"""Records whose fields hang together."""
+FIXED = {"created": "2026-11-21T10:00:00+00:00", "strips": ("data:image/jpeg;base64,AAAA",)}
+"""Field -> what stands there whatever texts are."""
+
+
+def filled(kind: type[Record], say: Callable[[str], str] = str) -> Record:
+    """A record of this kind; ``say`` gives the text of each field by its name."""
+    if kind in WHOLE:
+        return WHOLE[kind](say)
+    hints = get_type_hints(kind, include_extras=True)
+    return kind(
+        **{
+            each.name: FIXED.get(each.name) or _value(each.name, hints[each.name], say)
+            for each in fields(kind)  # type: ignore[arg-type]
+            if each.name != "schema"
+        }
+    )
+
+
+def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _value(name, inner[0], say)
+    if origin in (Union, types.UnionType):
+        return _value(name, inner[0], say)
+    if origin is Literal:
+        return inner[-1]
+    if origin is tuple:
+        parts = inner[:1] * 2 if inner[-1] is Ellipsis else inner
+        return tuple(_value(name, part, say) for part in parts)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {_value("key", inner[0], say): _value(name, inner[1], say)}
+    return [_value(name, inner[0], say)] if origin is list else _plain(name, kind, say)
+
+
+def _plain(name: str, kind: Any, say: Callable[[str], str]) -> Any:
+    if kind is Any:
+        return say(name)
+    if is_dataclass(kind):
+        return filled(kind, say)
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    return {str: lambda: say(name), bool: lambda: True, int: lambda: 2, float: lambda: 0.5}[kind]()
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in a record, keys of tables too."""
+    if isinstance(value, str) and not isinstance(value, Enum):
+        yield value
+    elif is_dataclass(value) and not isinstance(value, type):
+        for each in fields(value):
+            yield from texts(getattr(value, each.name))
+    elif isinstance(value, Mapping):
+        yield from (text for pair in value.items() for part in pair for text in texts(part))
+    elif isinstance(value, list | tuple):
+        yield from (text for part in value for text in texts(part))
