@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_t2i.data import Bounds, Detection, Interval, Mask
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Source
 
 Record = TypeVar("Record")
 WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
@@ -20,7 +20,10 @@ WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
     Mask: lambda _: Mask(2, 2, (1, 2, 1)),
 }
 """Records whose fields hang together."""
-FIXED = {"created": "2026-11-21T10:00:00+00:00", "strips": ("data:image/jpeg;base64,AAAA",)}
+FIXED = {
+    "created": "2026-11-21T10:00:00+00:00",
+    "strips": ("data:image/jpeg;base64,AAAA",),
+}
 """Field -> what stands there whatever texts are."""
 
 
@@ -41,7 +44,7 @@ def filled(kind: type[Record], say: Callable[[str], str] = str) -> Record:
 def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _value(name, inner[0], say)
+        return "kernel:poly" if kind is Source else _value(name, inner[0], say)
     if origin in (Union, types.UnionType):
         return _value(name, inner[0], say)
     if origin is Literal:

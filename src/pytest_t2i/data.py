@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -52,6 +52,8 @@ Name = Annotated[str, Meta(pattern=r"\S")]
 JPEG = "data:image/jpeg;base64,"
 Strip = Annotated[str, Meta(pattern=rf"^{JPEG}[A-Za-z0-9+/=]*\Z")]
 """A JPEG as a data URI: a page shows it, and fetches nothing."""
+Source = Annotated[str, Meta(pattern=r"^(text|images|kernel(:\w+)?)\Z")]
+"""Where the direction of an attribute comes from."""
 Moment = Annotated[
     str,
     Meta(
@@ -97,22 +99,23 @@ def beyond_reach(value: Any, kind: Any, place: str = "") -> Iterator[tuple[str, 
 
 
 @cache
-def _has_reach(kind: Any) -> bool:
+def _has_reach(kind: Hashable) -> bool:
     """Whether a Reach stands anywhere in a type, so that a field without any is not looked into."""
     if any(isinstance(meta, Reach) for meta in getattr(kind, "__metadata__", ())):
         return True
-    inner = _hints(kind).values() if is_dataclass(kind) else get_args(kind)
+    is_record = isinstance(kind, type) and is_dataclass(kind)
+    inner = _hints(kind).values() if is_record else get_args(kind)
     return any(_has_reach(each) for each in inner if each is not Ellipsis)
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: Hashable) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
 def _parts(value: Any, kind: Any) -> Iterator[tuple[str, Any, Any]]:
     """Where each part of a value stands in it, the part and its type."""
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         yield from ((f".{name}", getattr(value, name), of) for name, of in _hints(kind).items())
     elif isinstance(value, Mapping):
         yield from ((f".{key}", inner, get_args(kind)[1]) for key, inner in value.items())

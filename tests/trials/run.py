@@ -89,9 +89,11 @@ def rows() -> dict[str, str]:
 
 
 def write(tally: Tally) -> None:
-    """The row of this trial in place of the one before."""
+    """The row of this trial in place of the one before; what is said below the table stays."""
     table = rows() | {tally.name: tally.row}
-    RESULTS.write_text(f"{INTRODUCTION}{HEAD}\n" + "\n".join(table.values()) + "\n")
+    told = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    below = told.rpartition("|\n")[2]
+    RESULTS.write_text(f"{INTRODUCTION}{HEAD}\n" + "\n".join(table.values()) + f"\n{below}")
 
 
 def main() -> int:

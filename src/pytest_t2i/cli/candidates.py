@@ -12,7 +12,7 @@ from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.say import say
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, shown
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.candidates import as_toml, checked_concept, concept_of, prompt_of
 from pytest_t2i.settings import whole
@@ -70,6 +70,10 @@ def run(
     limits = run_settings(more).answers
     if out.exists():
         raise ConfigurationError(f"{out} is there already: name a new file with --out FILE")
+    if not prompt.isprintable():
+        raise ConfigurationError(
+            f"expected a prompt without line breaks and controls, got {shown(prompt)}"
+        )
     concept = concept_of(prompt) if concept is None else checked_concept(concept)
     tested = prompt_of(concept, prompt)
     registries = Registries()

@@ -96,17 +96,16 @@ def _labels(
     for annotation in task.annotations:
         if annotation.was_cancelled:
             continue
-        choice, *others = _choices(annotation) or [None]
-        if choice is None:
+        choices = _choices(annotation)
+        if not choices:
             raise FileFormatError(path, "an annotation has no choice.", where=where)
-        if others:
-            told = ", ".join(map(shown, (choice, *others)))
-            problem = f"expected one choice in an annotation, got {told}."
+        if len(choices) > 1:
+            problem = f"expected one choice in an annotation, got {', '.join(map(shown, choices))}."
             raise FileFormatError(path, problem, where=where, remedy="Keep one of them.")
         try:
             yield Label(
                 _file(task.data.image),
-                _known(choice, vocabulary),
+                _known(choices[0], vocabulary),
                 _annotator(annotation.completed_by),
                 prompt=_text(task.data.prompt),
                 model=_text(task.data.model),

@@ -10,7 +10,7 @@ from datetime import datetime
 from markupsafe import Markup, escape
 
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
-from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -234,8 +234,8 @@ def leaning(check: Check) -> str:
 
 def lean_counts(checks: Iterable[Check]) -> str:
     """``80 lean pass, 3 lean fail, 7 open``; "" where no lean is known."""
-    counts = Counter(check.leaning for check in checks if check.leaning)
-    words = {"pass": "lean pass", "fail": "lean fail", "open": "open"}
+    counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
+    words: dict[Leaning, str] = {"pass": "lean pass", "fail": "lean fail", "open": "open"}
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 

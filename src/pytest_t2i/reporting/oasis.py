@@ -27,7 +27,8 @@ def variety_groups(record: RunRecord) -> list[Group]:
     groups: dict[tuple[str, str], list[Row]] = {}
     for variety in record.variety:
         row = _row(variety, scale, tuple(checks.get(variety.id, ())))
-        note = f"{SOURCES[variety.direction]}{', centred' * variety.center}"
+        source, _, kernel = variety.direction.partition(":")
+        note = f"{SOURCES[source]}{f' ({kernel})' * bool(kernel)}{', centred' * variety.center}"
         groups.setdefault((variety.concept, note), []).append(row)
     return [
         Group(concept, tuple(rows), note, "0", f"{scale.high:g}")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ from pytest_t2i.data import (
     ShareInterval,
     Signed,
     SignedInterval,
+    Source,
     Strip,
     Undetected,
     Variant,
@@ -253,7 +254,7 @@ class VarietyRecord:
     """Id of the prompt."""
     concept: str
     attribute: str
-    direction: Literal["text", "images", "kernel"]
+    direction: Source
     """Where the attribute's direction comes from: "text", "images", "kernel"."""
     center: bool
     """Whether the mean feature was taken off first; the paper does not."""

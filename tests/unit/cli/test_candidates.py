@@ -157,11 +157,11 @@ def test_a_concept_that_the_sentence_does_not_name(asked, tmp_path, capsys):
     assert not (tmp_path / "mine.toml").exists()
 
 
-def test_a_prompt_that_would_end_a_comment(asked, tmp_path):
+def test_a_prompt_that_would_end_a_comment(asked, tmp_path, capsys):
     mine = "a Tunisian person\nexpected = 1\x7f"
-    assert asked(WHOLE, prompt=mine) == 0
-    filled(tmp_path / "mine.toml")
-    assert len(read_stereotypes(tmp_path / "mine.toml")) == 15
+    assert asked(WHOLE, prompt=mine) == 2
+    assert "a prompt without line breaks and controls, got 'a Tun" in capsys.readouterr().err
+    assert not (tmp_path / "mine.toml").exists()
 
 
 @pytest.mark.parametrize(

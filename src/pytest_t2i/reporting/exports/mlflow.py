@@ -55,7 +55,8 @@ def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: st
 def _parameters(record: RunRecord) -> dict[str, str]:
     names = ("images", "seed", "estimator", "words", "confidence")
     settings = {name: str(record.settings[name]) for name in names if name in record.settings}
-    return clean({"model": record.model, "created": record.created} | settings)
+    named = {"model": record.model, "created": record.created} | settings
+    return {name: str(clean(value)) for name, value in named.items()}
 
 
 def metrics_of(record: RunRecord) -> dict[str, float]:
