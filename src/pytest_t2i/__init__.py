@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import read_stereotypes as read_stereotypes
     from pytest_t2i.prompts import strategies as strategies
     from pytest_t2i.prompts import triplet as triplet
+    from pytest_t2i.protocols import Calibrated as Calibrated
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import FaceDetector as FaceDetector
     from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import MadeFor as MadeFor
     from pytest_t2i.protocols import NextTokens as NextTokens
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
@@ -99,9 +101,9 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector", "Language",
-        "LoadOptions", "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector", "ReadyMade",
-        "TextEmbedding", "TextEncoder", "TextToImage",
+        "Calibrated", "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector",
+        "Language", "LoadOptions", "MadeFor", "NextTokens", "ObjectFinder", "OpenSet",
+        "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limit": ("limit",),

@@ -48,7 +48,8 @@ def load(options: LoadOptions) -> ClipUncertain:
 class ClipUncertain:
     """Leaves out what is no person and what is of uncertain gender.
 
-    Obeys Detector, OpenSet and MadeFor. Scores are those of its question, and the similarities of ``person`` and ``object``.
+    Obeys Detector, OpenSet and MadeFor. Scores are those of its question, and the similarities of
+    ``person`` and ``object``.
     """
 
     def __init__(self, encoder: ContrastiveEncoder, question: ClipDetector) -> None:
