@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from pytest_t2i import axes, stereotypes
-from pytest_t2i.adapters.encoders.clip import load
+from pytest_t2i.cli.main import main
 from pytest_t2i.protocols import Calibrated, LoadOptions
 
 from pytest_t2i_reference import catalogue
@@ -27,6 +27,8 @@ KNOWN = ReferencePrompts()
 
 @pytest.fixture(scope="module")
 def encoder():
+    from pytest_t2i.adapters.encoders.clip import load
+
     return load(LoadOptions(source=str(catalogue().parent / "weights" / "clip"), device="cpu"))
 
 
@@ -74,6 +76,14 @@ def test_every_word_is_calibrated_in_every_variant():
 )
 def test_other_words_and_sentences_are_not(text):
     assert not KNOWN.is_calibrated_for(text)
+
+
+def test_init_names_words_that_the_model_does_not_know(tmp_path, capsys):
+    given = ("--words", "nurse,welder", "--model", "reference", "--minutes", "1", "--seconds-per-image", "0.1")
+    assert main(["init", str(tmp_path), *given]) == 0
+    told = capsys.readouterr().out.split("written:")[0]
+    assert "reference is not calibrated for 1 of 2 words in these sentences: welder." in told
+    assert "words that reference knows, without --template: postman" in told
 
 
 PRINTS = """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def drawings(settings: Settings) -> Iterator[tuple[str, Pictures]]:
     for folder in (*PIPELINES.values(), *FLOWS.values()):
         for steps in FLOW_STEPS if folder in FLOWS.values() else UNET_STEPS:
             name = f"{folder}, {steps} steps"
-            yield name, _kept(settings, name, lambda f=folder, s=steps: _made(f, s, settings.seed))  # type: ignore[misc]
+            yield name, _kept(settings, name, partial(_made, folder, steps, settings.seed))
 
 
 def photographs(folder: Path) -> Iterator[tuple[str, list[Image.Image]]]:
@@ -63,10 +64,10 @@ def neither(seed: int) -> Iterator[tuple[str, Pictures]]:
     yield "flat colours", np.broadcast_to(rng.integers(0, 256, (MADE_UP, 1, 1, 3), np.uint8), (MADE_UP, 128, 128, 3))
 
 
-def _kept(settings: Settings, name: str, make: object) -> Pictures:
+def _kept(settings: Settings, name: str, make: Callable[[], Pictures]) -> Pictures:
     path = settings.work / f"domain-{name.replace(', ', '-').replace(' ', '-')}.npy"
     if not path.exists():
-        np.save(path, make())  # type: ignore[operator]
+        np.save(path, make())
     pictures: Pictures = np.load(path)
     return pictures
 
