@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import strategies as strategies
     from pytest_t2i.prompts import triplet as triplet
     from pytest_t2i.protocols import AnswerLimits as AnswerLimits
+    from pytest_t2i.protocols import Calibrated as Calibrated
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import FaceDetector as FaceDetector
     from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
+    from pytest_t2i.protocols import MadeFor as MadeFor
     from pytest_t2i.protocols import NextTokens as NextTokens
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
@@ -102,9 +104,10 @@ _HOMES = {
         "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "AnswerLimits", "Detector", "Encoder", "Executor", "ExecutorOptions", "FaceDetector",
-        "Language", "LoadOptions", "NextTokens", "ObjectFinder", "OpenSet", "PersonDetector",
-        "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
+        "AnswerLimits", "Calibrated", "Detector", "Encoder", "Executor", "ExecutorOptions",
+        "FaceDetector", "Language", "LoadOptions", "MadeFor", "NextTokens", "ObjectFinder",
+        "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
+        "Varying",
     ),
     "runs.record": ("RunRecord", "read_run"),
     "verdicts.limit": ("limit",),

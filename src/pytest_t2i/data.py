@@ -164,6 +164,8 @@ class Undetected(StrEnum):
     NO_FACE = "no_face"
     MULTIPLE_PEOPLE = "multiple_people"
     LOW_CONFIDENCE = "low_confidence"
+    OUT_OF_DOMAIN = "out_of_domain"
+    """The picture is unlike those that the detector was made for (protocols.MadeFor)."""
     REFUSED = "refused"
     BLACK_IMAGE = "black_image"
     UNREADABLE = "unreadable"

@@ -193,6 +193,24 @@ class ReadyMade(Protocol):
 
 
 @runtime_checkable
+class Calibrated(Protocol):
+    """Says which prompts a model's pictures are known for, where that is not any.
+
+    Checks that need another prompt stay undecided: nobody knows what its pictures should show. A
+    model may obey it, or an entry of a catalogue name an object that does (``calibrated``).
+
+    >>> class Nurses:
+    ...     def is_calibrated_for(self, prompt):
+    ...         return "nurse" in prompt
+    >>> isinstance(Nurses(), Calibrated)
+    True
+    """
+
+    def is_calibrated_for(self, prompt: str) -> bool:
+        """Whether the pictures of this very prompt are known."""
+
+
+@runtime_checkable
 class Detector(Protocol):
     """Says of each image a label or why there is none.
 
@@ -230,6 +248,30 @@ class OpenSet(Protocol):
 
     def for_attribute(self, attribute: Attribute) -> Detector:
         """A detector with the labels ("present", "absent")."""
+
+
+@runtime_checkable
+class MadeFor(Protocol):
+    """A detector or an encoder that was made for one kind of pictures, and knows others from them.
+
+    It is not asked about pictures of another kind: they are undetected as ``out_of_domain``, and
+    have no features.
+
+    >>> class OfPortraits:
+    ...     made_for = "upright portraits"
+    ...
+    ...     def in_domain(self, images):
+    ...         return [image.height > image.width for image in images]
+    >>> isinstance(OfPortraits(), MadeFor)
+    True
+    """
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures in words, as in "made for ..."; "" where it takes any."""
+
+    def in_domain(self, images: Sequence[Image]) -> Sequence[bool]:
+        """Whether each picture is of that kind, in order."""
 
 
 @runtime_checkable

@@ -11,6 +11,8 @@ returns the path of a TOML file; paths in it are relative to that file::
     mine = "yunet:weights/yunet.onnx"
     [weights.persons]               # here a person part, where that is not yolo
     mine = "my-people:weights/people.onnx"
+    [weights.domain]                # a CLIP that knows what pictures an object finder is made for
+    mine = "weights/clip"
     [weights.crop]                  # and here what clip-enhance does outside of a person's box
     mine = "grey"
 
@@ -22,6 +24,7 @@ it may say, too::
     parts = {vae = "weights/my-vae"}     # parts taken from elsewhere: folders or hub ids
     changes = "weights/tuned.safetensors"  # tensors, named part.weight, that replace its own
     max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
+    calibrated = "my_package:prompts"    # module:factory of what obeys protocols.Calibrated
 
 A project gives one with ``--t2i-catalogue FILE``, which wins over all others.
 
@@ -38,11 +41,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pytest_t2i.adapters.registry import Registry
+from pytest_t2i.adapters.registry import Registry, import_factory
 from pytest_t2i.data import GenerationSettings, Name
-from pytest_t2i.errors import FileFormatError, shown
+from pytest_t2i.errors import ConfigurationError, FileFormatError, blamed, shown
 from pytest_t2i.files import convert, read_toml
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import Calibrated, LoadOptions
 
 FACES = "faces"
 """Family of weights whose entries name a face part."""
@@ -79,6 +82,24 @@ class ModelEntry:
     """Object finder that suits it."""
     labels: str | None = None
     """Labelled images to try detectors on, used unless --t2i-labels says otherwise."""
+    calibrated: str | None = None
+    """``module:factory`` of what says which prompts it is calibrated for; None: any."""
+
+    def calibration(self) -> Calibrated | None:
+        """What says which prompts the model is calibrated for; None: any.
+
+        Raises ConfigurationError where the factory is absent or gives something else.
+        """
+        if self.calibrated is None:
+            return None
+        with blamed(ConfigurationError, "what makes", self.calibrated):
+            made = import_factory(self.calibrated)()
+        if not isinstance(made, Calibrated):
+            raise ConfigurationError(
+                f"[models.{self.alias}] calibrated: expected an object with "
+                f"is_calibrated_for(prompt) from {self.calibrated!r}, got {shown(made)}"
+            )
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +161,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     encoder: str | None = None
     objects: str | None = None
     labels: str | None = None
+    calibrated: str | None = None
     parts: dict[str, str] = {}
     changes: str | None = None
     max_sequence_length: Count | None = None
@@ -186,6 +208,7 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         encoder=model.encoder,
         objects=model.objects,
         labels=model.labels,
+        calibrated=model.calibrated,
     )
 
 

@@ -21,7 +21,7 @@ from pytest_t2i.adapters.support.code import (
 )
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError
 
-Factory = Callable[[Any], Any]
+Factory = Callable[..., Any]
 """Takes LoadOptions, that of an executor ExecutorOptions."""
 PartName = tuple[str, str]
 """Kind and name of something registered."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.cli.known_words import unknown_words
 from pytest_t2i.cli.new_suite import BASELINE, SUITE, write_suite
 from pytest_t2i.cli.own_words import axes_of, thinned, words_of
 from pytest_t2i.cli.presets import (
@@ -115,6 +116,8 @@ def run(
     if template is not None and not words:
         raise ConfigurationError("--template goes with --words, the words that are put into it")
     every = axes_of(words, axes, template)
+    for line in unknown_words(model, every):
+        say(line)
     known = rate(seconds, measured, folder, model)
     assumed = Rate(SDXL_SECONDS, f"assumed, SDXL on one data-centre GPU; {model} has not run here")
     pace = known or assumed

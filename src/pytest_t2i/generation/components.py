@@ -20,6 +20,7 @@ from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
     AnswerLimits,
+    Calibrated,
     Detector,
     Encoder,
     Executor,
@@ -90,6 +91,17 @@ class Components:
                 run_identity=run_identity,
             )
         return self._model
+
+    def calibration(self) -> Calibrated | None:
+        """What says which prompts the model is calibrated for; None: any.
+
+        The catalogue's entry says it, or a model that is no pipeline of ours by itself.
+        """
+        entry = self.catalogue.models.get(self.settings.model or "")
+        if entry is not None and entry.calibrated is not None:
+            return entry.calibration()
+        model = self.model().get() if self.model().lists_images else None
+        return model if isinstance(model, Calibrated) else None
 
     def executor(self, batch: int, say: Callable[[str], None]) -> Executor:
         """What has the images made.

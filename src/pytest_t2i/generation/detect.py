@@ -14,6 +14,7 @@ from pytest_t2i.generation.found_objects import checked_objects
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import MadeFor
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -131,7 +132,9 @@ class Observer:
             return
         handle = self.components.encoder(name)
         with blamed(DetectorError, "encoder", name):
-            features = list(handle.get().encode([opened[key] for key in visible]))
+            visible = _kept("encoder", name, handle.get(), visible, opened)
+            asked = [opened[key] for key in visible]
+            features = list(handle.get().encode(asked)) if asked else []
         _check_count("encoder", name, len(features), len(visible))
         self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
 
@@ -141,7 +144,9 @@ class Observer:
             return
         handle = self.components.finder(name)
         with blamed(DetectorError, "object finder", name):
-            given = list(handle.get().objects([opened[key] for key in visible]))
+            visible = _kept("object finder", name, handle.get(), visible, opened)
+            asked = [opened[key] for key in visible]
+            given = list(handle.get().objects(asked)) if asked else []
         _check_count("object finder", name, len(given), len(visible))
         objects = {
             key: checked_objects(each, opened[key].size, name)
@@ -156,16 +161,41 @@ class Observer:
         }
         visible = [key for key in keys if key not in detections]
         if visible:
-            with blamed(DetectorError, "detector", ref.name):
-                said = list(handle.get().detect([opened[key] for key in visible]))
-            _check_count("detector", ref.name, len(said), len(visible))
-            labels = handle.get().labels
-            detections |= {
-                key: checked(detection, labels, ref.name)
-                for key, detection in zip(visible, said, strict=True)
-            }
+            said = self._said(ref, [opened[key] for key in visible])
+            detections |= dict(zip(visible, said, strict=True))
         self.store.add_detections(handle.fingerprint, detections)
         self.detected += len(detections)
+
+    def _said(self, ref: DetectorRef, images: Sequence[Image]) -> list[Detection]:
+        """What a detector says of pictures; those out of its domain it is not asked about."""
+        detector = self.components.detector(ref).get()
+        with blamed(DetectorError, "detector", ref.name):
+            known = _in_domain("detector", ref.name, detector, images)
+            asked = [image for image, is_known in zip(images, known, strict=True) if is_known]
+            said = list(detector.detect(asked)) if asked else []
+        _check_count("detector", ref.name, len(said), len(asked))
+        answers = iter(checked(detection, detector.labels, ref.name) for detection in said)
+        return [
+            next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
+            for is_known in known
+        ]
+
+
+def _in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[bool]:
+    """Whether each picture is of the kind that a part was made for; all where it names none."""
+    if not isinstance(part, MadeFor) or not part.made_for:
+        return [True] * len(images)
+    known = [bool(is_known) for is_known in part.in_domain(images)]
+    _check_count(kind, name, len(known), len(images))
+    return known
+
+
+def _kept(
+    kind: str, name: str, part: Any, keys: Sequence[str], opened: Mapping[str, Any]
+) -> list[str]:
+    """Keys of the pictures of the kind that a part was made for."""
+    known = _in_domain(kind, name, part, [opened[key] for key in keys])
+    return [key for key, is_known in zip(keys, known, strict=True) if is_known]
 
 
 def _check_count(kind: str, name: str, given: int, asked: int) -> None:

@@ -94,6 +94,11 @@ class NamedComponent(Generic[T]):
         known = self._facts().get("labels")
         return tuple(cast("Any", self.get()).labels if known is None else known)
 
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that a detector or encoder was made for; "" for any."""
+        return str(self._facts().get("made_for", ""))
+
     def _facts(self) -> dict[str, Any]:
         known = self._remembered() if self._loaded is None else None
         if known is not None:
@@ -104,6 +109,7 @@ class NamedComponent(Generic[T]):
             "fingerprint": digest([own, self.origin.code()]) if self.origin else own,
             "provenance": dict(getattr(loaded, "provenance", {})),
             "labels": list(getattr(loaded, "labels", ())),
+            "made_for": str(getattr(loaded, "made_for", "")),
             "parts": self.origin.states() if self.origin else [],
         }
         identity = self.run_identity if facts["parts"] is None else self.identity

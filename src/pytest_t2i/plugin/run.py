@@ -27,6 +27,7 @@ from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
+from pytest_t2i.runs import calibration
 from pytest_t2i.runs.build_record import (
     conditions,
     environment,
@@ -127,8 +128,9 @@ class Run:
         """Say, before an image is made, what these images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
+        unknown = calibration.told(self.session)
         # Tests of one name in two files are told of once.
-        for line in dict.fromkeys(lines):
+        for line in dict.fromkeys([*([unknown] if unknown else ()), *lines]):
             if reporter is not None and not self.workers.is_worker:
                 for part in wrapped(f"t2i: {line}", self._width):
                     reporter.write_line(part, yellow=True)
@@ -203,7 +205,13 @@ class Run:
         begin(item)
         token = context.running.set(
             JudgingContext(
-                item.nodeid, limits, file, s.inconclusive, s.confidence, lambda c: note(item, c)
+                item.nodeid,
+                limits,
+                file,
+                s.inconclusive,
+                s.confidence,
+                lambda c: note(item, c),
+                self._open_because(item),
             )
         )
         try:
@@ -212,6 +220,11 @@ class Run:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         finally:
             context.running.reset(token)
+
+    def _open_because(self, item: pytest.Item) -> str:
+        """Why no check of a test can be decided; "" where they can."""
+        test = self.session.tests.get(item.nodeid)
+        return "" if test is None else calibration.open_because(self.session, test.selection)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from pytest_t2i.data import Outcome
+from pytest_t2i.runs import calibration
 from pytest_t2i.runs.next_after_failure import after_failures
 from pytest_t2i.runs.next_comparison import more_to_compare
+from pytest_t2i.runs.next_out_of_domain import out_of_domain
 from pytest_t2i.runs.next_undetected import more_labels, no_pictures, undetected_of
 from pytest_t2i.runs.price import counted_checks, is_ready_made, price
 from pytest_t2i.runs.record import PromptRecord
@@ -44,6 +46,9 @@ def _steps(
     session = results.session
     undecided = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = undetected_of(session, prompts)
+    if unknown := calibration.told(session):
+        yield f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
+    yield from out_of_domain(results, reasons, prompts)
     yield from no_pictures(session, reasons)
     yield from after_failures(results, checks, recorded)
     hanging = [check for check in undecided if check.hangs_on_undetected]

@@ -87,9 +87,13 @@ class Selection:
     @property
     def texts(self) -> list[str]:
         """Every text that images are made of."""
+        return [prompt.text for prompt in self.all_prompts]
+
+    @property
+    def all_prompts(self) -> list[Prompt]:
+        """Every prompt that images are made of."""
         prompts = [*self.prompts, *(stereotype.prompt for stereotype in self.stereotypes)]
-        prompts += [prompt for three in self.triplets for prompt in three]
-        return [prompt.text for prompt in prompts]
+        return prompts + [prompt for three in self.triplets for prompt in three]
 
     def checked(self) -> Selection:
         """Itself; ConfigurationError for an attribute that cannot be looked for."""

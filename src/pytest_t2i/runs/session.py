@@ -30,6 +30,7 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.work import Work
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
 from pytest_t2i.prompts import CaptionFile, Reference, read_captions, read_reference
+from pytest_t2i.protocols import Calibrated
 from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
@@ -154,6 +155,11 @@ class Session:
         """Captions that are prompts, and what was left out of their file; None without."""
         given = self.settings.captions
         return None if given is None else read_captions(given)
+
+    @cached_property
+    def calibration(self) -> Calibrated | None:
+        """What says which prompts the model is calibrated for; None: any, or there is no model."""
+        return self.components.calibration() if self.has_model else None
 
     def validate(self) -> None:
         """Resolve every name, so that a mistyped one is told before anything is made."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.data import Limit, Verdict
+from pytest_t2i.data import Limit, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check, check_of_change
-from pytest_t2i.verdicts.context import current, settle
+from pytest_t2i.verdicts.context import JudgingContext, current, settle
 from pytest_t2i.verdicts.limit import sign_of
 from pytest_t2i.verdicts.limits_file import MARGIN
-from pytest_t2i.verdicts.measurement import Measurement, Sign
+from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
 
 COMPARABLE = (
     "model_bias_score", "prompt_bias_score", "accuracy", "filter_precision", "filter_recall",
@@ -57,8 +57,7 @@ class RecordedValue:
         """A comparison with the baseline: a regression is a worsening beyond the margin."""
         self._check_operands(measurement, sign)
         context = current()
-        bound = self.margin.bound if self.margin else None
-        change = measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]
+        change = self._change(measurement, context)
         differences = tuple(f"differs from the baseline: {d}" for d in self.run.differences)
         shown = Measurement(
             measurement.metric,
@@ -70,6 +69,14 @@ class RecordedValue:
         change = change._replace(verdict=self._explained(change.verdict, change.absent))
         self.check = check_of_change(context.test, shown, change, sign)
         return settle(self.check)
+
+    def _change(self, measurement: Measurement, context: JudgingContext) -> Change:
+        """What became of it, or why nothing can be said of that."""
+        bound = self.margin.bound if self.margin else None
+        if because := context.open_because:
+            limit = Limit(self.metric, bound or 0.0)
+            return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, because)
+        return measurement.change(self.run.baseline, bound, context.confidence)  # type: ignore[misc]
 
     def _explained(self, verdict: Verdict, absent: str) -> Verdict:
         """The verdict with the reason that the limits file gives for the margin."""

@@ -24,6 +24,8 @@ class JudgingContext:
     """What an undecided check does: of one prompt, and of the model or against a baseline."""
     confidence: float
     record: Callable[[Check], None]
+    open_because: str = ""
+    """Why none of its checks can be decided, whatever was measured; "" where they can."""
 
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)

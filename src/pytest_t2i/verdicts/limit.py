@@ -67,6 +67,8 @@ class LimitValue:
         """See verdicts.measurement.Comparand."""
         check_direction(measurement.metric, self.limit, sign)
         measurement = as_judged(measurement)
+        if because := current().open_because:
+            measurement = measurement.without_evidence(because)
         verdict = verdict_of(measurement, self.limit, current().confidence)
         self.check = check_of(current().test, measurement, verdict, sign, "limit")
         return settle(self.check)

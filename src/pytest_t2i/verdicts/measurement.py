@@ -159,6 +159,10 @@ class Measurement:
 
     __repr__ = __str__
 
+    def without_evidence(self, because: str) -> Measurement:
+        """The same as if nothing were known, for a reason that is none of the numbers'."""
+        return Measurement(self.metric, self.subject, None, absent=because, remarks=self.remarks)
+
     def _compare(self, other: Any, sign: Sign) -> bool:
         if hasattr(other, "judge"):
             return cast("Comparand", other).judge(self, sign)

@@ -42,7 +42,7 @@ def load(options: LoadOptions) -> ClipDetector:
 
 
 class ClipDetector:
-    """Gives the label of the most similar text; obeys Detector and OpenSet.
+    """Gives the label of the most similar text; obeys Detector, OpenSet and MadeFor.
 
     The scores of a detection hold the cosine similarity under each label and the probability,
     softmax over the labels at the model's own temperature, under ``p(label)``.
@@ -78,6 +78,15 @@ class ClipDetector:
         """
         texts = {PRESENT: attribute.positive, ABSENT: attribute.negative}
         return ClipDetector(self.encoder, texts, tie=ABSENT)
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that its CLIP was made for; "" for any."""
+        return self.encoder.made_for
+
+    def in_domain(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each picture, as a whole, is of that kind."""
+        return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order; black and unreadable ones are undetected.

@@ -65,8 +65,8 @@ def load(options: LoadOptions) -> ClipEnhance:
 class ClipEnhance:
     """Leaves out pictures without one clear person and crops to that person.
 
-    Obeys Detector and OpenSet. Scores are those of CLIP on the crop, the number of ``faces`` and
-    ``people``, and the area of the ``second person`` as a share of the first one's.
+    Obeys Detector, OpenSet and MadeFor. Scores are those of CLIP on the crop, the number of
+    ``faces`` and ``people``, and the area of the ``second person`` as a share of the first one's.
     """
 
     def __init__(
@@ -122,6 +122,15 @@ class ClipEnhance:
         """The same filters and crop, then present or absent (OASIS eq. 5)."""
         clip = self.clip.for_attribute(attribute)
         return ClipEnhance(self.faces, self.persons, clip, second=self._second, crop=self._crop)
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that its CLIP was made for; "" for any."""
+        return self.clip.made_for
+
+    def in_domain(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each picture, as a whole, is of that kind."""
+        return self.clip.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order."""

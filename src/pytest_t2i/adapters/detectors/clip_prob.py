@@ -54,7 +54,7 @@ def load_seshadri(options: LoadOptions) -> ClipProb:
 
 
 class ClipProb:
-    """Keeps sure answers on pictures with a face; obeys Detector and OpenSet.
+    """Keeps sure answers on pictures with a face; obeys Detector, OpenSet and MadeFor.
 
     Scores are those of the detector clip and the number of ``faces``.
     """
@@ -110,6 +110,15 @@ class ClipProb:
         clip = self.clip.for_attribute(attribute)
         how = {"single": self._single, "smallest": self._smallest}
         return ClipProb(self.faces, clip, least=0.0, **how)  # type: ignore[arg-type]
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that its CLIP was made for; "" for any."""
+        return self.clip.made_for
+
+    def in_domain(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each picture, as a whole, is of that kind."""
+        return self.clip.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order."""

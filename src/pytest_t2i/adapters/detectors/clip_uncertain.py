@@ -46,9 +46,10 @@ def load(options: LoadOptions) -> ClipUncertain:
 
 
 class ClipUncertain:
-    """Leaves out what is no person and what is of uncertain gender; obeys Detector and OpenSet.
+    """Leaves out what is no person and what is of uncertain gender.
 
-    Scores are those of its question, and the similarities of ``person`` and ``object``.
+    Obeys Detector, OpenSet and MadeFor. Scores are those of its question, and the similarities of
+    ``person`` and ``object``.
     """
 
     def __init__(self, encoder: ContrastiveEncoder, question: ClipDetector) -> None:
@@ -81,6 +82,15 @@ class ClipUncertain:
     def for_attribute(self, attribute: Attribute) -> ClipUncertain:
         """The same person check, then present or absent (OASIS eq. 5)."""
         return ClipUncertain(self.encoder, self.question.for_attribute(attribute))
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that its CLIP was made for; "" for any."""
+        return self.encoder.made_for
+
+    def in_domain(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each picture, as a whole, is of that kind."""
+        return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order."""

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+import numpy as np
+
+from pytest_t2i.adapters.encoders.contrastive import BATCH, ContrastiveEncoder, Seen
+from pytest_t2i.adapters.encoders.domain import read_domain
 from pytest_t2i.adapters.support.devices import (
     loading_weights,
     memory_guard,
@@ -32,7 +35,6 @@ with needs("CLIP", "clip"):
     )
 
 if TYPE_CHECKING:
-    import numpy as np
     from PIL.Image import Image
 
 DEFAULT = "openai/clip-vit-large-patch14"
@@ -78,7 +80,11 @@ class ClipEncoder(ContrastiveEncoder):
         self._device, self._dtype = device, dtype
         self._max_tokens = int(self.model.config.text_config.max_position_embeddings)
         facts = facts_of(self.model, source, place, dtype)
-        super().__init__({**facts, "processor": processor_digest(self._processor.to_dict())})
+        vision = self.model.config.vision_config
+        super().__init__(
+            {**facts, "processor": processor_digest(self._processor.to_dict())},
+            read_domain(Path(place), 2 * vision.num_hidden_layers * vision.hidden_size),
+        )
 
     @property
     def logit_scale(self) -> float:
@@ -86,10 +92,40 @@ class ClipEncoder(ContrastiveEncoder):
         return float(self.model.logit_scale.detach().exp())
 
     def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
-        pixels = self._processor(images=list(images), return_tensors="pt")["pixel_values"]
         with memory_guard("encoding pictures"), torch.no_grad():
-            given = pixels.to(self._device, self._dtype)
-            return _features(self.model.get_image_features(pixel_values=given))
+            return _features(self.model.get_image_features(pixel_values=self._pixels(images)))
+
+    def summaries(self, images: Sequence[Image]) -> np.ndarray:
+        """How pictures look to every layer: what a domain is learned from.
+
+        Returns:
+            [n_images, layers * 2 * width] float32: mean and standard deviation over patches of
+            each layer's output, the first layer first.
+        """
+        pictures = [image.convert("RGB") for image in images]
+        parts = (pictures[start : start + BATCH] for start in range(0, len(pictures), BATCH))
+        return np.concatenate([self._pass(part)[1] for part in parts])
+
+    def _see(self, images: Sequence[Image]) -> list[Seen]:
+        if self.domain is None:
+            return super()._see(images)
+        features, summaries = self._pass(images)
+        return list(map(Seen, features, self.domain.holds(summaries).tolist()))
+
+    def _pass(self, images: Sequence[Image]) -> tuple[np.ndarray, np.ndarray]:
+        """Features and summaries, of one pass."""
+        with memory_guard("encoding pictures"), torch.no_grad():
+            given = self._pixels(images)
+            seen = self.model.vision_model(pixel_values=given, output_hidden_states=True)
+            features = self.model.visual_projection(seen.pooler_output)
+            patches = (layer[:, 1:].float() for layer in seen.hidden_states[1:])
+            stats = [stat for layer in patches for stat in (layer.mean(1), layer.std(1))]
+            return _features(features), _features(torch.cat(stats, 1))
+
+    def _pixels(self, images: Sequence[Image]) -> torch.Tensor:
+        pixels = self._processor(images=list(images), return_tensors="pt")["pixel_values"]
+        given: torch.Tensor = pixels.to(self._device, self._dtype)
+        return given
 
     def _encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         tokens = self._tokenizer(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pytest_t2i.adapters.encoders.domain import Domain
 from pytest_t2i.adapters.support.locating import Described
 from pytest_t2i.adapters.support.picture_memory import PictureMemory, in_batches
 
@@ -18,16 +19,27 @@ BATCH = 32
 """Pictures or texts that go through the network at once."""
 
 
+class Seen(NamedTuple):
+    """What one pass through the network says of a picture."""
+
+    features: np.ndarray
+    """[d] float32."""
+    in_domain: bool
+    """Whether it is of the kind that the encoder was made for."""
+
+
 class ContrastiveEncoder(Described, ABC):
-    """Encodes pictures and texts into one space; obeys Encoder and TextEncoder.
+    """Encodes pictures and texts into one space; obeys Encoder, TextEncoder and MadeFor.
 
     Features are kept by the pixels of the picture, so that several detectors that look at the
     same picture through the same weights encode it once.
     """
 
-    def __init__(self, facts: Mapping[str, str]) -> None:
-        super().__init__(facts)
-        self._pictures: PictureMemory[np.ndarray] = PictureMemory()
+    def __init__(self, facts: Mapping[str, str], domain: Domain | None = None) -> None:
+        """Args: all that changes its features, and the kind of pictures that it was made for."""
+        super().__init__({**facts, **({"domain": str(domain)} if domain else {})})
+        self.domain = domain
+        self._pictures: PictureMemory[Seen] = PictureMemory()
         self._texts: dict[str, np.ndarray] = {}
 
     @property
@@ -45,11 +57,26 @@ class ContrastiveEncoder(Described, ABC):
 
     def encode(self, images: Sequence[Image]) -> np.ndarray:
         """Features of pictures: [n_images, d] float32, not normalised."""
-        return _stacked(self._pictures.of(images, self._encode_new))
+        return _stacked([seen.features for seen in self._pictures.of(images, self._see_new)])
 
-    def _encode_new(self, images: Sequence[Image]) -> list[np.ndarray]:
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that it was made for; "" for any."""
+        return self.domain.made_for if self.domain else ""
+
+    def in_domain(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each picture is of that kind, found out as it is encoded."""
+        if self.domain is None:
+            return [True] * len(images)
+        return [seen.in_domain for seen in self._pictures.of(images, self._see_new)]
+
+    def _see_new(self, images: Sequence[Image]) -> list[Seen]:
         pictures = [image.convert("RGB") for image in images]
-        return in_batches(pictures, BATCH, self._encode_images)
+        return in_batches(pictures, BATCH, self._see)
+
+    def _see(self, images: Sequence[Image]) -> list[Seen]:
+        """One pass with at most BATCH RGB pictures; an encoder that has a domain overrides it."""
+        return [Seen(row, in_domain=True) for row in self._encode_images(images)]
 
     def encode_text(self, texts: Sequence[str]) -> np.ndarray:
         """Features of texts: [n_texts, d] float32, not normalised."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
@@ -13,6 +14,8 @@ ARCHITECTURE = re.compile(
     r"[\w.+-]*(/[\w.-]+)?$"
 )
 """Names such as ViT-B-32/laion2b_s34b_b79k; a hub id names an owner before the slash."""
+DOMAIN = "domain"
+"""Family of weights whose entries are a CLIP with a domain, for parts that have none themselves."""
 
 
 def is_open_clip(source: str) -> bool:
@@ -43,3 +46,13 @@ def load_contrastive(options: LoadOptions) -> ContrastiveEncoder:
     from pytest_t2i.adapters.encoders import clip
 
     return clip.load(options)
+
+
+def domain_part(options: LoadOptions) -> ContrastiveEncoder | None:
+    """The CLIP that knows what pictures an alias was made for; None where the alias names none.
+
+    Raises:
+        ModelLoadError: the weights cannot be loaded.
+    """
+    source = str(options.extra.get("weights", {}).get(DOMAIN, ""))
+    return load_contrastive(replace(options, source=source, extra={})) if source else None

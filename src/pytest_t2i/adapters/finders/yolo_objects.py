@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+from pytest_t2i.adapters.encoders.routing import domain_part
 from pytest_t2i.adapters.finders.object_finder import ObjectFinderBase
 from pytest_t2i.adapters.finders.yolo import weights_file
 from pytest_t2i.adapters.finders.yolo_model import YoloModel
@@ -36,6 +38,7 @@ def load(options: LoadOptions) -> YoloObjects:
     Args:
         options: ``source`` is a path of .pt, .onnx or .tflite weights, or the name of weights that
             ultralytics publishes (``yolov8n-seg.pt``), which are fetched once; "" is the default.
+            An alias may also name a CLIP that knows the pictures that it was made for.
 
     Raises:
         MissingExtraError: ultralytics is not installed.
@@ -44,15 +47,22 @@ def load(options: LoadOptions) -> YoloObjects:
     """
     device = str(pick_device(options.device))
     source = options.source or DEFAULT
-    key = ("yolo objects", source, stamp(Path(source).expanduser()), device)
-    return shared(key, lambda: YoloObjects(source, device=device))
+    judge = domain_part(options)
+    known = judge.fingerprint if judge else ""
+    key = ("yolo objects", source, stamp(Path(source).expanduser()), device, known)
+    return shared(key, lambda: YoloObjects(source, device=device, judge=judge))
 
 
 class YoloObjects(ObjectFinderBase):
-    """All classes of a YOLO; obeys ObjectFinder."""
+    """All classes of a YOLO; obeys ObjectFinder and MadeFor."""
 
     def __init__(
-        self, source: str = DEFAULT, *, confidence: float = CONFIDENCE, device: str = "cpu"
+        self,
+        source: str = DEFAULT,
+        *,
+        confidence: float = CONFIDENCE,
+        device: str = "cpu",
+        judge: ContrastiveEncoder | None = None,
     ) -> None:
         """Load weights.
 
@@ -60,7 +70,9 @@ class YoloObjects(ObjectFinderBase):
             source: Path of weights, or a name that ultralytics publishes.
             confidence: Smallest score of an object, 0 to 1.
             device: As torch names it.
+            judge: Knows the kind of pictures that the weights were made for; None: any.
         """
+        self._judge = judge
         path = weights_file(source)
         self._model = YoloModel(path, device)
         self._how: dict[str, Any] = {
@@ -76,8 +88,18 @@ class YoloObjects(ObjectFinderBase):
                 "objects": f"yolo {path.name}",
                 "confidence": str(confidence),
                 "overlap": str(OVERLAP),
+                **({"domain by": judge.fingerprint} if judge else {}),
             }
         )
+
+    @property
+    def made_for(self) -> str:
+        """The kind of pictures that its weights were made for; "" for any."""
+        return self._judge.made_for if self._judge else ""
+
+    def in_domain(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each picture is of that kind."""
+        return self._judge.in_domain(images) if self._judge else [True] * len(images)
 
     def _find(self, images: Sequence[Image]) -> list[list[FoundObject]]:
         return [self._objects(raw) for raw in self._model.results(images, "objects", **self._how)]

@@ -1,0 +1,53 @@
+"""Prompts that the model is not calibrated for, and what becomes of their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pytest_t2i.data import Prompt
+from pytest_t2i.runs.selection import Selection
+from pytest_t2i.runs.session import Session
+
+SHOWN = 5
+"""Prompts that are named."""
+
+
+def unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[Prompt]:
+    """Prompts of these that the model is not calibrated for, each text once."""
+    known = session.calibration
+    if known is None:
+        return []
+    prompts = {prompt.text: prompt for one in selections for prompt in one.all_prompts}
+    return [prompt for text, prompt in prompts.items() if not known.is_calibrated_for(text)]
+
+
+def open_because(session: Session, selection: Selection) -> str:
+    """Why the checks of a test cannot be decided; "" where the model knows all of its prompts."""
+    unknown = unknown_prompts(session, [selection])
+    if not unknown:
+        return ""
+    texts = {prompt.text for prompt in selection.all_prompts}
+    if len(texts) == 1:
+        return f"the model is not calibrated for {unknown[0].text!r}"
+    return f"the model is not calibrated for {_of(unknown, len(texts))}"
+
+
+def told(session: Session) -> str:
+    """One line about all prompts of the run that the model is not calibrated for, or ""."""
+    selections = [test.selection for test in session.tests.values()]
+    unknown = unknown_prompts(session, selections)
+    if not unknown:
+        return ""
+    total = len({prompt.text for one in selections for prompt in one.all_prompts})
+    return (
+        f"{session.settings.model} is not calibrated for {_of(unknown, total)}: checks that need "
+        "them stay undecided"
+    )
+
+
+def _of(unknown: list[Prompt], total: int) -> str:
+    """``2 of 20 prompts (welder, midwife)``."""
+    names = list(dict.fromkeys(prompt.name for prompt in unknown))
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    prompts = "prompt" if total == 1 else "prompts"
+    return f"{len(unknown)} of {total} {prompts} ({', '.join(names[:SHOWN])}{more})"
