@@ -198,8 +198,9 @@ def settle(pipeline: Any, device: torch.device) -> None:
 
     oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
     (also the faster one); the decoder takes as many images at any time. With MKL_CBWR (devices.py)
-    and a lone request made twice, the tiny models of all four families agree exactly on a CPU with
-    AVX-512; on some with AVX2 alone a guided SDXL, or a few values of any, differ by 1 of 255.
+    and a lone request made twice, the tiny models of all four families agree exactly on an Intel
+    CPU with AVX-512. MKL is strict on Intel's only: on AMD's, and on some with AVX2 alone, a guided
+    SDXL, or a few values of any, differ by 1 of 255.
 
     Another number of threads is another matter: GroupNorm of torch 2.15 sums channels_last by
     thread, and a few values of a picture come out 1 of 255 apart.
