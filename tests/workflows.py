@@ -34,6 +34,12 @@ class Runner:
         (job,) = workflow["jobs"].values()
         return self._steps(job["steps"], {"github.run_id": "1"})
 
+    def asked_of_the_action(self, workflow: dict[str, Any]) -> dict[str, str]:
+        """The inputs that a workflow's one job gives our action, worked out."""
+        (job,) = workflow["jobs"].values()
+        (ours,) = (step for step in job["steps"] if step.get("uses", "").startswith(OURS))
+        return {name: self._value(text, {}) for name, text in ours["with"].items()}
+
     def _steps(self, steps: list[dict[str, Any]], values: dict[str, str]) -> int:
         status = 0
         for step in steps:

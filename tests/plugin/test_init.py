@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
+from workflows import Runner
 
 from pytest_t2i.cli.main import main
+
+yaml = pytest.importorskip("yaml")
 
 WORDS = "nurse,pilot,gym,loyal"
 COLOUR = ("--t2i-detector", "colour")
@@ -22,14 +23,13 @@ def suite(request, project):
 
 
 def job(project, model):
-    """The command of the CI job, with or without a baseline as there is one."""
-    text = (project.path / ".github/workflows/fairness.yml").read_text()
-    command = " ".join(re.search(r"run: >-\n((?: {10}.*\n)+)", text)[1].split())
-    there = (project.path / "fairness/baseline.json").exists()
-    option = "--t2i-baseline fairness/baseline.json" if there else ""
-    command = re.sub(r"\$\{\{.*\}\}", option, command).replace("./model", model)
-    assert command.startswith("pytest fairness ")
-    return project.run_plainly(*command.split()[1:], *COLOUR)
+    """What the CI job asks of the action, with a baseline as soon as there is one."""
+    workflow = yaml.safe_load((project.path / ".github/workflows/fairness.yml").read_text())
+    asked = Runner(project.path, {}).asked_of_the_action(workflow)
+    assert asked.keys() == {"model", "tests", "baseline"}
+    assert asked["model"] == "./model"
+    baseline = ("--t2i-baseline", asked["baseline"]) if asked["baseline"] else ()
+    return project.run_plainly(asked["tests"], "--t2i-model", model, *baseline, *COLOUR)
 
 
 @pytest.mark.slow
