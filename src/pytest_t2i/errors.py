@@ -142,7 +142,8 @@ def _own_line(error: BaseException) -> str:
     from traceback import extract_tb
 
     frames = extract_tb(error.__traceback__)
-    libraries = (get_path("stdlib"), __file__.removesuffix("errors.py"))
+    # Code that has no file, such as what dataclasses write, stands in "<string>".
+    libraries = (get_path("stdlib"), __file__.removesuffix("errors.py"), "<")
     own = [
         frame
         for frame in frames

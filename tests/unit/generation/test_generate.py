@@ -11,6 +11,7 @@ from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,
     Attribute,
+    Detection,
     Generated,
     GenerationSettings,
     Prompt,
@@ -181,6 +182,22 @@ def test_an_error_names_the_line_of_the_user_and_not_of_a_library(rig, tmp_path)
 
     rig.model = Asks()
     with pytest.raises(GenerationError, match=r"mine\.py, line 4\)\. What was made before is kept"):
+        rig.run(need(NURSE, [1]))
+
+
+def test_an_error_names_the_line_that_misused_a_record(rig, tmp_path):
+    """The record's own check runs in code that dataclasses wrote, which has no file."""
+    code = tmp_path / "mine.py"
+    code.write_text("def ask(record):\n    return [record('male', 'female')]\n")
+    names: dict = {}
+    exec(compile(code.read_text(), str(code), "exec"), names)
+
+    class Asks(Model):
+        def generate(self, requests):
+            return names["ask"](Detection)
+
+    rig.model = Asks()
+    with pytest.raises(GenerationError, match=r"mine\.py, line 2\)"):
         rig.run(need(NURSE, [1]))
 
 
