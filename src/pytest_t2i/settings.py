@@ -8,6 +8,8 @@ Over 300 lines: the table of options stands beside the readers and the Settings 
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -133,23 +135,26 @@ def batch(name: str, value: str) -> int | None:
     return None if value == "auto" else int(whole(1, MOST_IMAGES)(name, value))
 
 
-def number(name: str, value: str) -> float:
+def number(
+    name: str,
+    value: str,
+    *,
+    least: str = "of at least 0",
+    is_enough: Callable[[float, float], bool] = operator.ge,
+) -> float:
     """A number of at least 0."""
     try:
         parsed = float(value)
     except ValueError:
         raise ConfigurationError(f"{name}: expected a number, got {shown(value)}") from None
-    if not 0.0 <= parsed < float("inf"):
-        raise ConfigurationError(f"{name}: expected a number of at least 0, got {shown(value)}")
+    if not (is_enough(parsed, 0.0) and math.isfinite(parsed)):
+        raise ConfigurationError(f"{name}: expected a number {least}, got {shown(value)}")
     return parsed
 
 
 def above_zero(name: str, value: str) -> float:
     """A number above 0."""
-    parsed = number(name, value)
-    if parsed == 0.0:
-        raise ConfigurationError(f"{name}: expected a number above 0, got {value}")
-    return parsed
+    return number(name, value, least="above 0", is_enough=operator.gt)
 
 
 def share(name: str, value: str) -> float:

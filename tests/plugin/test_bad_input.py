@@ -43,7 +43,14 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             ("--t2i-undetected-alike", "2"),
             "--t2i-undetected-alike: expected a share from 0 to 1, got 2",
         ),
-        (("--t2i-answer-deadline", "0"), "--t2i-answer-deadline: expected a number above 0, got 0"),
+        (
+            ("--t2i-answer-deadline", "0"),
+            "--t2i-answer-deadline: expected a number above 0, got '0'",
+        ),
+        (
+            ("--t2i-answer-deadline", "-1"),
+            "--t2i-answer-deadline: expected a number above 0, got '-1'",
+        ),
         (("--t2i-answer-limit", "x"), "--t2i-answer-limit: expected a number, got 'x'"),
         (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
         (
