@@ -60,7 +60,7 @@ def run(source: Path, folder: Path, store: list[Path] | None) -> int:
 def moved_along(record: RunRecord, source: Path) -> list[Path]:
     """Where the store lies if it was moved together with the run.json; empty where not known."""
     store, report = record.settings.get("store"), record.settings.get("report")
-    if not isinstance(store, str) or not isinstance(report, str):
+    if not isinstance(store, str) or not isinstance(report, str) or not (store and report):
         return []
     return [source.absolute().parent / os.path.relpath(store, report)]
 

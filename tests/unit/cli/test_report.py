@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,24 @@ def test_a_project_that_was_moved_keeps_its_pictures(project, tmp_path):
     out = tmp_path / "out"
     main(["report", str(moved / "reports/t2i/run.json"), str(out)])
     assert shown(out) == 2
+
+
+@pytest.mark.parametrize("name", ["store", "report"])
+def test_a_run_that_names_no_store_is_rendered_with_what_is_there(project, tmp_path, name):
+    source = project / "reports/t2i/run.json"
+    record = read_run(source)
+    source.write_text(replace(record, settings={**record.settings, name: ""}).to_json())
+    out = tmp_path / "out"
+    told = ["--store", str(project / ".t2i")] if name == "store" else []
+    assert main(["report", str(source), str(out), *told]) == 0
+    assert shown(out) == 2
+
+
+def test_a_run_without_store_and_pictures_is_rendered(project, tmp_path):
+    source = project / "reports/t2i/run.json"
+    record = read_run(source)
+    source.write_text(replace(record, settings={"store": "", "report": "r"}, prompts=()).to_json())
+    assert main(["report", str(source), str(tmp_path / "out")]) == 0
 
 
 def test_a_picture_that_is_still_there_stays(project, tmp_path):
