@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_t2i.adapters import registry
+from pytest_t2i.adapters import registered_metrics, registry
+from pytest_t2i.audits import registered
 
 
 def write_metadata(folder, name, version, groups):
@@ -26,7 +27,8 @@ def installed(folder, monkeypatch):
 
 
 def forget_what_is_installed():
-    """The registry looks through the path once."""
-    for value in vars(registry).values():
-        if hasattr(value, "cache_clear"):
-            value.cache_clear()
+    """The registries look through the path once."""
+    for module in (registry, registered, registered_metrics):
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()

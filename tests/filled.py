@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Source
+from pytest_t2i.runs.record import AuditRecord, RunRecord
 
 Record = TypeVar("Record")
 WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
@@ -32,13 +34,24 @@ def filled(kind: type[Record], say: Callable[[str], str] = str) -> Record:
     if kind in WHOLE:
         return WHOLE[kind](say)
     hints = get_type_hints(kind, include_extras=True)
+    made = {**FIXED, "audits": audits_filled(say) if kind is RunRecord else {}}
     return kind(
         **{
-            each.name: FIXED.get(each.name) or _value(each.name, hints[each.name], say)
+            each.name: made.get(each.name) or _value(each.name, hints[each.name], say)
             for each in fields(kind)  # type: ignore[arg-type]
             if each.name != "schema"
         }
     )
+
+
+def filled_run(say: Callable[[str], str] = str) -> RunRecord:
+    """A record of a run with something in every field, those of every audit's part too."""
+    parts = {
+        audit.name: AuditRecord(audit.version, filled(audit.record_type, say))
+        for audit in installed_audits()
+        if audit.record_type is not None
+    }
+    return replace(filled(RunRecord, say), audits=parts)
 
 
 def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:
@@ -65,6 +78,15 @@ def _plain(name: str, kind: Any, say: Callable[[str], str]) -> Any:
     if issubclass(kind, Enum):
         return next(iter(kind))
     return {str: lambda: say(name), bool: lambda: True, int: lambda: 2, float: lambda: 0.5}[kind]()
+
+
+def audits_filled(say: Callable[[str], str]) -> dict[str, AuditRecord]:
+    """What every built-in audit keeps of a run."""
+    return {
+        audit.name: AuditRecord(audit.version, filled(audit.record_type, say))
+        for audit in installed_audits()
+        if audit.record_type is not None and type(audit).__module__.startswith("pytest_t2i.")
+    }
 
 
 def texts(value: Any) -> Iterator[str]:

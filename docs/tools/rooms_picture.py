@@ -20,6 +20,7 @@ COLUMNS = {
     "search": (2.0, "the hunt for biased combinations of words"),
     "audits": (1.0, "one file per question: parity, stereotypes, ..."),
     "verdicts": (0.0, "a limit meets a measurement: PASS, FAIL, ..."),
+    "sections": (2.0, "what a report is made of, as data"),
     "generation": (2.0, "images made and looked at; the store"),
     "statistics": (0.0, "counts in, intervals and p-values out"),
     "labels": (2.0, "people's labels; the labelling page"),

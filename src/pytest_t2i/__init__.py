@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
+    from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
+    from pytest_t2i.audits.audit import AskedTest as AskedTest
+    from pytest_t2i.audits.audit import Audit as Audit
+    from pytest_t2i.audits.audit import AuditContext as AuditContext
+    from pytest_t2i.audits.audit import Fixture as Fixture
+    from pytest_t2i.audits.audit import Frame as Frame
+    from pytest_t2i.audits.audit import Step as Step
+    from pytest_t2i.audits.audit import Summary as Summary
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import GenerationSettings as GenerationSettings
     from pytest_t2i.data import Interval as Interval
     from pytest_t2i.data import Mask as Mask
+    from pytest_t2i.data import MetricInfo as MetricInfo
     from pytest_t2i.data import NextToken as NextToken
     from pytest_t2i.data import Outcome as Outcome
     from pytest_t2i.data import Prompt as Prompt
@@ -59,9 +68,13 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextEncoder as TextEncoder
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
+    from pytest_t2i.runs.read_run import read_run as read_run
     from pytest_t2i.runs.record import RunRecord as RunRecord
-    from pytest_t2i.runs.record import read_run as read_run
     from pytest_t2i.verdicts.limit import limit as limit
+    from pytest_t2i.verdicts.measurement import Change as Change
+    from pytest_t2i.verdicts.measurement import Compared as Compared
+    from pytest_t2i.verdicts.measurement import Measurement as Measurement
+    from pytest_t2i.verdicts.worsening import worsening as worsening
 
     axes: Axes
     """The five axes of Lyu and the nationalities of OASIS, as attributes.
@@ -91,12 +104,16 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "metrics": (),
+    "sections": (),
     "statistics": (),
     "prompts.strategies": (),
     "data": (
         "Attribute", "Box", "Detection", "FoundObject", "Generated", "GenerationSettings",
-        "Interval", "Mask", "NextToken", "Outcome", "Prompt", "Request", "Trace", "Triplet",
-        "Undetected", "Variant", "Variation",
+        "Interval", "Mask", "MetricInfo", "NextToken", "Outcome", "Prompt", "Request", "Trace",
+        "Triplet", "Undetected", "Variant", "Variation",
+    ),
+    "audits.audit": (
+        "AskedTest", "Audit", "AuditContext", "Fixture", "Frame", "Step", "Summary",
     ),
     "errors": ("T2IError",),
     "prompts": (
@@ -109,8 +126,11 @@ _HOMES = {
         "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
         "Varying",
     ),
-    "runs.record": ("RunRecord", "read_run"),
+    "runs.read_run": ("read_run",),
+    "runs.record": ("RunRecord",),
     "verdicts.limit": ("limit",),
+    "verdicts.measurement": ("Change", "Compared", "Measurement"),
+    "verdicts.worsening": ("worsening",),
 }  # fmt: skip
 """Module -> the names that it lends the package; () lends itself."""
 

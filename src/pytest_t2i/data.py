@@ -676,7 +676,11 @@ Direction = Literal["higher", "lower", "away_from_zero", "away_from_half"]
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """What a metric declares of itself."""
+    """What a metric declares of itself.
+
+    >>> MetricInfo("evenness", 0.0, 1.0, "lower", "Simpson 1949", "Simpson diversity").words
+    'Simpson diversity'
+    """
 
     name: str
     low: float
@@ -687,6 +691,19 @@ class MetricInfo:
     """Which direction is worse."""
     source: str
     """Equation it implements, e.g. "Lyu eq. 1"."""
+    title: str = ""
+    """Its name in words; "" takes the name with blanks."""
+    in_baselines: bool = False
+    """Whether its measurements can be compared with a baseline."""
+
+    @property
+    def words(self) -> str:
+        """Its name in words.
+
+        >>> MetricInfo("vendi_score", 1.0, 9.0, "lower", "Friedman and Dieng 2023").words
+        'vendi score'
+        """
+        return self.title or self.name.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,12 +221,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     return plain
 
 
-def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
-    """A JSON file of ours as a dict; FileFormatError says what is wrong and where."""
+def read_json(path: Path, *schemas: str, kind: str, remedy: str = "") -> dict[str, Any]:
+    """A JSON file of ours as a dict, of one of these schemas, the newest first.
+
+    FileFormatError says what is wrong and where.
+    """
     plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
     given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-    if given != schema:
-        raise FileFormatError(path, f"expected schema {schema!r}, got {shown(given)}.")
+    if given not in schemas:
+        raise FileFormatError(path, f"expected schema {schemas[0]!r}, got {shown(given)}.")
     return plain  # type: ignore[no-any-return]
 
 

@@ -12,8 +12,8 @@ SOURCE = REPOSITORY / "src" / "pytest_t2i"
 PACKAGE = "pytest_t2i"
 
 ROOMS = (
-    "ground", "metrics", "statistics", "prompts", "adapters", "labels", "verdicts", "generation",
-    "audits", "runs", "search", "reporting", "cli", "plugin",
+    "ground", "metrics", "statistics", "prompts", "adapters", "labels", "verdicts", "sections",
+    "generation", "audits", "runs", "search", "reporting", "cli", "plugin",
 )  # fmt: skip
 """From the bottom to the top; a room may use itself and what stands before it."""
 GROUND = ("data", "errors", "files", "protocols", "settings")

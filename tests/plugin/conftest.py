@@ -58,6 +58,11 @@ class Folder:
         record: dict[str, Any] = json.loads((self.path / "reports/t2i/run.json").read_text())
         return record
 
+    def part(self, audit: str) -> dict[str, Any]:
+        """What an audit keeps in the last run.json."""
+        part: dict[str, Any] = self.record()["audits"][audit]["record"]
+        return part
+
     def page(self) -> str:
         """The last index.html."""
         return (self.path / "reports/t2i/index.html").read_text()

@@ -50,7 +50,7 @@ def test_groups_of_crossed_prompts(project):
     (check,) = record["checks"]
     assert (check["outcome"], check["estimate"], check["n"]) == ("FAIL", 1.0, 42)
 
-    (table,) = record["cells"]
+    (table,) = project.part("parity")["cells"]
     assert (table["rows"], table["columns"]) == ("nationality", "profession")
     shares = {(c["row"], c["column"]): c["share"]["estimate"] for c in table["cells"]}
     assert len(shares) == 42
@@ -58,10 +58,10 @@ def test_groups_of_crossed_prompts(project):
     assert shares["Mexican", "banker"] == 0.0
     page = project.page()
     assert "Nationality \u00d7 profession" in page
-    assert "<b>100 %</b> <small>84 % to 100 %</small>" in page
+    assert "<td>100 % <small>[84 %, 100 %]</small></td>" in page
 
 
 def test_without_crossed_prompts_there_is_no_table(project):
     project.run("-k", "test_prompt and nurse", "--t2i-images", "3")
-    assert project.record()["cells"] == []
-    assert 'class="cells"' not in project.page()
+    assert project.part("parity")["cells"] == []
+    assert "Share of men" not in project.page()

@@ -115,11 +115,11 @@ def test_from_four_people_to_a_corrected_share(
     assert f"{tied + (unclear == 'low_quality')} by majority" in told
 
     result = project.run(*how, "--t2i-labels", "sampled")
-    (trial,) = project.record()["trials"]
+    (trial,) = project.record()["audits"]["detector_validation"]["record"]["trials"]
     assert set(trial["accuracy_by_label"]) == set(groups)
     by_group = [score["estimate"] for score in trial["accuracy_by_label"].values() if score]
     assert 0.5 < sum(by_group) / len(by_group) < 1.0
-    correction = project.record()["group_correction"]
+    correction = project.part("parity")["group_correction"]
     assert correction["labels"] == 80
     assert set(correction["corrected"]) == set(groups)
     assert "F1 1.000" not in result.stdout.str()

@@ -65,7 +65,7 @@ def test_gap_and_entropy_are_compared_with_limits(aged):
 
 @pytest.mark.slow
 def test_groups_are_recorded_and_shown(aged):
-    (groups,) = aged.record()["groups"]
+    (groups,) = aged.part("parity")["groups"]
     assert groups["detector"] == "ages"
     assert set(groups["shares"]) == {"young", "adult", "old"}
     assert groups["shares"]["young"]["estimate"] > 0.5

@@ -83,7 +83,7 @@ def test_detectors_are_tried_and_groups_corrected(aged):
     how = ("--t2i-detector", "ages", "--t2i-labels", "sampled", "--t2i-images", "40")
     result = aged.run(*how, "-k", "not score", "-rs")
     record = aged.record()
-    (trial,) = record["trials"]
+    (trial,) = record["audits"]["detector_validation"]["record"]["trials"]
     assert set(trial["accuracy_by_label"]) == {"young", "middle", "old"}
     # Right of all that people call young; of the old it calls four in ten young.
     assert trial["accuracy_by_label"]["young"]["estimate"] == 1.0
@@ -91,13 +91,14 @@ def test_detectors_are_tried_and_groups_corrected(aged):
     assert trial["accuracy_by_label"]["middle"] is None
     assert trial["model_bias_score"] is None
     assert {check["subject"] for check in record["checks"]} >= {"ages on young", "ages on middle"}
-    correction = record["group_correction"]
+    parity = aged.part("parity")
+    correction = parity["group_correction"]
     assert correction["labels"] == 80
     young = correction["corrected"]["young"]
     assert correction["by_detector"]["young"] > young["high"]
     assert young["low"] < 100 / 256 < young["high"]
     assert correction["corrected"]["middle"]["estimate"] == 0.0
-    assert record["correction"] is None
+    assert parity["correction"] is None
     result.stdout.fnmatch_lines(["by people's labels on 80 images, ages: young 0.* -> *"])
     page = aged.page()
     assert "Groups corrected by people" in page

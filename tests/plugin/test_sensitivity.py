@@ -42,7 +42,7 @@ def test_a_verdict_that_another_detector_turns_is_fragile(project):
     result = project.run("--t2i-detector", "colour,contrary")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["fragile: another detector*"])
-    (checked,) = project.record()["sensitivity"]
+    (checked,) = project.part("parity")["sensitivity"]
     assert checked["fragile"]
     outcomes = {(v["detector"], v["choice"]): v["outcome"] for v in checked["variations"]}
     assert outcomes["colour", "corrected estimator"] == "PASS"
@@ -55,7 +55,7 @@ def test_a_verdict_that_another_detector_turns_is_fragile(project):
 def test_one_detector_varies_by_estimator_and_filter(project):
     project.write(FILES)
     project.run("--t2i-detector", "contrary")
-    (checked,) = project.record()["sensitivity"]
+    (checked,) = project.part("parity")["sensitivity"]
     assert not checked["fragile"]
     assert [v["choice"] for v in checked["variations"]] == [
         "corrected estimator",

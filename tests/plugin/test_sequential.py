@@ -89,7 +89,8 @@ def test_workers_say_what_one_process_says(plain, stopped):
     assert verdicts(plain) == verdicts(stopped)
     for key in ("planned", "most", "notes"):
         assert shared["work"][key] == alone["work"][key]
-    for key in ("model_scores", "prompts", "stereotypes"):
+    assert shared["audits"] == alone["audits"]
+    for key in ("prompts", "stereotypes"):
         assert list(map(no_files, shared[key])) == list(map(no_files, alone[key]))
 
 

@@ -122,7 +122,11 @@ def test_it_is_measured_and_judged(measured):
     measured.result.assert_outcomes(passed=7, skipped=1, failed=1)
     record = measured.record()
     assert {check["metric"] for check in record["checks"]} == {"wals", "vendi_score"}
-    directions = {one["direction"]: one for one in record["variety"] if not one["center"]}
+    directions = {
+        one["direction"]: one
+        for one in record["audits"]["variety"]["record"]["variety"]
+        if not one["center"]
+    }
     assert set(directions) == {"text", "images", "kernel"}
     interval = directions["text"]["wals"]
     assert 0.2 < interval["low"] < interval["estimate"] < interval["high"] < 0.8
@@ -139,10 +143,13 @@ def test_reports_show_it(measured):
     assert "How different the images are" in page
     measured.result.stdout.fnmatch_lines(["variety (WALS): lowest 0.* (*: blue, direction*"])
     summary = (measured.path / "reports/t2i/summary.md").read_text()
-    assert "| nurse: blue | text |" in summary
-    assert "| diversity | Vendi score |" in summary
+    assert "| nurse (direction from the descriptions) | WALS |" in summary
+    assert "| Vendi score | Vendi score |" in summary
     measured.result.stdout.fnmatch_lines(["diversity (Vendi score): lowest *"])
-    diversity = {one["concept"]: one["vendi_score"] for one in measured.record()["diversity"]}
+    diversity = {
+        one["concept"]: one["vendi_score"]
+        for one in measured.record()["audits"]["variety"]["record"]["diversity"]
+    }
     assert set(diversity) == {"nurse", "pilot"}
     for score in diversity.values():
         assert 1.0 < score["low"] <= score["estimate"] <= score["high"] <= 12.0
@@ -158,8 +165,8 @@ def test_the_same_pictures_have_not_changed(project, measured):
 def test_a_drop_is_a_regression(project, measured):
     project.take(measured)
     recorded = json.loads((project.path / "fair.json").read_text())
-    recorded["variety"]["profession-nurse-blue by text"]["pictures"] = "others"
-    known = recorded["variety"]["profession-nurse-blue by text"]["wals"]
+    recorded["audits"]["variety"]["profession-nurse-blue by text"]["pictures"] = "others"
+    known = recorded["audits"]["variety"]["profession-nurse-blue by text"]["wals"]
     for end in ("estimate", "low", "high"):
         known[end] += 0.3
     (project.path / "fair.json").write_text(json.dumps(recorded))
@@ -242,7 +249,7 @@ def test_rank(sample, baseline):
 def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": TWO})
     project.run(*IMAGES, "--t2i-save-baseline", "fair.json", "-k", "both")
-    assert len(json.loads((project.path / "fair.json").read_text())["variety"]) == 2 * 4
+    assert len(json.loads((project.path / "fair.json").read_text())["audits"]["variety"]) == 2 * 4
     # At another level the pictures are the same, too.
     again = project.run(*IMAGES, "--t2i-baseline", "fair.json", "--t2i-confidence", "0.9")
     again.assert_outcomes(passed=2, failed=1)

@@ -87,7 +87,7 @@ def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(p
     assert check["outcome"] == "INCONCLUSIVE"
     assert check["low"] > check["bound"], "the interval alone would decide"
     assert check["worst_case"]["low"] < check["bound"]
-    assert check["worst_case"] == record["model_scores"][0]["worst_case"]
+    assert check["worst_case"] == project.part("parity")["model_scores"][0]["worst_case"]
     assert all(prompt["worst_case"]["undetected"] > 0 for prompt in record["prompts"])
     assert "undetected, 0.1" in project.page()
     assert check["hangs_on_undetected"]

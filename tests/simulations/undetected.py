@@ -14,7 +14,7 @@ from many_worlds import scores
 from uncertainty import rate
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity import ModelScore, _evidence, _p_values
+from pytest_t2i.audits.parity.measure import ModelScore, _evidence, _p_values
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.verdicts.judge import decide
 

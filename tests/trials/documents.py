@@ -18,6 +18,7 @@ from pytest_t2i.adapters.languages.file import load
 from pytest_t2i.adapters.models.manifest import read_manifest
 from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
 from pytest_t2i.labels import prompts_of, read_label_studio, read_labels
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
@@ -26,13 +27,13 @@ from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs import history
 from pytest_t2i.runs.comparison.read_entrants import read_entrants
+from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import (
+    AuditRecord,
     Counts,
     ImageRecord,
-    ModelScore,
     PromptRecord,
     RunRecord,
-    read_run,
 )
 from pytest_t2i.verdicts import baseline_file
 from pytest_t2i.verdicts.check import Check
@@ -80,6 +81,7 @@ class Document:
 
 
 INTERVAL = Interval(0.5, 0.1, 0.9, 0.95, "wilson", 4)
+SCORE = ModelScore("model", "colour", INTERVAL, INTERVAL, 0.1, 1, 1)
 
 
 def _run() -> str:
@@ -126,7 +128,7 @@ def _run() -> str:
         work={"planned": 2, "made": 2},
         checks=(check,),
         prompts=(prompt,),
-        model_scores=(ModelScore("model", "colour", INTERVAL, INTERVAL, 0.1, 1, 1),),
+        audits={"parity": AuditRecord(1, ParityPart((SCORE,)))},
     ).to_json()
 
 
@@ -142,10 +144,12 @@ BASELINE = {
     "prompts": {
         "a nurse": {"id": "nurse", "seeds": [1, 2], "labels": ["male", "undetected:refused"]}
     },
-    "trials": {
-        "colour": {"labelled": "x", "detector_fingerprint": "d", "words": {"a.png": "male"}}
+    "audits": {
+        "detector_validation": {
+            "colour": {"labelled": "x", "detector_fingerprint": "d", "words": {"a.png": "male"}}
+        },
+        "variety": {"nurse, hat": {"wals": asdict(INTERVAL), "encoder_fingerprint": "e"}},
     },
-    "variety": {"nurse, hat": {"wals": asdict(INTERVAL), "encoder_fingerprint": "e"}},
 }
 PAST = {
     "created": "2026-11-21",

@@ -17,10 +17,11 @@ from random import Random
 from typing import Any
 
 from documents import DOCUMENTS
-from filled import filled
+from filled import filled, filled_run
 from mistakes import WRONG_VALUES, places, renamed, replaced, value_at, without
 from tally import Tally
 
+from pytest_t2i.audits.registered import installed_audits, recorded_kinds
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Undetected, Variant
 from pytest_t2i.errors import T2IError
@@ -29,7 +30,8 @@ from pytest_t2i.reporting import explain
 from pytest_t2i.reporting.exports.mlflow import metrics_of
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.history import PastRun, keep, read_history
-from pytest_t2i.runs.record import Counts, RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import Counts, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline_file import read_baseline
 from pytest_t2i.verdicts.check import Check
@@ -69,7 +71,7 @@ COUNTS = (
 
 def whole() -> RunRecord:
     """A valid record with something in every field, as runs write them."""
-    record = filled(RunRecord)
+    record = filled_run()
     limit = replace(record.checks[0], against="limit", decided_by="", operator="<=", moved=())
     checks = (
         replace(limit, metric="model_bias_score", subject="model", outcome=Outcome.FAIL),
@@ -206,7 +208,7 @@ def _past_run(source: Path, _: Path, out: Path) -> None:
 
 def _baseline(source: Path, sound: Path, out: Path) -> None:
     """The command that reads baselines besides pytest."""
-    _taken(read_baseline, source)
+    _taken(lambda path: read_baseline(path, recorded_kinds(installed_audits())), source)
     main(["compare", str(source), str(sound), "--report", str(out)])
 
 

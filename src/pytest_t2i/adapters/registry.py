@@ -38,6 +38,8 @@ GROUPS = {
     "engine": "pytest_t2i.engines",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
+    "audit": "pytest_t2i.audits",
+    "metric": "pytest_t2i.metrics",
 }
 
 # Top-level module that is absent -> extra that brings it.
@@ -220,6 +222,8 @@ class Registries:
     engines: Registry = field(default_factory=lambda: Registry("engine"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))
+    audits: Registry = field(default_factory=lambda: Registry("audit"))
+    metrics: Registry = field(default_factory=lambda: Registry("metric"))
 
     def of(self, kind: str) -> Registry:
         """The registry of a kind: a key of GROUPS."""

@@ -18,7 +18,7 @@ from pytest_t2i.audits.object_counts import (
     Score,
     Table,
 )
-from pytest_t2i.audits.parity import ALTERNATIVES
+from pytest_t2i.audits.parity.measure import ALTERNATIVES
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence

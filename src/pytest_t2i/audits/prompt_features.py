@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety_directions import unit_features
+from pytest_t2i.audits.variety.directions import unit_features
 from pytest_t2i.data import Prompt, digest
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.audits import crossed_groups, groups, parity, references, variety
+from pytest_t2i.audits import references
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.diversity import diversity_of
 from pytest_t2i.audits.emergence import Emergence, emergence_of
 from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.optimised_prompts import TOP, WIDTH, chosen_search
 from pytest_t2i.audits.origins import Origins
 from pytest_t2i.audits.origins_of_images import origins_of_sample
-from pytest_t2i.audits.parity import Corrected
+from pytest_t2i.audits.parity import crossed_groups, groups
+from pytest_t2i.audits.parity import measure as parity
+from pytest_t2i.audits.parity.measure import Corrected
 from pytest_t2i.audits.predisposition import Predisposition, of_attribute
+from pytest_t2i.audits.variety.diversity import diversity_of
+from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype
@@ -80,7 +83,7 @@ class Sample(DetectedPrompt):
         ``direction``: "text", "images", "kernel" or another kernel's name ("kernel:poly"). Raises
         ConfigurationError for what the mark did not ask to be observed.
         """
-        return variety.variety_of(self, attribute, direction, center=center, rank=rank).wals
+        return variety_of(self, attribute, direction, center=center, rank=rank).wals
 
     def spi(
         self, attribute: Attribute, *, guidance: bool = True, center: bool = False
@@ -230,10 +233,10 @@ class Samples(DetectedPrompts):
         See ``Sample.wals``.
         """
         several = [
-            variety.variety_of(sample, attribute, direction, center=center, rank=rank)
+            variety_of(sample, attribute, direction, center=center, rank=rank)
             for sample in self.members
         ]
-        return variety.mean_of(several, self.level)
+        return mean_of(several, self.level)
 
     def by_axis(self) -> dict[str, Samples]:
         """The same, axis by axis, in order of appearance."""

@@ -8,12 +8,12 @@ from functools import cached_property, partial
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.diversity import Diversity
 from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.predisposition import Predisposition, of_attribute
-from pytest_t2i.audits.variety import Variety
+from pytest_t2i.audits.variety.diversity import Diversity
+from pytest_t2i.audits.variety.measure import Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import DetectorRef, Need

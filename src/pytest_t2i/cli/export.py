@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_t2i.adapters.support.escaping import cell
+from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.label_studio import write_tasks
 from pytest_t2i.cli.say import say
@@ -14,8 +14,9 @@ from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.model_card import write_model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
-from pytest_t2i.runs.frames import TABLES
-from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.runs.frames import tables
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import RunRecord
 
 FORMATS = {
     "card": "a Hugging Face model card, written or brought up to date (README.md)",
@@ -102,13 +103,15 @@ def run(
 def write_tables(record: RunRecord, folder: Path, form: str) -> None:
     """A file for every table that has a row."""
     folder.mkdir(parents=True, exist_ok=True)
-    for table in TABLES:
+    for table in tables(record):
         frame = record.to_frame(table)
         if frame.empty:
             continue
         file = folder / f"{table}.{form}"
         if form == "csv":
-            frame.map(cell).to_csv(file, index=False)
+            # Names of columns may hold labels, which come from outside as cells do.
+            named = frame.rename(columns=lambda name: cell(line(name)))
+            named.map(cell).to_csv(file, index=False)
             continue
         try:
             frame.to_parquet(file, index=False)

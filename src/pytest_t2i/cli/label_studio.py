@@ -12,7 +12,8 @@ from pytest_t2i.files import write_whole
 from pytest_t2i.labels import Vocabulary
 from pytest_t2i.labels.label_studio_tasks import Task, interface, tasks
 from pytest_t2i.runs.picture_folders import check_pictures, exists
-from pytest_t2i.runs.record import ImageRecord, RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import ImageRecord, RunRecord
 
 TASKS, INTERFACE = "tasks.json", "interface.xml"
 

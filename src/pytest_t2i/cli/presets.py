@@ -1,7 +1,7 @@
 """What a suite shall be able to tell, and with how many words and images it can: by computation.
 
 Nothing here is remembered from elsewhere: each number comes from the power of the verdicts that a
-run will reach (statistics.power, the exact test of audits.parity_change).
+run will reach (statistics.power, the exact test of audits.parity.change).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity_change import COARSE, detectable
+from pytest_t2i.audits.parity.change import COARSE, detectable
 from pytest_t2i.statistics.power import (
     PER_MODEL,
     Design,

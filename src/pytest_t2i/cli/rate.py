@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import last_that_made_images, seconds_per_image
-from pytest_t2i.runs.record import read_run
+from pytest_t2i.runs.read_run import read_run
 
 HISTORY = Path("reports/t2i/history")
 """Where runs leave their small records unless they are told otherwise."""

@@ -10,12 +10,14 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
+from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
 from pytest_t2i.runs.picture_folders import (
     check_labelled_pictures,
     check_pictures,
     exists,
 )
-from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import RunRecord
 
 IMAGES = "images"
 """Folder of a store: ``images/ab/<key>.png``."""
@@ -43,7 +45,7 @@ def run(source: Path, folder: Path, store: list[Path] | None) -> int:
     for place in stores or moved_along(record, source):
         record = with_pictures(record, place)
     check_pictures(record, source, stores)
-    check_labelled_pictures(record, source, stores)
+    check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
     write_all(record, folder)
     named = record.files()
     gone = [file for file in named if not exists(file)]

@@ -13,7 +13,8 @@ from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.runs.picture_folders import check_pictures, exists, store_of
-from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.settings import whole
 
 

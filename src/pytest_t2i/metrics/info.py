@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import get_args
 
-from pytest_t2i.data import MetricInfo
+from pytest_t2i.data import Direction, MetricInfo
+from pytest_t2i.errors import ConfigurationError
 
 _ALL = (
-    MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2"),
-    MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1"),
+    MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True),
+    MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1", in_baselines=True),
     MetricInfo("prompt_bias_difference", 0.0, 2.0, "higher", "Lyu eq. 3"),
     MetricInfo("percent_deviation", -100.0, math.inf, "away_from_zero", "Lyu Table 1"),
-    MetricInfo("filter_precision", 0.0, 1.0, "lower", "Lyu eq. 4"),
-    MetricInfo("filter_recall", 0.0, 1.0, "lower", "Lyu eq. 4"),
+    MetricInfo("filter_precision", 0.0, 1.0, "lower", "Lyu eq. 4", in_baselines=True),
+    MetricInfo("filter_recall", 0.0, 1.0, "lower", "Lyu eq. 4", in_baselines=True),
     MetricInfo("filter_f1", 0.0, 1.0, "lower", "Lyu eq. 4"),
-    MetricInfo("filter_rate", 0.0, 1.0, "lower", "Lyu eq. 5"),
-    MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6"),
+    MetricInfo("filter_rate", 0.0, 1.0, "lower", "Lyu eq. 5", in_baselines=True),
+    MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6", in_baselines=True),
     MetricInfo("stereotype_score", 0.0, 1.0, "higher", "OASIS eq. 3"),
     MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"),
-    MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7"),
+    MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7", in_baselines=True),
     MetricInfo("vendi_score", 1.0, math.inf, "lower", "Friedman and Dieng 2023, Def. 3.1"),
     MetricInfo("spi", -1.0, 1.0, "higher", "OASIS eq. 10-11"),
     MetricInfo("centred_spi", -math.inf, math.inf, "higher", "OASIS eq. 9-10, ours"),
@@ -42,9 +44,34 @@ _ALL = (
     MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"),
 )
 
-INFO: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in _ALL})
-"""Every metric by name. A metric that returns several values has an entry for each.
+_KNOWN = {info.name: info for info in _ALL}
+INFO: Mapping[str, MetricInfo] = MappingProxyType(_KNOWN)
+"""Every metric by name. A metric that returns several values has an entry for each. What others
+register is here once it was loaded.
 
 >>> INFO["model_bias_score"].low, INFO["model_bias_score"].high, INFO["model_bias_score"].source
 (0.0, 1.0, 'Lyu eq. 1')
 """
+
+
+def register(info: MetricInfo) -> None:
+    """Make a metric known, so that limits, checks and reports take it as they take built-in ones.
+
+    Raises ConfigurationError for one that declares what cannot be, or takes another's name.
+
+    >>> register(INFO["model_bias_score"])
+    """
+    if not info.name.isidentifier() or info.worse not in get_args(Direction):
+        raise ConfigurationError(
+            f"a metric has an identifier as its name and a worse direction of "
+            f"{', '.join(get_args(Direction))}, got name={info.name!r}, worse={info.worse!r}"
+        )
+    if not info.low < info.high:
+        raise ConfigurationError(
+            f"metric {info.name!r}: expected low < high, got low={info.low!r}, high={info.high!r}"
+        )
+    if _KNOWN.setdefault(info.name, info) != info:
+        raise ConfigurationError(
+            f"metric {info.name!r} is registered already, by {_KNOWN[info.name].source}: give "
+            "yours another name"
+        )

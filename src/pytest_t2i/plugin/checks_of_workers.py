@@ -12,11 +12,15 @@ import pytest
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import printable
+from pytest_t2i.plugin.xdist import pickled, unpickled
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import Compared
 
 CHECKS = pytest.StashKey[list[Check]]()
 """Of an item: the comparisons that it made."""
+COMPARED = pytest.StashKey[list[Compared]]()
+"""Of an item: the records of what it compared."""
 UNDECIDED = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
 """pytest's category, letter and word of a test that decided nothing."""
 
@@ -27,15 +31,24 @@ def note(item: pytest.Item, check: Check) -> None:
     item.stash.setdefault(CHECKS, []).append(check)
 
 
+def keep(item: pytest.Item, compared: Compared) -> None:
+    """Keep the record of what a test compared with the test."""
+    item.stash.setdefault(COMPARED, []).append(compared)
+
+
 def begin(item: pytest.Item) -> None:
     """A test runs, maybe once more: what an earlier try compared holds no longer."""
     item.stash[CHECKS] = []
+    item.stash[COMPARED] = []
     item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith("t2i ")]
 
 
-def attach(report: Any, checks: list[Check]) -> None:
-    """Let a test's checks travel with its report; between processes xdist carries plain types."""
+def attach(report: Any, item: pytest.Item, *, is_worker: bool) -> None:
+    """Let what a test compared travel with its report; xdist carries plain types alone."""
+    checks = item.stash.get(CHECKS, [])
     report.t2i_checks = json.loads(json.dumps([asdict(check) for check in checks]))
+    compared = item.stash.get(COMPARED, [])
+    report.t2i_compared = pickled(compared) if is_worker else compared
 
 
 def checks_of(report: Any) -> list[Check]:
@@ -54,6 +67,11 @@ def gather(report: Any, session: Session) -> None:
         session.failed_otherwise[:] = [n for n in session.failed_otherwise if n != report.nodeid]
     checks = checks_of(report)
     session.checks += checks
+    if report.when == "call" and was_run:
+        compared = report.t2i_compared
+        session.compared[report.nodeid] = (
+            unpickled(compared) if isinstance(compared, str) else compared
+        )
     explained = any(_fails(check, session.settings.inconclusive) for check in checks)
     if report.failed and getattr(report, "t2i_marked", True) and not explained:
         session.failed_otherwise.append(report.nodeid)

@@ -46,7 +46,7 @@ class Selecting:
         self.session.tests[item.nodeid] = test
 
     def _reason_to_skip(self, selection: Selection) -> str:
-        if selection.labelled and self.session.labels is None:
+        if selection.detectors and self.session.labels is None:
             return NO_LABELS
         if (selection.finds or selection.attends) and self.session.settings.objects is None:
             return NO_FINDER

@@ -11,7 +11,7 @@ RUN = "t2i-run"
 NO_MODEL = "t2i: no model given; run with --t2i-model NAME (reference, sdxl, a folder, ...)"
 
 
-def _run(request: pytest.FixtureRequest) -> Any:
+def run_of(request: pytest.FixtureRequest) -> Any:
     """The plugin of the run (plugin.run.Run); fixtures need it."""
     run = request.config.pluginmanager.get_plugin(RUN)
     if run is None:
@@ -20,81 +20,57 @@ def _run(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def sample(request: pytest.FixtureRequest) -> Any:
-    """All detections of one prompt; the test runs once per prompt of its t2i marker."""
-    return _run(request).results.sample(_run(request).test(request.node))
-
-
-@pytest.fixture
-def samples(request: pytest.FixtureRequest) -> Any:
-    """The samples of every prompt of the t2i marker, for model-level metrics."""
-    return _run(request).results.samples(_run(request).test(request.node))
-
-
-@pytest.fixture
 def triplet(request: pytest.FixtureRequest) -> Any:
     """The images of one triplet; the test runs once per triplet of its t2i marker."""
-    return _run(request).results.triplets(_run(request).test(request.node)).members[0]
+    return run_of(request).results.triplets(run_of(request).test(request.node)).members[0]
 
 
 @pytest.fixture
 def triplets(request: pytest.FixtureRequest) -> Any:
     """The images of every triplet of the t2i marker."""
-    return _run(request).results.triplets(_run(request).test(request.node))
+    return run_of(request).results.triplets(run_of(request).test(request.node))
 
 
 @pytest.fixture
 def objects(request: pytest.FixtureRequest) -> Any:
     """The objects in the images of every triplet of the t2i marker."""
-    return _run(request).results.objects(_run(request).test(request.node))
+    return run_of(request).results.objects(run_of(request).test(request.node))
 
 
 @pytest.fixture
 def dependencies(request: pytest.FixtureRequest) -> Any:
     """The objects of triplets by what brought them in, the prompt or the scene."""
-    return _run(request).results.dependencies(_run(request).test(request.node))
+    return run_of(request).results.dependencies(run_of(request).test(request.node))
 
 
 @pytest.fixture
 def stereotype(request: pytest.FixtureRequest) -> Any:
     """One stereotype as measured; the test runs once per stereotype of its t2i marker."""
-    return _run(request).results.association(_run(request).test(request.node))
+    return run_of(request).results.association(run_of(request).test(request.node))
 
 
 @pytest.fixture
 def stereotypes(request: pytest.FixtureRequest) -> Any:
     """Every stereotype of the t2i marker, as measured."""
-    return _run(request).results.associations(_run(request).test(request.node))
-
-
-@pytest.fixture
-def trial(request: pytest.FixtureRequest) -> Any:
-    """One detector on the labelled images; the test runs once per detector."""
-    return _run(request).trials(request.node)[request.param]
-
-
-@pytest.fixture
-def trials(request: pytest.FixtureRequest) -> Any:
-    """Every detector on the labelled images."""
-    return _run(request).trials(request.node)
+    return run_of(request).results.associations(run_of(request).test(request.node))
 
 
 @pytest.fixture
 def model(request: pytest.FixtureRequest) -> Any:
     """The model under test (pytest_t2i.TextToImage)."""
-    return _run(request).session.components.model().get()
+    return run_of(request).session.components.model().get()
 
 
 @pytest.fixture
 def detector(request: pytest.FixtureRequest) -> Any:
     """The detector whose word decides (pytest_t2i.Detector)."""
-    return _run(request).detector()
+    return run_of(request).detector()
 
 
 @pytest.fixture
 def reference(request: pytest.FixtureRequest) -> Any:
     """The distribution of --t2i-reference; the test is skipped without one."""
-    given = _run(request).session.reference
+    given = run_of(request).session.reference
     if given is None:
         pytest.skip("t2i: no reference given; run with --t2i-reference uniform, oasis or FILE")
     return given
@@ -103,7 +79,7 @@ def reference(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def baseline(request: pytest.FixtureRequest) -> Any:
     """The recorded run of --t2i-baseline; the test is skipped without one."""
-    recorded = _run(request).baseline(request.node)
+    recorded = run_of(request).baseline(request.node)
     if recorded is None:
         pytest.skip("t2i: no baseline given; run with --t2i-baseline FILE")
     return recorded

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_t2i.plugin import fixtures, options
+from pytest_t2i.plugin.audit_fixtures import fixtures_of
 from pytest_t2i.plugin.fixtures import NO_MODEL, RUN
+from pytest_t2i.plugin.project_audits import audits_of_project
 
 MARKER = (
     "t2i(*what, images=None, spaces=None, expected=None): a fairness test over axes, prompts, "
@@ -57,13 +59,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the fixtures; with a model, the plugin that does the work."""
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(fixtures, "t2i-fixtures")
+    audits = audits_of_project(config)
+    config.pluginmanager.register(fixtures_of(audits), "t2i-audit-fixtures")
     settings = options.resolve(config)
     idle = settings.model is None and settings.labels is None
     if idle or config.option.help or config.option.collectonly:
         return
     from pytest_t2i.plugin.run import Run
 
-    config.pluginmanager.register(Run(config, settings), RUN)
+    config.pluginmanager.register(Run(config, settings, audits), RUN)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,14 @@ from pytest_t2i.adapters.registry import Factory
 @pytest.hookspec
 def pytest_t2i_models() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Models by name, for --t2i-model; a factory takes LoadOptions, returns a TextToImage."""
+
+
+@pytest.hookspec
+def pytest_t2i_audits() -> Mapping[str, Callable[[], Any]]:  # type: ignore[empty-body]
+    """Audits by name; each factory, such as the class, gives a pytest_t2i.Audit.
+
+    Only of a conftest.py that pytest loads before it collects: tests may ask for their fixtures.
+    """
 
 
 @pytest.hookspec

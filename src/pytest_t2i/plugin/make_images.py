@@ -6,7 +6,7 @@ import sys
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.correction import recognised
+from pytest_t2i.audits.parity.correction import recognised
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.labelled import look_at_labelled
 from pytest_t2i.generation.progress import Bar, Lines, Progress
@@ -36,7 +36,7 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
     if session.settings.sequential:
         Rounds(session, results, limits, runner).make()
     else:
-        runner.run(session.make_plan())
+        runner.run(results.make_plan())
     if session.tries_detectors and session.labelled is not None:
         look_at_labelled(runner.observer, session.labelled, session.detectors)
         session.work.detected = runner.observer.detected

@@ -10,9 +10,10 @@ import pytest
 from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options
+from pytest_t2i.plugin.members import fixtures_about, members_of
 from pytest_t2i.prompts import read_captions
 from pytest_t2i.runs.marker_arguments import select
-from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Selection
+from pytest_t2i.runs.selection import Selection
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
 """Of the configuration: marks that were read, by identity (and kept alive), and what they say."""
@@ -51,19 +52,18 @@ def captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
 
 def selection_of(item: pytest.Function) -> Selection:
     """What a collected test case asks for: its marker, as far as its fixtures are about it."""
+    known = fixtures_about(item.config)
+    used = {name: known[name] for name in known if name in item.fixturenames}
     selection = read_marker(item)
-    used = [name for name in [*ONE_BY_ONE, *TOGETHER] if name in item.fixturenames]
-    for fixture in used:
-        if fixture in ONE_BY_ONE:
-            selection = selection.restricted(fixture, item.callspec.params[fixture])
-    if all(fixture in TOGETHER for fixture in used):
-        selection = selection.only({TOGETHER[fixture] for fixture in used})
-    about_gaps = {"triplet", "triplets"} & set(used)
-    selection = replace(
-        selection,
+    members = {about: members_of(selection, about, item.config) for about, _ in used.values()}
+    # A case that has one member alone has no others, whatever else it asks for.
+    members |= {
+        about: (item.callspec.params[name],) for name, (about, alone) in used.items() if alone
+    }
+    return replace(
+        selection.only(members),
         finds="objects" in used,
         attends="dependencies" in used,
-        spaces=selection.spaces if about_gaps else (),
-        expected=selection.expected if {"objects", "dependencies"} & set(used) else (),
+        spaces=selection.spaces if {"triplet", "triplets"} & used.keys() else (),
+        expected=selection.expected if {"objects", "dependencies"} & used.keys() else (),
     )
-    return replace(selection, labelled=any(name in item.fixturenames for name in TRIALS))

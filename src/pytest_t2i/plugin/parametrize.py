@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.plugin.fixtures import RUN
 from pytest_t2i.plugin.marker import read_marker
-from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER
+from pytest_t2i.plugin.members import fixtures_about, members_of
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -16,24 +15,15 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     except pytest.UsageError as error:
         # Told as one line: any other exception at collection shows pytest's own frames.
         raise pytest.Collector.CollectError(str(error)) from None
-    if "trial" in metafunc.fixturenames:
-        names = _detectors(metafunc.config)
-        metafunc.parametrize("trial", names, indirect=True, ids=names)
-    for fixture in [*ONE_BY_ONE, *TOGETHER]:
+    for fixture, (about, one_by_one) in fixtures_about(metafunc.config).items():
         if fixture not in metafunc.fixturenames:
             continue
-        members = selection.members(fixture)
+        members = members_of(selection, about, metafunc.config)
         if not members:
             raise pytest.Collector.CollectError(
                 f"{metafunc.definition.nodeid}: fixture {fixture!r} has nothing to be about: give "
                 "the mark t2i(...) an axis, prompt, triplet or stereotype"
             )
-        if fixture in ONE_BY_ONE:
-            ids = [member.id for member in members]
+        if one_by_one:
+            ids = [member if about == "detectors" else member.id for member in members]
             metafunc.parametrize(fixture, members, indirect=True, ids=ids)
-
-
-def _detectors(config: pytest.Config) -> list[str]:
-    """Names of the detectors of the run; without one, a placeholder that is skipped."""
-    run = config.pluginmanager.get_plugin(RUN)
-    return list(run.session.detectors) if run else ["detector"]

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.audits.detector_validation import Trials
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.registered import recorded_kinds
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.work import Work
-from pytest_t2i.plugin.checks_of_workers import CHECKS, attach, begin, gather, note, status_of
+from pytest_t2i.metrics.info import register
+from pytest_t2i.plugin.checks_of_workers import attach, begin, gather, keep, note, status_of
 from pytest_t2i.plugin.collect_tests import Selecting
 from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.header import header
@@ -59,21 +61,26 @@ OWN_HOOKS = ("models", "detectors", "faces", "persons", "objects", "encoders", "
 class Run:
     """Hooks of one run with a model under test."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(
+        self, config: pytest.Config, settings: Settings, audits: tuple[Audit[Any], ...]
+    ) -> None:
         self.config, self.settings = config, settings
         self.error: str | None = None
         self.is_made = False
         """Whether everything that the tests ask for is there."""
         self.record: RunRecord | None = None
         with usage_errors():
-            self.recorded = _baseline(settings)
+            for audit in audits:
+                for metric in audit.metrics:
+                    register(metric)
+            self.recorded = _baseline(settings, audits)
             if settings.limits is not None:
                 read_limits(settings.limits)
             if settings.reference is not None:
                 read_reference(settings.reference)
             if settings.captions is not None:
                 read_captions(settings.captions)
-            self.session = Session(settings, Components(settings, Store(settings.store)))
+            self.session = Session(settings, Components(settings, Store(settings.store)), audits)
         self.results = Results(self.session)
         self.limits = LimitFiles(config.rootpath, settings.limits)
         self.workers = Workers(config, self.session)
@@ -167,11 +174,6 @@ class Run:
             )
         return self.session.tests[item.nodeid]
 
-    def trials(self, item: pytest.Item) -> Trials:
-        """Every detector on the labelled images."""
-        self.test(item)
-        return self.results.trials()
-
     def detector(self) -> Any:
         """The detector whose word decides."""
         return self.session.components.detector(DetectorRef(self.session.detectors[0])).get()
@@ -210,8 +212,9 @@ class Run:
                 file,
                 s.inconclusive,
                 s.confidence,
-                lambda c: note(item, c),
+                lambda check: note(item, check),
                 self._open_because(item),
+                lambda compared: keep(item, compared),
             )
         )
         try:
@@ -232,7 +235,7 @@ class Run:
         report = yield
         report.t2i_marked = item.get_closest_marker("t2i") is not None
         if call.when == "call":
-            attach(report, item.stash.get(CHECKS, []))
+            attach(report, item, is_worker=self.workers.is_worker)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -286,9 +289,9 @@ class Run:
                 self.record = record_of(self.results, command, self.recorded)
             else:
                 self.record = interrupted_record(self.session, command)
-            write_all(self.record, self.settings.report)
+            write_all(self.record, self.settings.report, self.session.audits)
             if self.settings.history_folder is not None:
-                keep(self.record, self.settings.history_folder)
+                keep(self.record, self.settings.history_folder, self.session.audits)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
 
@@ -299,7 +302,13 @@ class Run:
         if self.record is not None:
             from pytest_t2i.reporting.terminal import summarise
 
-            summarise(self.record, self.settings, terminalreporter, width=self._width)
+            summarise(
+                self.record,
+                self.settings,
+                terminalreporter,
+                width=self._width,
+                audits=self.session.audits,
+            )
 
     def pytest_unconfigure(self) -> None:
         """Close the store."""
@@ -314,8 +323,10 @@ def interrupted(work: Work) -> str:
     )
 
 
-def _baseline(settings: Settings) -> Baseline | None:
-    return None if settings.baseline is None else read_baseline(settings.baseline)
+def _baseline(settings: Settings, audits: tuple[Audit[Any], ...]) -> Baseline | None:
+    if settings.baseline is None:
+        return None
+    return read_baseline(settings.baseline, recorded_kinds(audits))
 
 
 @contextmanager

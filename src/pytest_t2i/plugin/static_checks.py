@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, TRIALS, Comparison
+from pytest_t2i.plugin.members import fixtures_about
+from pytest_t2i.runs.selection import Comparison
 
 
 @lru_cache(maxsize=256)
@@ -29,7 +30,7 @@ def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def foreseen(item: pytest.Function) -> tuple[Comparison, ...]:
     """All that a test will compare; () where it cannot be known before it runs."""
-    known = {*ONE_BY_ONE, *TOGETHER, *TRIALS, "baseline", "model", "detector"}
+    known = {*fixtures_about(item.config), "baseline", "model", "detector"}
     used = [name for name in item.fixturenames if name in known]
     return comparisons_in(item.function, used[0]) if len(used) == 1 else ()
 

@@ -121,7 +121,7 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
                 continue
         time.sleep(WAIT)
     stop_at(session, session.store.fact(done))
-    session.work.planned = len(session.make_plan())
+    session.work.planned = len(results.make_plan())
 
 
 def _made(session: Session) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
 from pytest_t2i.runs.record import RunRecord
@@ -12,15 +15,18 @@ RUN, COMPARISON = "run.json", "compare.json"
 """What index.html and summary.md of a folder are read from: one of them."""
 
 
-def write_all(record: RunRecord, folder: Path) -> None:
-    """Write run.json, index.html and summary.md into a folder, each file whole."""
+def write_all(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> None:
+    """Write run.json, index.html and summary.md into a folder, each file whole.
+
+    ``audits`` say what their records show; None takes those of installed distributions.
+    """
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 
     set_aside(folder / COMPARISON)
     write_whole(folder / RUN, record.to_json().encode())
-    write_whole(folder / "index.html", render_html(record, folder).encode())
-    write_whole(folder / "summary.md", render_markdown(record).encode())
+    write_whole(folder / "index.html", render_html(record, folder, audits).encode())
+    write_whole(folder / "summary.md", render_markdown(record, audits).encode())
 
 
 def set_aside(file: Path) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_t2i.reporting.formatting import moment, percent, reason_words
+from pytest_t2i.reporting.formatting import moment, percent
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.build_baseline_pictures import PROMPTS
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
+from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 SHORT = 12

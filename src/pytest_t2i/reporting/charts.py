@@ -18,7 +18,7 @@ from pytest_t2i.reporting.formatting import (
     spoken,
 )
 from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord, StereotypeRecord
-from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.check import Check, judged
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Half-widths of a gap's scale: spaces differ by orders of magnitude."""
@@ -98,6 +98,8 @@ class Group:
     low: str = ""
     """What the left end of the scale says."""
     high: str = ""
+    unit: str = ""
+    """What the numbers are."""
 
 
 def bias_groups(record: RunRecord) -> list[Group]:
@@ -146,11 +148,7 @@ def leanings(prompts: Sequence[PromptRecord]) -> str:
 
 def by_subject(record: RunRecord, metric: str) -> dict[str, list[Check]]:
     """Checks of one metric against limits, by what was measured."""
-    by_subject: dict[str, list[Check]] = {}
-    for check in record.checks:
-        if check.metric == metric and check.against == "limit":
-            by_subject.setdefault(check.subject, []).append(check)
-    return by_subject
+    return judged(record.checks, metric)
 
 
 def worst(checks: Iterable[Check]) -> Outcome | None:

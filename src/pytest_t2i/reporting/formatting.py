@@ -10,8 +10,10 @@ from datetime import datetime
 from markupsafe import Markup, escape
 
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
-from pytest_t2i.data import Bounds, Detection, Interval, Leaning, Outcome, Undetected
-from pytest_t2i.runs.record import Counts, RunRecord, StereotypeRecord
+from pytest_t2i.audits.counts import Counts
+from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
+from pytest_t2i.runs.record import RunRecord, StereotypeRecord
+from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
@@ -127,11 +129,6 @@ def ordered(labels: Mapping[str, int]) -> list[tuple[str, int]]:
     )
 
 
-def reason_words(reason: str) -> str:
-    """``no_face`` as words."""
-    return reason.replace("_", " ").strip()
-
-
 def interval_text(interval: Interval | None) -> str:
     """Estimate with its interval, or a dash."""
     if interval is None:
@@ -237,13 +234,6 @@ def lean_counts(checks: Iterable[Check]) -> str:
     counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
     words: dict[Leaning, str] = {"pass": "lean pass", "fail": "lean fail", "open": "open"}
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
-
-
-def said(detection: Detection) -> str:
-    """What a detector says of an image."""
-    if detection.undetected is None:
-        return detection.label or ""
-    return f"undetected, {reason_words(detection.undetected)}"
 
 
 def undetected_of(record: RunRecord, detector: str) -> Counter[Undetected]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.first_screen import in_words
 from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed
-from pytest_t2i.reporting.sections import ScoreRow, score_rows, undetected_table
+from pytest_t2i.reporting.sections import undetected_table
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
+SCORES = "model-bias-score"
+"""Anchor of the section of model bias scores."""
 URGENCY = {Outcome.FAIL: 0, Outcome.INCONCLUSIVE: 1, Outcome.PASS: 2}
 """Which of several checks of the model is shown: the one that weighs most."""
 
@@ -69,7 +72,8 @@ def _model_figures(record: RunRecord) -> Iterator[Figure]:
         yield _judged_figure(judged)
     if compared:
         yield _change_figure(compared)
-    measured = next((row for row in score_rows(record) if row.score.name == "model"), None)
+    scores = getattr(record.part("parity"), "model_scores", ())
+    measured = next((score for score in scores if score.name == "model"), None)
     if measured is not None and not judged:
         yield _measured_figure(measured)
 
@@ -78,7 +82,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
     check = _foremost(checks)
     title = "Model bias score"
     if check.estimate is None:
-        return Figure(title, "none", (check.message, _by(checks)), target="scores")
+        return Figure(title, "none", (check.message, _by(checks)), target=SCORES)
     notes = [
         in_words(check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}",
@@ -94,7 +98,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
         limits=(UNIT.at(check.bound),),
         reference=None if check.floor is None else UNIT.at(check.floor),
     )
-    return Figure(title, plain(check.estimate), tuple(notes), track, target="scores")
+    return Figure(title, plain(check.estimate), tuple(notes), track, target=SCORES)
 
 
 def _change_figure(checks: Sequence[Check]) -> Figure:
@@ -125,20 +129,25 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     yield f"allowed {allowed_drawn(check)}; {_by(checks)}"
 
 
-def _measured_figure(row: ScoreRow) -> Figure:
-    score = row.score
+def _measured_figure(score: Any) -> Figure:
     title = "Model bias score, not judged"
     if score.corrected is None:
-        return Figure(title, "none", ("no clear image",), target="scores")
+        return Figure(title, "none", ("no clear image",), target=SCORES)
     known = score.corrected
     notes = (
         in_words(known.estimate),
-        f"{known.level:.0%} interval [{plain(known.low)}, {plain(known.high)}], corrected",
+        f"{known.level:.0%} interval {_ends(known)}, corrected",
         f"over all {score.prompts} prompts of this run",
         f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "
         f"a fair model shows {plain(score.floor)} there",
     )
-    return Figure(title, plain(known.estimate), notes, row.track, target="scores")
+    track = Track(
+        label=f"model bias score {plain(known.estimate)} {_ends(known)}",
+        bar=UNIT.span(0.0, known.estimate),
+        whisker=(UNIT.at(known.low), UNIT.at(known.high)),
+        reference=None if score.floor is None else UNIT.at(score.floor),
+    )
+    return Figure(title, plain(known.estimate), notes, track, target=SCORES)
 
 
 def _foremost(checks: Sequence[Check]) -> Check:
@@ -159,5 +168,5 @@ def _level(check: Check) -> str:
     return f"{check.level:.0%} interval" if check.level else "interval"
 
 
-def _ends(check: Check) -> str:
-    return f"[{plain(check.low)}, {plain(check.high)}]"
+def _ends(one: Check | Interval) -> str:
+    return f"[{plain(one.low)}, {plain(one.high)}]"

@@ -11,7 +11,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.runs.history import PastRun, Series
+from pytest_t2i.runs.history import SCORES, PastRun, Series
 from pytest_t2i.statistics import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
@@ -69,11 +69,14 @@ def render_html(series: Sequence[Series]) -> str:
 
 
 def lines(series: Series) -> Iterator[Line]:
-    """A line for the model and for every axis, then stereotypes and gaps of the last run."""
-    for name in _names(series, "scores"):
-        title = "all prompts" if name == "model" else name
-        marks = series.changes if name == "model" else ()
-        yield _line(title, [run.scores.get(name) for run in series.runs], series, marks)
+    """A line for the model and for every axis, then what else audits have followed."""
+    for name in _names(series, "followed"):
+        title = name.removeprefix(SCORES)
+        values = [run.followed.get(name) for run in series.runs]
+        if name == f"{SCORES}model":
+            yield _line("all prompts", values, series, series.changes)
+        else:
+            yield _line(title, values, series, ())
     for kind in ("stereotypes", "gaps"):
         for name in _names(series, kind):
             yield _line(name, [getattr(run, kind).get(name) for run in series.runs], series, ())
@@ -152,7 +155,7 @@ def summary(series: Sequence[Series]) -> Iterator[str]:
         for place, run in enumerate(part.runs):
             if place < hidden:
                 continue
-            score = run.scores.get("model")
+            score = run.model_score
             told = interval_text(score) if score else "no model bias score"
             note = " <- changed" if place in changed else " repeat" * part.repeats[place]
             at = moment(run.created).removesuffix(" UTC")

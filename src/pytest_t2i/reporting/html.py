@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import (
     baseline,
@@ -17,20 +20,20 @@ from pytest_t2i.reporting import (
     first_screen,
     formatting,
     headline_numbers,
+    html_sections,
     neutrality,
-    oasis,
     objects,
     pictures,
     planes,
     sections,
-    trials,
     verdict_section,
     work,
 )
+from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.runs.record import RunRecord
 
 
-def render_html(record: RunRecord, folder: Path) -> str:
+def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
     """The run as a page; links to full pictures are relative to ``folder``."""
     library = templates()
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
@@ -54,10 +57,8 @@ def render_html(record: RunRecord, folder: Path) -> str:
         notes=verdict_section.subject_notes(record),
         otherwise=[(test, record.failed_because.get(test, "")) for test in record.failed_otherwise],
         axes=charts.side_by_side(charts.bias_groups(record)),
-        scores=sections.score_rows(record),
         stereotypes=charts.side_by_side(charts.stereotype_groups(record)),
-        variety=charts.side_by_side(oasis.variety_groups(record)),
-        diversity=oasis.diversity_group(record),
+        audit_sections=html_sections.drawn(sections_of(record, audits), folder),
         planes=planes.planes(record),
         emergence=curves.emergence_charts(record),
         foreseen=curves.foreseen_charts(record),
@@ -72,14 +73,6 @@ def render_html(record: RunRecord, folder: Path) -> str:
         dependency_presence=dependencies.presence(record),
         dependency_charts=dependencies.charts(record),
         dependency_examples=dependencies.examples(record),
-        group_rows=sections.group_rows,
-        cells=sections.cell_tables(record),
-        correction=sections.correction(record),
-        group_correction=sections.group_correction_rows(record),
-        trials=trials.trial_rows(record),
-        trial_columns=trials.columns(record),
-        trial_note=trials.trial_note(record),
-        mistakes=trials.mistakes(record, folder),
         albums=pictures.albums(record, folder),
         undetected=sections.undetected_table(record),
         work=work.work_table(record),

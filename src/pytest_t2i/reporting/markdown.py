@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 from pytest_t2i.adapters.support.escaping import code, escape, with_code
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting import dependencies
+from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
     allowed_words,
@@ -16,12 +20,12 @@ from pytest_t2i.reporting.formatting import (
     excess,
     function_of,
     images_of,
-    interval_text,
     lean_counts,
     metric_words,
     undetected_of,
 )
-from pytest_t2i.reporting.markdown_oasis import diversity_table, emergence_table, variety_table
+from pytest_t2i.reporting.markdown_oasis import emergence_table
+from pytest_t2i.reporting.markdown_sections import section_lines
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.verdict_section import headline
@@ -39,7 +43,7 @@ SHOWN = 15
 """Failed checks that are listed; the report has them all."""
 
 
-def render_markdown(record: RunRecord) -> str:
+def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
     """The run in one page of Markdown; text from prompts is escaped."""
     tally = record.tally()
     lines = [
@@ -51,16 +55,11 @@ def render_markdown(record: RunRecord) -> str:
         *_otherwise(record),
         *_judged(record),
         *_moved(record),
-        *_scores(record),
+        *section_lines(sections_of(record, audits)),
         *_spaces(record),
         *(f"{line}.\n" for line in map(escape, objects_told(record))),
         *_groups(record),
-        *variety_table(record),
-        *diversity_table(record),
         *emergence_table(record),
-        *_correction(record),
-        *_group_correction(record),
-        *_trials(record),
         *_failures(record),
         *_undetected(record),
         *(f"Next: {with_code(step)}." for step in record.next_steps),
@@ -83,22 +82,6 @@ def made(record: RunRecord) -> str:
     """How many images were made and how many were there already."""
     told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
     return f"Images: {made_images(record)}.{told}"
-
-
-def _scores(record: RunRecord) -> list[str]:
-    if not record.model_scores:
-        return []
-    lines = [
-        "| prompts | model bias score | paper's estimate | a fair model shows | detector |",
-        "|---|---|---|---|---|",
-    ]
-    for score in record.model_scores:
-        floor = "-" if score.floor is None else f"{score.floor:.3f}"
-        lines.append(
-            f"| {escape(score.name)} ({score.prompts}) | {interval_text(score.corrected)} "
-            f"| {interval_text(score.paper)} | {floor} | {escape(score.detector)} |"
-        )
-    return [*lines, ""]
 
 
 def _spaces(record: RunRecord) -> list[str]:
@@ -181,55 +164,6 @@ def _moved(record: RunRecord) -> list[str]:
     ]
     if len(moved) > SHOWN:
         lines.append(f"| and {len(moved) - SHOWN} more | | | |")
-    return [*lines, ""]
-
-
-def _correction(record: RunRecord) -> list[str]:
-    correction = record.correction
-    if correction is None:
-        return []
-    return [
-        f"People labelled {correction.labels} of the images: the paper's score is "
-        f"{correction.by_detector:.3f} by {code(correction.detector)} and "
-        f"{interval_text(correction.corrected)} by people.",
-        "",
-    ]
-
-
-def _group_correction(record: RunRecord) -> list[str]:
-    correction = record.group_correction
-    if correction is None:
-        return []
-    lines = [
-        f"People labelled {correction.labels} of the images.",
-        "",
-        f"| share | by {escape(correction.detector)} | by people |",
-        "|---|---|---|",
-    ]
-    for name, share in correction.corrected.items():
-        plain = correction.by_detector[name]
-        lines.append(
-            f"| {escape(name)} | {'-' if plain is None else f'{plain:.3f}'} "
-            f"| {interval_text(share)} |"
-        )
-    return [*lines, ""]
-
-
-def _trials(record: RunRecord) -> list[str]:
-    if not record.trials:
-        return []
-    lines = [
-        "| detector | F1 | filter rate | accuracy | deviation of the model bias score |",
-        "|---|---|---|---|---|",
-    ]
-    for trial in record.trials:
-        off = trial.percent_deviation
-        deviation = f"{off.estimate:+.1f} % [{off.low:+.1f}, {off.high:+.1f}]" if off else "-"
-        lines.append(
-            f"| {escape(trial.detector)} | {interval_text(trial.filter_f1)} "
-            f"| {interval_text(trial.filter_rate)} | {interval_text(trial.accuracy)} "
-            f"| {deviation} |"
-        )
     return [*lines, ""]
 
 

@@ -9,33 +9,6 @@ from pytest_t2i.reporting.formatting import interval_text
 from pytest_t2i.runs.record import RunRecord
 
 
-def variety_table(record: RunRecord) -> list[str]:
-    """WALS along each attribute, beside its stereotype score."""
-    if not record.variety:
-        return []
-    scores = {(s.concept, s.attribute): s.score for s in record.stereotypes}
-    lines = [
-        "| variety | direction | WALS | stereotype score |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {escape(variety.concept)}: {escape(variety.attribute)} "
-        f"| {variety.direction}{', centred' * variety.center} "
-        f"| {interval_text(variety.wals)} "
-        f"| {interval_text(scores.get((variety.concept, variety.attribute)))} |"
-        for variety in record.variety
-    ]
-    return [*lines, ""]
-
-
-def diversity_table(record: RunRecord) -> list[str]:
-    """Vendi score of each prompt."""
-    if not record.diversity:
-        return []
-    rows = [f"| {escape(d.concept)} | {interval_text(d.vendi_score)} |" for d in record.diversity]
-    return ["| diversity | Vendi score |", "|---|---|", *rows, ""]
-
-
 def emergence_table(record: RunRecord) -> list[str]:
     """SPI of the first step, by either index."""
     lines = [

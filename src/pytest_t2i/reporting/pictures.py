@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from pytest_t2i.audits.counts import Counts
 from pytest_t2i.data import Detection
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
-from pytest_t2i.reporting.formatting import absent, anchor, counted, reason_words, said, signed
+from pytest_t2i.reporting.formatting import absent, anchor, counted, signed
 from pytest_t2i.reporting.thumbnails import thumbnails
-from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.sections.words import reason_words, said
 
 GENDERS = ("male", "female")
 MOST_PICTURES = 3000

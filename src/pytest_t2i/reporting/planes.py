@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.charts import UNIT, Scale
 from pytest_t2i.reporting.formatting import interval_words
-from pytest_t2i.reporting.oasis import scale_of, variety_scale
 from pytest_t2i.runs.comparison.record import ModelComparison
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import round_end
 
+REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Upper ends of the axis of variety."""
 MARKS = "●■▲◆▼★"
 """Signs of models in a plane."""
 WIDTH, HEIGHT = 320, 260
@@ -81,12 +83,20 @@ class Plane:
     """Of the axis of variety."""
 
 
+def _varieties(record: RunRecord) -> Sequence[Any]:
+    return getattr(record.part("variety"), "variety", ())
+
+
+def _scale(varieties: Iterable[Interval | None]) -> Scale:
+    return Scale(0.0, round_end(varieties, REACHES))
+
+
 def planes(record: RunRecord) -> list[Plane]:
     """One for each concept with both scores of an attribute; direction from texts, not centred."""
     scores = {(s.concept, s.attribute): s.score for s in record.stereotypes}
-    scale = variety_scale(record)
+    scale = _scale(variety.wals for variety in _varieties(record))
     points: dict[str, list[Point]] = {}
-    for variety in record.variety:
+    for variety in _varieties(record):
         score = scores.get((variety.concept, variety.attribute))
         if (variety.direction, variety.center) == ("text", False) and variety.wals and score:
             points.setdefault(variety.concept, []).append(
@@ -99,7 +109,7 @@ def planes(record: RunRecord) -> list[Plane]:
 
 def compared_planes(comparison: ModelComparison) -> list[Plane]:
     """The same of several models: one point for each attribute and model."""
-    scale = scale_of(variety for entrant in comparison.varieties for variety in entrant.varieties)
+    scale = _scale(variety for entrant in comparison.varieties for variety in entrant.varieties)
     points: dict[str, list[Point]] = {}
     for entrant in comparison.varieties:
         for model, mark, score, variety in zip(

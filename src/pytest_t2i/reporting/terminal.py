@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from pytest_t2i.adapters.support.escaping import line
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting import dependencies
+from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
     change_words,
@@ -16,7 +18,6 @@ from pytest_t2i.reporting.formatting import (
     early_stopping,
     excess,
     images_of,
-    interval_text,
     lean_counts,
     leaning,
     metric_words,
@@ -26,32 +27,19 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.neutrality import leaning_words
 from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.terminal_oasis import (
-    diversity_line,
     emergence_line,
     stereotypes_line,
-    variety_line,
 )
-from pytest_t2i.reporting.terminal_people import (
-    correction_line,
-    group_correction_line,
-    groups_line,
-    trial_line,
-)
+from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
 from pytest_t2i.reporting.wrapping import wrapped
-from pytest_t2i.runs.record import ModelScore, RunRecord
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import Section
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import MovedPrompt
 
-COLOURS = {
-    Outcome.PASS: "green",
-    Outcome.FAIL: "red",
-    Outcome.INCONCLUSIVE: "yellow",
-    Outcome.INTERRUPTED: "yellow",
-}
-FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
 SHOWN = 3
 """Failures that are named; the page has them all."""
 ANSWERED = 10
@@ -69,12 +57,17 @@ class Writer(Protocol):
 
 
 def summarise(
-    record: RunRecord, settings: Settings, writer: Any, *, width: int | None = None
+    record: RunRecord,
+    settings: Settings,
+    writer: Any,
+    *,
+    width: int | None = None,
+    audits: Sequence[Audit[Any]] | None = None,
 ) -> None:
     """Is it fair, what is worst, what to do next; lines are broken at ``width`` columns."""
     target: Writer = writer
     target.section(line(record.title), sep="=")
-    for told, markup in _lines(record, width):
+    for told, markup in _lines(record, width, sections_of(record, audits)):
         for part in wrapped(line(told), width):
             target.write_line(part, **markup)
     # Paths stay whole: they are clicked on.
@@ -83,7 +76,9 @@ def summarise(
         target.write_line(line(f"baseline: {settings.save_baseline}"))
 
 
-def _lines(record: RunRecord, width: int | None) -> Iterator[tuple[str, dict[str, bool]]]:
+def _lines(
+    record: RunRecord, width: int | None, sections: Sequence[Section]
+) -> Iterator[tuple[str, dict[str, bool]]]:
     """Each line with its colours."""
     # Fair or not, what is worst, what to do next: the first ten lines of 80 columns.
     head, worst = f"{record.outcome}: {headline(record)}", list(_worst(record))
@@ -92,9 +87,9 @@ def _lines(record: RunRecord, width: int | None) -> Iterator[tuple[str, dict[str
     room = ANSWERED - sum(len(wrapped(line, width)) for line in (head, *worst))
     yield from ((line, {}) for line in _next(record, room, width))
     yield _tally(record), {}
+    yield from ((line, {}) for line in _of_model(record))
+    yield from summary_lines(sections)
     yield from ((line, {}) for line in _measured(record))
-    if any(sensitivity.fragile for sensitivity in record.sensitivity):
-        yield FRAGILE, {"yellow": True}
     yield _work(record), {}
 
 
@@ -118,34 +113,20 @@ def _tally(record: RunRecord) -> str:
     )
 
 
-def _measured(record: RunRecord) -> Iterator[str]:
-    judged = [
-        check
-        for check in record.checks
-        if (check.metric, check.against) == ("model_bias_score", "limit")
-        and check.estimate is not None
-    ]
-    yield from (_judged(check) for check in judged)
+def _of_model(record: RunRecord) -> Iterator[str]:
+    """What was judged of the model, and how it compares with the baseline."""
+    for check in record.checks:
+        of_limit = (check.metric, check.against) == ("model_bias_score", "limit")
+        if of_limit and check.estimate is not None:
+            yield _judged(check)
     yield from _compared(record)
-    others = {groups.detector for groups in record.groups}
-    for score in record.model_scores:
-        if not judged and score.name == "model" and score.detector not in others:
-            yield _score(score)
-    yield from (groups_line(groups) for groups in record.groups)
-    lines = (
-        correction_line,
-        group_correction_line,
-        _gaps,
-        stereotypes_line,
-        variety_line,
-        diversity_line,
-        emergence_line,
-        _undetected,
-    )
+
+
+def _measured(record: RunRecord) -> Iterator[str]:
+    lines = (_gaps, stereotypes_line, emergence_line, _undetected)
     yield from (line for line in (told(record) for told in lines) if line)
     yield from objects_told(record)
     yield from dependencies.told(record)
-    yield from (trial_line(trial) for trial in record.trials)
 
 
 def _compared(record: RunRecord) -> Iterator[str]:
@@ -199,17 +180,6 @@ def _worst(record: RunRecord) -> Iterator[str]:
 def _otherwise(record: RunRecord) -> str:
     count = len(record.failed_otherwise)
     return f", {count} test{'s'[: count > 1]} failed without a verdict" if count else ""
-
-
-def _score(score: ModelScore) -> str:
-    prompts = several(score.prompts, "prompt")
-    if score.corrected is None or score.paper is None:
-        return f"model bias score: no clear image in {prompts} ({score.detector})"
-    return (
-        f"model bias score {interval_text(score.corrected)} over {prompts} "
-        f"(paper's {score.paper.estimate:.3f}, a fair model shows {score.floor:.3f}; "
-        f"{score.detector})"
-    )
 
 
 def _gaps(record: RunRecord) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_t2i.reporting.formatting import interval_text
 from pytest_t2i.runs.record import RunRecord
 
 
@@ -19,30 +18,6 @@ def stereotypes_line(record: RunRecord) -> str:
     return (
         f"stereotype score: highest {score:.3f} ({worst.concept}: {worst.attribute}) "
         f"of {len(scored)}"
-    )
-
-
-def variety_line(record: RunRecord) -> str:
-    """The lowest WALS; "" without any."""
-    measured = [(o.wals, o) for o in record.variety if o.wals is not None and not o.center]
-    if not measured:
-        return ""
-    wals, least = min(measured, key=lambda pair: pair[0].estimate)
-    return (
-        f"variety (WALS): lowest {interval_text(wals)} ({least.concept}: {least.attribute}, "
-        f"direction from {least.direction}) of {len(measured)}"
-    )
-
-
-def diversity_line(record: RunRecord) -> str:
-    """The lowest Vendi score; "" without any."""
-    measured = [(d.vendi_score, d) for d in record.diversity if d.vendi_score is not None]
-    if not measured:
-        return ""
-    score, least = min(measured, key=lambda pair: pair[0].estimate)
-    return (
-        f"diversity (Vendi score): lowest {score.estimate:.2f} [{score.low:.2f}, "
-        f"{score.high:.2f}] ({least.concept}) of {len(measured)}"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.formatting import duration, early_stopping
 from pytest_t2i.runs.record import RunRecord
@@ -21,7 +23,9 @@ def made_images(record: RunRecord, rate: str = "") -> str:
 
 def labelled_images(record: RunRecord) -> int:
     """Images that detectors were tried on."""
-    return max((trial.images for trial in record.trials), default=0)
+    found = record.provenance.get("labelled images")
+    images = found.get("images") if isinstance(found, Mapping) else 0
+    return images if isinstance(images, int) else 0
 
 
 def unmade_images(record: RunRecord) -> str:
@@ -36,8 +40,8 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     """The same and what detectors did, as rows."""
     work = record.done
     rows = list(_of_model(record)) if record.model else []
-    if record.trials:
-        rows.append(("Labelled by people", str(labelled_images(record))))
+    if labelled := labelled_images(record):
+        rows.append(("Labelled by people", str(labelled)))
     rows.append(("Looked at by a detector", str(work.detected)))
     if record.model:
         rows.append(("Time spent", duration(work.seconds)))

@@ -6,20 +6,15 @@ import base64
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.diversity import Diversity
 from pytest_t2i.audits.emergence import Emergence
 from pytest_t2i.audits.predisposition import Predisposition
-from pytest_t2i.audits.variety import Variety
 from pytest_t2i.data import FORESEEN, JPEG, VELOCITY, Attribute, Prompt
-from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef
+from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.record import (
-    DiversityRecord,
     EmergenceRecord,
     ForeseenRecord,
-    VarietyRecord,
 )
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
@@ -35,74 +30,6 @@ SHOWN_STRIPS = 4
 """Images whose film strips are kept."""
 STRIP_SIZE = 72
 """Side in pixels of a picture of a film strip."""
-
-
-def varieties(results: Results) -> list[Variety]:
-    """Variety along every attribute that was asked for, each once, with the most images."""
-    widest: dict[tuple[str, str], Variety] = {}
-    for variety in _asked(results):
-        name = variety.id, variety.descriptions
-        known = widest.get(name)
-        if known is None or len(known.seeds) < len(variety.seeds):
-            widest[name] = variety
-    return list(widest.values())
-
-
-def _asked(results: Results) -> Iterator[Variety]:
-    session = results.session
-    for test in distinct(session.tests.values()):
-        observe = test.selection.observe
-        directions = ("text",) * (FEATURES in observe)
-        directions += ("images", "kernel") * (ATTRIBUTE_IMAGES in observe)
-        for prompt, attribute in test.selection.subjects if directions else ():
-            seeds = session.seeds(prompt, test.images)
-            for direction, center in product(directions, (False, True)):
-                yield Variety(
-                    prompt, seeds, results.observations, session.instruments(test.selection),
-                    session.settings.confidence, attribute, direction, center,
-                )  # fmt: skip
-
-
-def variety_records(results: Results) -> Iterator[VarietyRecord]:
-    """Of every concept and attribute."""
-    for variety in varieties(results):
-        yield VarietyRecord(
-            variety.id,
-            variety.prompt.id,
-            variety.prompt.concept,
-            variety.attribute.name,
-            variety.direction,
-            variety.center,
-            variety.instruments.encoder,
-            variety.interval,
-            variety.absent,
-        )
-
-
-def diversity_records(results: Results) -> Iterator[DiversityRecord]:
-    """Of every prompt whose features were observed, each once, with the most images."""
-    widest: dict[str, Diversity] = {}
-    for test in distinct(results.session.tests.values()):
-        selection = test.selection
-        if not {FEATURES, ATTRIBUTE_IMAGES}.intersection(selection.observe):
-            continue
-        concepts = (stereotype.prompt for stereotype in selection.stereotypes)
-        for prompt in dict.fromkeys((*selection.prompts, *concepts)):
-            diversity = Diversity(
-                prompt, results.session.seeds(prompt, test.images), results.observations,
-                results.session.instruments(selection), results.session.settings.confidence,
-            )  # fmt: skip
-            known = widest.get(prompt.id)
-            if known is None or len(known.seeds) < len(diversity.seeds):
-                widest[prompt.id] = diversity
-    for diversity in widest.values():
-        yield DiversityRecord(
-            diversity.prompt.id,
-            diversity.prompt.concept,
-            diversity.instruments.encoder,
-            diversity.interval,
-            diversity.absent,
-        )
 
 
 def emergence_records(results: Results) -> Iterator[EmergenceRecord]:

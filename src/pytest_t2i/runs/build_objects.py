@@ -13,9 +13,9 @@ from pytest_t2i.audits.dependencies import Dependencies
 from pytest_t2i.audits.dependency_groups import GROUPS
 from pytest_t2i.audits.object_counts import VARIANTS, Counted
 from pytest_t2i.audits.objects import Objects
+from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Mask
 from pytest_t2i.metrics import object_independence
-from pytest_t2i.runs.build_scores import widest_of
 from pytest_t2i.runs.record import (
     DependenciesRecord,
     ExampleRecord,

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from pytest_t2i.audits.audit import Step
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_oasis import (
-    diversity_records,
     emergence_records,
     foreseen_records,
-    variety_records,
 )
 from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
-from pytest_t2i.runs.build_trials import trial_record
 from pytest_t2i.runs.build_triplets import Gaps
-from pytest_t2i.runs.next_steps import next_steps
-from pytest_t2i.runs.record import BaselineRecord, RunRecord
+from pytest_t2i.runs.next_steps import most_pressing, next_steps
+from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
@@ -41,7 +39,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
     """
     session, scores, gaps = results.session, Scores(results), Gaps(results)
     prompts = tuple(scores.prompts())
-    return RunRecord(
+    record = RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
         model=session.settings.model or "",
@@ -49,23 +47,19 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         provenance=provenance(session) | ({"command": command} if command else {}),
         work=asdict(session.work),
         checks=tuple(session.checks),
-        model_scores=tuple(scores.model_scores()),
         prompts=prompts,
         stereotypes=tuple(scores.stereotypes()),
         gaps=tuple(gaps.records()),
         leaning=gaps.leaning(),
         objects=objects_record(results),
         dependencies=dependencies_record(results),
-        variety=tuple(variety_records(results)),
-        diversity=tuple(diversity_records(results)),
+        audits={
+            audit.name: AuditRecord(audit.version, record)
+            for audit in session.audits
+            if (record := audit.record(results)) is not None
+        },
         emergence=tuple(emergence_records(results)),
         foreseen=tuple(foreseen_records(results)),
-        sensitivity=tuple(scores.sensitivity()),
-        groups=tuple(scores.groups()),
-        cells=tuple(scores.cells()),
-        trials=tuple(map(trial_record, results.trials())) if session.tries_detectors else (),
-        correction=scores.correction(),
-        group_correction=scores.group_correction(),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
         failed_because={
             test: session.failed_because[test]
@@ -73,11 +67,19 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
             if test in session.failed_because
         },
         baseline=None if recorded is None else baseline_record(results, recorded),
-        next_steps=next_steps(results, session.checks, recorded, prompts),
         selected=session.selected,
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,
     )
+    own = next_steps(results, session.checks, recorded, prompts)
+    return replace(record, next_steps=most_pressing(own, _steps_of_audits(session, record)))
+
+
+def _steps_of_audits(session: Session, record: RunRecord) -> Iterator[Step]:
+    for audit in session.audits:
+        part = record.part(audit.name)
+        if part is not None:
+            yield from audit.next_steps(part, record)
 
 
 def interrupted_record(session: Session, command: str) -> RunRecord:

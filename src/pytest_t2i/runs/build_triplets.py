@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
-from pytest_t2i.runs.build_scores import widest_of
+from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.runs.record import GapRecord, LeaningRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest

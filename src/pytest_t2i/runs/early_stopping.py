@@ -46,7 +46,7 @@ class Rounds:
     def make(self) -> None:
         """Round by round, until every test is decided or has all its images."""
         session, work = self.session, self.runner.work
-        work.most = len(session.make_plan())
+        work.most = len(self.results.make_plan())
         planned = {test.node_id: looks(test.images) for test in self._watched()}
         self._tell_unforeseen(planned)
         undecided, at = dict(planned), 0
@@ -66,7 +66,7 @@ class Rounds:
                 return
 
     def _round(self, at: int, undecided: int) -> None:
-        plan = self.session.make_plan()
+        plan = self.results.make_plan()
         if undecided:
             tests = f"{undecided} tests undecided"
             self.runner.progress.say(f"t2i: round {at + 1}: {tests}, {len(plan)} images asked for")

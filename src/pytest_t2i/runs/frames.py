@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.audits.audit import Frame
+from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
 
@@ -37,15 +39,60 @@ def to_frame(record: Any, table: str) -> pd.DataFrame:
     >>> to_frame(run, "prompts").columns.tolist()[:4]
     ['model', 'created', 'prompt', 'axis']
     """
-    if table not in TABLES:
-        raise UnknownNameError("table of a run", table, TABLES)
+    others = dict(_of_audits(record))
+    if table not in TABLES and table not in others:
+        raise UnknownNameError("table of a run", table, {**TABLES, **others})
     try:
         import pandas as pd
     except ImportError:
         raise MissingExtraError("a table of a run", "frames", "pandas") from None
-    rows, columns = TABLES[table]
-    known = [{"model": record.model, "created": record.created} | row for row in rows(record)]
-    return pd.DataFrame(known, columns=["model", "created", *columns])
+    run = {"model": record.model, "created": record.created}
+    if table in others:
+        columns, rows = _spread(others[table])
+    else:
+        columns, rows = list(TABLES[table][1]), list(TABLES[table][0](record))
+    return pd.DataFrame([run | row for row in rows], columns=["model", "created", *columns])
+
+
+def tables(record: Any) -> tuple[str, ...]:
+    """Names of all tables of a run, those of audits among them."""
+    return (*TABLES, *dict(_of_audits(record)))
+
+
+def _of_audits(record: Any) -> Iterator[tuple[str, Frame]]:
+    """The tables of installed audits, without rows where the run has none."""
+    for audit in installed_audits():
+        part = record.part(audit.name)
+        if part is None and audit.record_type is not None:
+            part = _nothing(audit.record_type)
+        if part is not None:
+            yield from audit.summary(part).frames.items()
+
+
+def _nothing(record_type: type[Any]) -> Any | None:
+    """A record of nothing; None for one that cannot be empty."""
+    try:
+        return record_type()
+    except TypeError:
+        return None
+
+
+def _spread(frame: Frame) -> tuple[list[str], list[Row]]:
+    """An interval as three columns."""
+    rows: list[Row] = []
+    wide = set(frame.intervals) | {
+        name
+        for row in frame.rows
+        for name, cell in zip(frame.columns, row, strict=True)
+        if isinstance(cell, Interval)
+    }
+    for row in frame.rows:
+        flat: Row = {}
+        for name, cell in zip(frame.columns, row, strict=True):
+            flat |= _interval(name, cell) if name in wide else {name: cell}  # type: ignore[arg-type]
+        rows.append(flat)
+    spread = (_columns(name) if name in wide else (name,) for name in frame.columns)
+    return [column for columns in spread for column in columns], rows
 
 
 def _interval(name: str, interval: Interval | None) -> Row:
@@ -117,16 +164,6 @@ def _images(record: Any) -> Iterator[Row]:
                 }
 
 
-def _scores(record: Any) -> Iterator[Row]:
-    for score in record.model_scores:
-        yield (
-            {"set": score.name, "detector": score.detector, "prompts": score.prompts}
-            | {"clear_images": score.clear_images, "fair_model": score.floor}
-            | _interval("corrected", score.corrected)
-            | _interval("paper", score.paper)
-        )
-
-
 def _stereotypes(record: Any) -> Iterator[Row]:
     for stereotype in record.stereotypes:
         yield (
@@ -171,13 +208,6 @@ TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
         "images": (
             _images,
             ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
-        ),
-        "scores": (
-            _scores,
-            (
-                "set", "detector", "prompts", "clear_images", "fair_model",
-                *_columns("corrected"), *_columns("paper"),
-            ),
         ),
         "stereotypes": (
             _stereotypes,

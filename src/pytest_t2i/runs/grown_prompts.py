@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.parity_change import PROMPT_MARGIN
-from pytest_t2i.audits.recorded_pairs import RecordedPairs
+from pytest_t2i.audits.parity.change import PROMPT_MARGIN
+from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Outcome
 from pytest_t2i.runs.results import Results
 from pytest_t2i.verdicts.baseline_file import Baseline

@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.counts import Counts
 from pytest_t2i.data import (
     Amount,
     Count,
@@ -22,9 +25,12 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
-from pytest_t2i.runs.record import Counts, PromptRecord, RunRecord
+from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.summaries import series_of_audits
 
 SCHEMA = "pytest-t2i/history/1"
+SCORES = "model_bias_score/"
+"""What the names of series of model bias scores begin with: "model" or an axis follows."""
 MOST_KEPT = 500
 """Files of a folder; the oldest go first."""
 ENOUGH_MADE = 20
@@ -45,7 +51,7 @@ class PastRun:
     seed: int
     outcome: Outcome
     scores: Mapping[str, ShareInterval] = field(default_factory=dict)
-    """Corrected model bias score: "model", or an axis."""
+    """Corrected model bias score: "model", or an axis. Empty in files that have ``series``."""
     stereotypes: Mapping[str, ShareInterval] = field(default_factory=dict)
     """Stereotype score by id."""
     gaps: Mapping[str, Interval] = field(default_factory=dict)
@@ -56,11 +62,24 @@ class PastRun:
     """Images that were made, and not taken from the store or from elsewhere."""
     seconds_per_image: Amount = 0.0
     """That making and looking took; 0 where it is not known."""
+    series: Mapping[str, Interval] = field(default_factory=dict)
+    """What audits have followed over versions (``Summary.series``), by name."""
     schema: str = SCHEMA
 
+    @property
+    def followed(self) -> Mapping[str, Interval]:
+        """``series``, with the ``scores`` of an older file under the names of today."""
+        older = {f"{SCORES}{name}": score for name, score in self.scores.items()}
+        return older | dict(self.series)
 
-def past_run(record: RunRecord) -> PastRun:
-    """What is kept of a run."""
+    @property
+    def model_score(self) -> Interval | None:
+        """Corrected model bias score over all prompts; None where it was not measured."""
+        return self.followed.get(f"{SCORES}model")
+
+
+def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> PastRun:
+    """What is kept of a run; None takes installed audits."""
     neutral = [p for p in record.prompts if p.variant == Variant.NEUTRAL.value and p.counts]
     detector = next(iter(neutral[0].counts), "") if neutral else ""
     model = record.provenance.get("model", {})
@@ -73,16 +92,13 @@ def past_run(record: RunRecord) -> PastRun:
         int(settings.get("images", 0)),
         int(settings.get("seed", 0)),
         record.outcome,
-        {
-            s.name: s.corrected
-            for s in record.model_scores
-            if s.corrected and s.detector == detector
-        },
+        {},
         {s.id: s.score for s in record.stereotypes if s.score is not None},
         {f"{g.space}: {g.name}": g.gap for g in record.gaps if g.gap is not None},
         {prompt.id: _counts(prompt, detector) for prompt in neutral},
         0 if record.done.is_ready_made else record.done.made,
         seconds_per_image(record) or 0.0,
+        series_of_audits(record, audits),
     )
 
 
@@ -104,14 +120,17 @@ def _counts(prompt: PromptRecord, detector: str) -> tuple[int, int, int]:
     return male, female, sum(labels.values()) + sum(counts.undetected.values()) - male - female
 
 
-def keep(record: RunRecord, folder: Path) -> Path | None:
+def keep(
+    record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None
+) -> Path | None:
     """Add a finished run to a history; None where there is nothing to look at later.
 
     The file's name begins with the time, so that files sort; the oldest beyond 500 go.
     """
-    if record.is_interrupted or not (record.model_scores or record.stereotypes or record.gaps):
+    past = past_run(record, audits)
+    if record.is_interrupted or not (record.prompts or record.gaps or past.series):
         return None
-    plain = asdict(past_run(record))
+    plain = asdict(past)
     content = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()
     moment = re.sub(r"[^0-9T]", "", record.created[:19])
     file = folder / f"{moment}-{file_name(record.model)}-{checksum(content)[:6]}.json"

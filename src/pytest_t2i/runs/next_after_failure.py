@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.audits.parity_change import PROMPT_MARGIN
+from pytest_t2i.audits.parity.change import PROMPT_MARGIN
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some

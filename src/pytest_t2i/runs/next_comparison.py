@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity_change import COARSE, detectable
-from pytest_t2i.audits.recorded_pairs import RecordedPairs
+from pytest_t2i.audits.parity.change import COARSE, detectable
+from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.runs.price import counted_checks, price_of_both
 from pytest_t2i.runs.results import Results

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics as plain
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from pytest_t2i.audits.audit import Step
 from pytest_t2i.data import Outcome
 from pytest_t2i.runs import calibration
 from pytest_t2i.runs.next_after_failure import after_failures
@@ -20,6 +21,8 @@ from pytest_t2i.statistics import model_images_needed
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
+STRIDE = 10
+"""Between the priorities of the run's own lines."""
 MOST = 4
 """Lines; who reads more does nothing."""
 
@@ -35,6 +38,19 @@ def next_steps(
     ``recorded`` is the baseline of the run, if any; ``prompts`` are those that were detected.
     """
     return tuple(islice(_steps(results, checks, recorded, prompts), MOST))
+
+
+def most_pressing(own: Sequence[str], of_audits: Iterable[Step]) -> tuple[str, ...]:
+    """At most four lines of the run's own and of what audits advise, the most pressing first.
+
+    The run's own have the priorities 10, 20, 30, ... in their order.
+
+    >>> most_pressing(["label images"], [Step(5, "look at Iran"), Step(50, "read the page")])
+    ('look at Iran', 'label images', 'read the page')
+    """
+    ranked = [Step(STRIDE * place, text) for place, text in enumerate(own, start=1)]
+    steps = sorted([*ranked, *of_audits], key=lambda step: step.priority)
+    return tuple(step.text for step in steps[:MOST])
 
 
 def _steps(

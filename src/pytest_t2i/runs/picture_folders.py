@@ -29,12 +29,13 @@ def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ())
     _check(record.files(), source, [*stores, *_folders(source)])
 
 
-def check_labelled_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:
+def check_labelled_pictures(
+    files: Sequence[str], source: Path, stores: Sequence[Path] = ()
+) -> None:
     """The same of labelled images, which lie anywhere in the project of the run's store."""
     here = source.absolute()
     project = [up for up in here.parents if (up / STORE).is_dir()][:1]
-    labelled = [mistake.file for trial in record.trials for mistake in trial.mistakes]
-    _check(labelled, source, [*stores, *_folders(source), *project])
+    _check(files, source, [*stores, *_folders(source), *project])
 
 
 def store_of(source: Path) -> Path:

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
 
+from pytest_t2i.audits.counts import Counts
 from pytest_t2i.data import (
     Amount,
     Bounds,
     Count,
     Detection,
     Interval,
-    Level,
     Mask,
     Moment,
     Name,
@@ -28,19 +27,15 @@ from pytest_t2i.data import (
     Prone,
     Share,
     ShareInterval,
-    Signed,
     SignedInterval,
-    Source,
     Strip,
-    Undetected,
     Variant,
     check_ends,
 )
-from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.work import Work
-from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.check import Check, judged
 
-SCHEMA = "pytest-t2i/run/2"
+SCHEMA = "pytest-t2i/run/3"
 Pictured = TypeVar("Pictured", "ImageRecord", "ExampleRecord", "BeforeRecord")
 
 
@@ -54,14 +49,6 @@ class ImageRecord:
     detections: Mapping[str, Detection]
     """Detector name -> what it says; scores are kept of the deciding detector alone. {} where none
     has looked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many images of a prompt got each label, and why others got none."""
-
-    labels: Mapping[str, Count]
-    undetected: Mapping[Undetected, Count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,137 +83,6 @@ class PromptRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelScore:
-    """Model bias score over a set of prompts by one detector."""
-
-    name: Name
-    """"model" or an axis."""
-    detector: str
-    corrected: ShareInterval | None
-    paper: ShareInterval | None
-    floor: Share | None
-    prompts: Count
-    clear_images: Count
-    worst_case: Bounds | None = None
-    """Where the paper's score lies whatever the undetected images show; None if none are."""
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectedPrompt:
-    """One prompt as people's labels correct it."""
-
-    id: str
-    labels: Count
-    """Images that people labelled."""
-    by_detector: Signed | None
-    """Prompt bias score by the detector; None without a clear image."""
-    corrected: SignedInterval
-    """What people would give on all its images, estimated."""
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectionRecord:
-    """The model bias score as people's labels correct it."""
-
-    labelled: str
-    """Where the labelled images lie."""
-    detector: str
-    labels: Count
-    left_out: Count
-    """Prompts with too few labels."""
-    by_detector: Share
-    """The paper's score by the detector, over the prompts with labels."""
-    corrected: ShareInterval
-    """The paper's score that people would give on the same images (PPI++)."""
-    adjusted: Interval | None
-    """A second opinion (Rogan-Gladen)."""
-    labels_to_halve: Count | None
-    """About how many more labels would halve the interval."""
-    prompts: tuple[CorrectedPrompt, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCorrectionRecord:
-    """Shares of a detector's groups as people's labels correct them."""
-
-    labelled: str
-    """Where the labelled images lie."""
-    detector: str
-    labels: Count
-    prompts: Count
-    """With enough labels."""
-    left_out: Count
-    """Prompts with too few labels."""
-    by_detector: Mapping[str, Share | None]
-    """Group -> its share of the clear images of these prompts; None without any."""
-    corrected: Mapping[str, ShareInterval]
-    """What people would give on the same images (PPI++)."""
-
-    def __post_init__(self) -> None:
-        if not self.corrected.keys() <= self.by_detector.keys():
-            raise ValueError("expected by_detector to have every group of corrected")
-
-
-@dataclass(frozen=True, slots=True)
-class GroupsRecord:
-    """How the images fall into a detector's groups, where these are not male and female."""
-
-    detector: str
-    shares: Mapping[str, ShareInterval]
-    """Group -> share of the images with a label, over all prompts."""
-    gap: Share
-    """Largest minus smallest share."""
-    entropy: Share
-    """Normalised: 1 is even, 0 is one group only."""
-
-
-@dataclass(frozen=True, slots=True)
-class CellRecord:
-    """One crossed prompt."""
-
-    id: str
-    """Of the prompt."""
-    row: str
-    column: str
-    share: ShareInterval | None
-    """Share of men among the clear images; None without any."""
-
-
-@dataclass(frozen=True, slots=True)
-class CellsRecord:
-    """Two axes crossed: the share of men in each cell, by the deciding detector."""
-
-    rows: str
-    """Name of the first axis."""
-    columns: str
-    """Name of the second axis."""
-    cells: tuple[CellRecord, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class VariationRecord:
-    """The model bias score of the same images under another choice."""
-
-    detector: str
-    choice: str
-    """What is done otherwise: an estimator, a filter."""
-    interval: Interval | None
-    outcome: Outcome
-    """Of the same limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class SensitivityRecord:
-    """A verdict on the model bias score, and what it would be under other choices."""
-
-    bound: Number
-    fragile: bool
-    """Whether another choice turns PASS into FAIL or FAIL into PASS."""
-    variations: tuple[VariationRecord, ...]
-    """The first is the verdict as it stands."""
-
-
-@dataclass(frozen=True, slots=True)
 class StereotypeRecord:
     """One attribute of one concept."""
 
@@ -243,38 +99,6 @@ class StereotypeRecord:
     """zeta (OASIS Definition 1)."""
     direction: Prone = "over"
     """"under": prone to be shown too rarely."""
-
-
-@dataclass(frozen=True, slots=True)
-class VarietyRecord:
-    """Variety of one concept's images along one attribute."""
-
-    id: str
-    prompt: str
-    """Id of the prompt."""
-    concept: str
-    attribute: str
-    direction: Source
-    """Where the attribute's direction comes from: "text", "images", "kernel"."""
-    center: bool
-    """Whether the mean feature was taken off first; the paper does not."""
-    encoder: str
-    wals: ShareInterval | None
-    absent: str
-    """Why there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class DiversityRecord:
-    """How many different images a prompt gives."""
-
-    prompt: str
-    """Id of the prompt."""
-    concept: str
-    encoder: str
-    vendi_score: Interval | None
-    absent: str
-    """Why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,50 +307,6 @@ class DependenciesRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class MistakeRecord:
-    """An image of which a detector says something else than people do."""
-
-    file: str
-    """Path of the image."""
-    prompt: str
-    label: str
-    """By people."""
-    reason: str
-    """Why people found it low_quality or others."""
-    detection: Detection
-    """What the detector says."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRecord:
-    """One detector on labelled images (Lyu Tables 1 to 3)."""
-
-    detector: str
-    labelled: str
-    """Where the labelled images lie."""
-    images: Count
-    clear: Count
-    """Images with a label that counts, by people."""
-    prompts: Count
-    """Prompts with a clear image, over which scores are taken."""
-    confusion: Mapping[str, Counts]
-    """Label by people -> what the detector says of these images."""
-    filter_precision: ShareInterval | None
-    filter_recall: ShareInterval | None
-    filter_f1: ShareInterval | None
-    filter_rate: ShareInterval | None
-    accuracy: ShareInterval | None
-    accuracy_by_label: Mapping[str, ShareInterval | None]
-    model_bias_score: ShareInterval | None
-    """The paper's, by the detector."""
-    actual_model_bias_score: ShareInterval | None
-    """The paper's, by people."""
-    percent_deviation: Interval | None
-    prompt_bias_difference: Interval | None
-    mistakes: tuple[MistakeRecord, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class BeforeRecord:
     """A picture of the baseline's model, where the store still has it."""
 
@@ -565,6 +345,16 @@ class BaselineRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """What one audit keeps of a run."""
+
+    version: Count
+    """Of the record: the audit reads older ones, too."""
+    record: Any
+    """Its frozen dataclass; plain values where the audit is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """One recorded execution.
 
@@ -581,11 +371,10 @@ class RunRecord:
     provenance: Mapping[str, Any]
     work: Mapping[str, Any]
     checks: tuple[Check, ...] = ()
-    model_scores: tuple[ModelScore, ...] = ()
     prompts: tuple[PromptRecord, ...] = ()
     stereotypes: tuple[StereotypeRecord, ...] = ()
-    variety: tuple[VarietyRecord, ...] = ()
-    diversity: tuple[DiversityRecord, ...] = ()
+    audits: Mapping[str, AuditRecord] = field(default_factory=dict)
+    """Name of an audit -> what it keeps."""
     emergence: tuple[EmergenceRecord, ...] = ()
     foreseen: tuple[ForeseenRecord, ...] = ()
     gaps: tuple[GapRecord, ...] = ()
@@ -595,13 +384,6 @@ class RunRecord:
     """None where no test asks for objects."""
     dependencies: DependenciesRecord | None = None
     """None where no test asks for them."""
-    sensitivity: tuple[SensitivityRecord, ...] = ()
-    groups: tuple[GroupsRecord, ...] = ()
-    cells: tuple[CellsRecord, ...] = ()
-    trials: tuple[TrialRecord, ...] = ()
-    correction: CorrectionRecord | None = None
-    group_correction: GroupCorrectionRecord | None = None
-    """Where --t2i-labels holds labels other than male and female."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)
@@ -622,6 +404,15 @@ class RunRecord:
     def done(self) -> Work:
         """``work`` with 0 for what it does not say."""
         return msgspec.convert(self.work, Work)
+
+    def checks_of(self, metric: str) -> dict[str, list[Check]]:
+        """Checks of one metric against limits, by what was measured."""
+        return judged(self.checks, metric)
+
+    def part(self, audit: str) -> Any:
+        """What an audit keeps of the run; None where it keeps nothing or is not installed."""
+        known = self.audits.get(audit)
+        return known.record if known is not None and is_dataclass(known.record) else None
 
     @property
     def title(self) -> str:
@@ -707,7 +498,7 @@ class RunRecord:
         )
 
     def to_frame(self, table: str) -> Any:
-        """A pandas DataFrame: "checks", "prompts", "images", "scores", "stereotypes" or "gaps".
+        """A pandas DataFrame: "checks", "prompts", "images", "scores" and so on, or an audit's.
 
         Raises UnknownNameError for another table, MissingExtraError without pandas.
         """
@@ -725,43 +516,3 @@ class RunRecord:
 
 def _with_file(picture: Pictured, of: Callable[[str], str]) -> Pictured:
     return picture if picture.file is None else replace(picture, file=of(picture.file))
-
-
-def read_run(path: str | Path) -> RunRecord:
-    """A run.json as the record it was written from.
-
-    Raises FileFormatError that says what is wrong and where.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "run.json")
-    ...     _ = file.write_text(run.to_json())
-    ...     read_run(file).outcome.value
-    'INCONCLUSIVE'
-    """
-    path = Path(path)
-    record = convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
-    for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
-        convert(path, getattr(record, name), kind, where=name)
-    return record
-
-
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """Settings that are used, and not only shown."""
-
-    images: Count = 0
-    seed: int = 0
-    confidence: Level = 0.95
-    store: str = ""
-    report: str = ""
-    inconclusive: tuple[str, ...] = ()
-    detectors: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Provenance:
-    """What pictures and labels come from, by kind."""
-
-    model: dict[str, Any] = field(default_factory=dict)

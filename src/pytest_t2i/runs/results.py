@@ -1,34 +1,37 @@
-"""The results of a run, as tests and reports read them: samples, associations, triplets, trials."""
+"""The results of a run, as tests and reports read them: samples, associations, triplets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pytest_t2i.audits import detector_validation
-from pytest_t2i.audits.correction import Correction, correct
+from pytest_t2i.audits.audit import AskedTest
 from pytest_t2i.audits.dependencies import Dependencies
 from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.detector_validation import Trials
-from pytest_t2i.audits.group_correction import GroupCorrection, correct_groups
+from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
 from pytest_t2i.audits.object_counts import Counted, Member
 from pytest_t2i.audits.objects import Objects
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.stereotypes import Association
-from pytest_t2i.data import Prompt
+from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.labelled import detections_of
-from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.labels import LabelledSet
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.selection import SelectedTest
-from pytest_t2i.runs.session import NO_LABELS, Session
+from pytest_t2i.runs.session import NO_LABELS, Session, distinct
+from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import look_level
+from pytest_t2i.verdicts.check import Check
 
 C = TypeVar("C", bound=Counted)
+R = TypeVar("R")
 
 
 @dataclass
@@ -40,6 +43,7 @@ class Results:
 
     session: Session
     _siblings: dict[str, Siblings[Any]] = field(default_factory=dict)
+    _once: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     @cached_property
     def observations(self) -> Observations:
@@ -57,7 +61,91 @@ class Results:
     def forget(self) -> None:
         """After another round of images: what was measured holds no longer."""
         self._siblings.clear()
+        self._once.clear()
+        self.session.compared.clear()
         self.__dict__.pop("_cases", None)
+
+    # what audits work with (audits.audit.AuditContext)
+
+    @property
+    def settings(self) -> Settings:
+        """The options."""
+        return self.session.settings
+
+    @property
+    def detectors(self) -> tuple[str, ...]:
+        """Detectors by name; the first one's word decides."""
+        return self.session.detectors
+
+    @property
+    def encoder(self) -> str:
+        """The encoder of images."""
+        return self.session.encoder
+
+    @property
+    def checks(self) -> list[Check]:
+        """What the tests of the run compared, with the verdicts."""
+        return self.session.checks
+
+    @property
+    def tests(self) -> list[SelectedTest]:
+        """The selected tests that ask for something of their own."""
+        return distinct(self.session.tests.values())
+
+    @property
+    def given_labels(self) -> LabelledSet | None:
+        """The labelled images of --t2i-labels; None where none are given."""
+        return self.session.labelled if self.settings.labels is not None else None
+
+    def labelled_images(self) -> LabelledSet:
+        """Images with people's labels; ConfigurationError where none are given."""
+        if self.session.labelled is None:
+            raise ConfigurationError(NO_LABELS)
+        return self.session.labelled
+
+    def fingerprint(self, detector: str) -> str:
+        """Which version of a detector's code and weights looks."""
+        return self.session.components.detector(DetectorRef(detector)).fingerprint
+
+    def detections(self, fingerprint: str, keys: Sequence[str]) -> list[Detection]:
+        """What the detector with this fingerprint said of images, by the digests of their files."""
+        return detections_of(self.session.store, fingerprint, keys)
+
+    def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
+        """The seeds of so many images of a prompt."""
+        return self.session.seeds(prompt, images)
+
+    def instruments(self, test: AskedTest) -> Instruments:
+        """What was observed for a test besides its images, and by which encoder."""
+        return self.session.instruments(test.selection)
+
+    def once(self, key: tuple[Any, ...], build: Callable[[], R]) -> R:
+        """What ``build`` gives, computed once for the images that there are."""
+        if key not in self._once:
+            self._once[key] = build()
+        return self._once[key]  # type: ignore[no-any-return]
+
+    def compared(self, audit: str) -> list[Any]:
+        """Records of what the tests of the run compared, each once, in order of the tests."""
+        # Reports of workers come in any order.
+        order = [*self.session.tests, *sorted(self.session.compared)]
+        found = (
+            one.record
+            for node in dict.fromkeys(order)
+            for one in self.session.compared.get(node, ())
+            if one.audit == audit
+        )
+        return list(dict.fromkeys(found))
+
+    def make_plan(self) -> Plan:
+        """Everything the selected tests ask for."""
+        return self.session.make_plan(self)
+
+    def fixture(self, name: str, test: SelectedTest) -> Any:
+        """The value of an audit's fixture for a test."""
+        return next(a.fixtures[name] for a in self.session.audits if name in a.fixtures).make(
+            self, test
+        )
 
     # prompts
 
@@ -78,9 +166,9 @@ class Results:
             estimator=settings.estimator,
             alike=settings.undetected_alike,
         )
-        return replace(uncorrected, corrected=self.correction(uncorrected))
+        return replace(uncorrected, corrected=given_correction(uncorrected, self.given_labels))
 
-    def one_sample(self, prompt: Prompt, test: SelectedTest, detector: str | None = None) -> Sample:
+    def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Sample:
         """The detections of a prompt with the images that a test asks for."""
         return Sample(
             prompt=prompt,
@@ -93,28 +181,12 @@ class Results:
             alike=self.session.settings.undetected_alike,
         )
 
-    def level(self, test: SelectedTest) -> float:
+    def level(self, test: AskedTest) -> float:
         """Level of model-level intervals; a test that was stopped early has spent a part of it."""
         confidence = self.session.settings.confidence
         if not test.sequential:
             return confidence
         return look_level(test.images, test.planned, confidence)
-
-    def correction(self, samples: Samples) -> Correction | None:
-        """What --t2i-labels says of these samples; None without labels of their images."""
-        session = self.session
-        labelled = session.labelled if session.settings.labels is not None else None
-        if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
-            return None
-        return correct(samples, labelled)
-
-    def group_correction(self, samples: Samples) -> GroupCorrection | None:
-        """The same of a detector's groups, where the labels are others than male and female."""
-        session = self.session
-        labelled = session.labelled if session.settings.labels is not None else None
-        if labelled is None or labelled.vocabulary.is_gender or not samples.members:
-            return None
-        return correct_groups(samples, labelled)
 
     # stereotypes
 
@@ -139,7 +211,7 @@ class Results:
             instruments=self.session.instruments(test.selection),
         )
 
-    # triplets and trials
+    # triplets
 
     def triplets(self, test: SelectedTest) -> TripletSamples:
         """The triplets of a test."""
@@ -179,23 +251,6 @@ class Results:
             settings.least_objects,
             dict(test.selection.expected),
             settings.words,
-        )
-
-    def trials(self) -> Trials:
-        """Every detector on the labelled set."""
-        session = self.session
-        if session.labelled is None:
-            raise ConfigurationError(NO_LABELS)
-        components = session.components
-        return detector_validation.try_detectors(
-            session.labelled,
-            [
-                (name, components.detector(DetectorRef(name)).fingerprint)
-                for name in session.detectors
-            ],
-            lambda fingerprint, keys: detections_of(session.store, fingerprint, keys),
-            level=session.settings.confidence,
-            seed=session.settings.seed,
         )
 
     # the cases of one test function

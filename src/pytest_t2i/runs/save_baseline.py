@@ -5,17 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pytest_t2i.runs.build_oasis import varieties
 from pytest_t2i.runs.build_record import conditions, environment
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import distinct
-from pytest_t2i.verdicts.baseline_file import (
-    APART,
-    Baseline,
-    RecordedPrompt,
-    RecordedTrial,
-    RecordedVariety,
-)
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
 
 def save_baseline(results: Results, path: Path) -> Baseline:
@@ -30,8 +23,11 @@ def save_baseline(results: Results, path: Path) -> Baseline:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seed=session.settings.seed,
         images=session.settings.images,
-        trials=_trials(results) if session.tries_detectors else {},
-        variety=_variety(results),
+        audits={
+            audit.name: plain
+            for audit in session.audits
+            if (plain := audit.recorded(results)) is not None
+        },
     )
     baseline.write(path)
     return baseline
@@ -48,27 +44,3 @@ def _prompts(results: Results) -> dict[str, RecordedPrompt]:
                 said = tuple(detection.said for detection in sample.detections)
                 prompts[prompt.text] = RecordedPrompt(prompt.id, sample.seeds, said)
     return prompts
-
-
-def _variety(results: Results) -> dict[str, RecordedVariety]:
-    """By what was measured, from images as many as most tests ask for."""
-    recorded: dict[str, RecordedVariety] = {}
-    for variety in varieties(results):
-        if variety.interval is not None:
-            told = variety.descriptions
-            name = f"{variety.id}{APART}{told[:8]}" if variety.id in recorded else variety.id
-            recorded[name] = RecordedVariety(
-                variety.interval, variety.encoder_fingerprint, told, variety.pictures
-            )
-    return recorded
-
-
-def _trials(results: Results) -> dict[str, RecordedTrial]:
-    return {
-        trial.detector: RecordedTrial(
-            trial.labelled.fingerprint,
-            trial.fingerprint,
-            {image.file: said for image, said in zip(trial.labelled, trial.said, strict=True)},
-        )
-        for trial in results.trials()
-    }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_t2i.audits.audit import About
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.generation.spaces import SPACES
@@ -15,13 +16,17 @@ from pytest_t2i.prompts import (
 )
 from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of
 
-ONE_BY_ONE = {"sample": "prompts", "triplet": "triplets", "stereotype": "stereotypes"}
+ONE_BY_ONE: Mapping[str, About] = {
+    "sample": "prompts",
+    "triplet": "triplets",
+    "stereotype": "stereotypes",
+}
 """Fixture that makes one test case per member -> what its members are."""
-KINDS = ("prompts", "triplets", "stereotypes")
+KINDS: tuple[About, ...] = ("prompts", "triplets", "stereotypes")
+"""Kinds of members that images are made of."""
+ABOUT: tuple[About, ...] = (*KINDS, "detectors")
 """Kinds of members."""
-TRIALS = ("trial", "trials")
-"""Fixtures that are about detectors: one test case per detector, or all together."""
-TOGETHER = {
+TOGETHER: Mapping[str, About] = {
     "samples": "prompts",
     "triplets": "triplets",
     "objects": "triplets",
@@ -46,8 +51,8 @@ class Selection:
     """Whether attention to words is to be kept of these images too."""
     expected: tuple[tuple[str, str], ...] = ()
     """Objects that are expected to depend on gender, and why."""
-    labelled: bool = False
-    """Whether detectors are to be tried on the labelled set."""
+    detectors: tuple[str, ...] = ()
+    """Detectors that are to be tried on the labelled set."""
     attributes: tuple[Attribute, ...] = ()
     """What the instruments look for in the images of prompts; a stereotype has its own."""
     observe: tuple[str, ...] = ()
@@ -55,20 +60,14 @@ class Selection:
     most_images: int | None = None
     """At most that many images per prompt, when the run has more."""
 
-    def members(self, fixture: str) -> Sequence[Any]:
-        """What the fixture of this name is about."""
-        kind = (ONE_BY_ONE | TOGETHER)[fixture]
+    def members(self, kind: About) -> tuple[Any, ...]:
+        """Its members of a kind."""
         return getattr(self, kind)  # type: ignore[no-any-return]
 
-    def restricted(self, fixture: str, member: Any) -> Selection:
-        """The same, about one member alone."""
-        about: dict[str, Any] = {ONE_BY_ONE[fixture]: (member,)}
-        return replace(self, **{"prompts": (), "triplets": (), "stereotypes": (), **about})
-
-    def only(self, kinds: Iterable[str]) -> Selection:
-        """The same, about these kinds of members alone."""
-        about: dict[str, Any] = {kind: getattr(self, kind) for kind in kinds}
-        return replace(self, **{"prompts": (), "triplets": (), "stereotypes": (), **about})
+    def only(self, members: Mapping[About, tuple[Any, ...]]) -> Selection:
+        """The same, about these members alone; kind -> its members."""
+        about: dict[str, Any] = {kind: members.get(kind, ()) for kind in ABOUT}
+        return replace(self, **about)
 
     @property
     def all_members(self) -> tuple[Prompt | Triplet | Stereotype, ...]:
@@ -112,7 +111,7 @@ class Selection:
     @property
     def needs_model(self) -> bool:
         """Whether a model has to make or show something for it."""
-        return bool(self.prompts or self.triplets or self.stereotypes or not self.labelled)
+        return bool(self.prompts or self.triplets or self.stereotypes or not self.detectors)
 
 
 class Comparison(NamedTuple):

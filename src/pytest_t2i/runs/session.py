@@ -6,25 +6,25 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from filelock import FileLock
 
 from pytest_t2i.audits import (
     dependencies,
-    diversity,
     emergence,
     neutrality,
     object_counts,
-    parity,
     predisposition,
     stereotypes,
-    variety,
 )
+from pytest_t2i.audits.audit import Audit, AuditContext
 from pytest_t2i.audits.instruments import Instruments
+from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import FORESEEN, VELOCITY, GenerationSettings, Prompt
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
-from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, DetectorRef, Plan
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.work import Work
@@ -34,6 +34,7 @@ from pytest_t2i.protocols import Calibrated
 from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import Compared
 
 DEFAULT_DETECTOR = "clip-enhance"
 """Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
@@ -51,11 +52,15 @@ class Session:
 
     settings: Settings
     components: Components
+    audits: tuple[Audit[Any], ...] = field(default_factory=installed_audits)
+    """Every registered audit, each behind those whose records it reads."""
     started: float = field(default_factory=time.time)
     tests: dict[str, SelectedTest] = field(default_factory=dict)
     """By node id, in the order of collection."""
     work: Work = field(default_factory=Work)
     checks: list[Check] = field(default_factory=list)
+    compared: dict[str, list[Compared]] = field(default_factory=dict)
+    """Node id -> records of what the test compared."""
     failed_otherwise: list[str] = field(default_factory=list)
     """Node ids of tests that failed without a FAIL among their checks."""
     failed_because: dict[str, str] = field(default_factory=dict)
@@ -187,8 +192,8 @@ class Session:
 
     @property
     def tries_detectors(self) -> bool:
-        """Whether a selected test puts detectors on trial."""
-        return any(test.selection.labelled for test in self.tests.values())
+        """Whether a selected test is about detectors on labelled images."""
+        return any(test.selection.detectors for test in self.tests.values())
 
     @property
     def needs_model(self) -> bool:
@@ -203,18 +208,22 @@ class Session:
         """The seeds of a prompt; a model of ready-made images has its own."""
         return seeds_for(self.components.model(), self.settings.seed, neutral.text, images)
 
-    def make_plan(self) -> Plan:
-        """Everything the selected tests ask for."""
+    def make_plan(self, context: AuditContext) -> Plan:
+        """Everything the selected tests ask for; ``context`` is what audits work with."""
         plan = Plan(self.generation)
         refs = [DetectorRef(name) for name in self.detectors]
         for test in distinct(self.tests.values()):
             self._add(plan, test, refs)
+            for audit in self.audits:
+                plan.add_all(audit.needs(context, test))
         return plan
 
     def _add(self, plan: Plan, test: SelectedTest, refs: Sequence[DetectorRef]) -> None:
         selection, images = test.selection, test.images
-        seeds = [self.seeds(prompt, images) for prompt in selection.prompts]
-        plan.add_all(parity.needs(selection.prompts, seeds, refs))
+        plan.add_all(
+            Need(prompt, self.seeds(prompt, images), frozenset(refs))
+            for prompt in selection.prompts
+        )
         seeds = [self.seeds(s.prompt, images) for s in selection.stereotypes]
         plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
         self._add_observed(plan, test)
@@ -232,10 +241,6 @@ class Session:
             for prompt, attribute in test.selection.subjects
         ]
         observe = set(test.selection.observe)
-        if observe & {FEATURES, ATTRIBUTE_IMAGES}:
-            plan.add_all(variety.needs(subjects, self.instruments(test.selection)))
-            prompts = [(prompt, seeds) for prompt, seeds, _ in self._unattributed(test)]
-            plan.add_all(diversity.needs(prompts, self.instruments(test.selection)))
         if VELOCITY in observe:
             plan.add_all(emergence.needs(subjects))
         if FORESEEN in observe:

@@ -6,18 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from pytest_t2i.data import Limit, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check, check_of_change
 from pytest_t2i.verdicts.context import JudgingContext, current, settle
 from pytest_t2i.verdicts.limit import sign_of
 from pytest_t2i.verdicts.limits_file import MARGIN
 from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
-
-COMPARABLE = (
-    "model_bias_score", "prompt_bias_score", "accuracy", "filter_precision", "filter_recall",
-    "filter_rate", "wals",
-)  # fmt: skip
-"""Metrics that a baseline can be asked for."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,8 +28,9 @@ class RecordedRun:
 
     def __call__(self, metric: str) -> RecordedValue:
         """The recorded value of a metric, to compare a measurement with."""
-        if metric not in COMPARABLE:
-            raise UnknownNameError("metric of a baseline", metric, COMPARABLE)
+        comparable = [name for name, info in INFO.items() if info.in_baselines]
+        if metric not in comparable:
+            raise UnknownNameError("metric of a baseline", metric, comparable)
         return RecordedValue(self, metric, current().limits.get(metric + MARGIN))
 
 
@@ -68,7 +64,7 @@ class RecordedValue:
         )
         change = change._replace(verdict=self._explained(change.verdict, change.absent))
         self.check = check_of_change(context.test, shown, change, sign)
-        return settle(self.check)
+        return settle(self.check, measurement.compared)
 
     def _change(self, measurement: Measurement, context: JudgingContext) -> Change:
         """What became of it, or why nothing can be said of that."""

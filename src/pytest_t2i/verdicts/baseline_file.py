@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from pytest_t2i.data import Count, Moment, Prompt, ShareInterval, Undetected, sign_of
+from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
-SCHEMA = "pytest-t2i/baseline/1"
+SCHEMA = "pytest-t2i/baseline/2"
+OLDER = ("pytest-t2i/baseline/1",)
+"""Schemas in which what audits record stood at the top of the file."""
 UNDETECTED = "undetected:"
 """Begins, in the file, what is no label but the reason why there is none."""
 SHOWN = 5
 """Absent prompts that are named."""
 FEWEST_IMAGES = 2
 """Images of a prompt below which nothing can be compared."""
+Part = TypeVar("Part")
 COMPARED = ("detector", "detector_fingerprint", "generation")
 """What must be equal for a comparison to mean anything."""
 
@@ -50,33 +53,6 @@ class RecordedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedTrial:
-    """What one detector of a baseline said of labelled images."""
-
-    labelled: str
-    """Fingerprint of the labelled set."""
-    detector_fingerprint: str
-    said: Mapping[str, str | Undetected]
-    """File -> label, or why there is none."""
-
-
-APART = "~"
-"""Stands before what tells two attributes of one name apart."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedVariety:
-    """WALS of a concept's images along an attribute."""
-
-    wals: ShareInterval
-    encoder_fingerprint: str
-    descriptions: str = ""
-    """Digest of the attribute's descriptions."""
-    pictures: str = ""
-    """Digest of the pictures."""
-
-
-@dataclass(frozen=True, slots=True)
 class Baseline:
     """A recorded run to compare with."""
 
@@ -91,10 +67,27 @@ class Baseline:
     created: str = ""
     seed: int = 0
     images: int = 0
-    trials: Mapping[str, RecordedTrial] = field(default_factory=dict)
-    """By name of the detector."""
-    variety: Mapping[str, RecordedVariety] = field(default_factory=dict)
-    """By what was measured: prompt, attribute, where its direction comes from."""
+    audits: Mapping[str, Any] = field(default_factory=dict)
+    """Name of an audit -> what it recorded, as plain values."""
+    formerly: Mapping[str, Any] = field(default_factory=dict)
+    """What audits recorded at the top of a file of an older schema."""
+    file: Path = field(default=Path("baseline"), compare=False)
+    """Where it was read."""
+    _parts: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def part(self, audit: str, kind: type[Part], formerly: str = "") -> Part | None:
+        """What an audit recorded, as this type; None where it recorded nothing.
+
+        ``formerly`` is where that stood in files of an older schema. Raises FileFormatError for
+        what is none.
+        """
+        known = self.audits.get(audit, self.formerly.get(formerly))
+        if known is None:
+            return None
+        if audit not in self._parts:
+            where = f"audits.{audit}" if audit in self.audits else formerly
+            self._parts[audit] = convert(self.file, known, kind, where=where)
+        return cast("Part", self._parts[audit])
 
     def write(self, path: Path) -> None:
         """Write the file whole, sorted so that a diff of two baselines reads well."""
@@ -108,14 +101,12 @@ class Baseline:
             "conditions": dict(self.conditions),
             "environment": dict(self.environment),
             "prompts": {
-                text: {"id": p.id, "seeds": list(p.seeds), "labels": [_text(w) for w in p.said]}
+                text: {"id": p.id, "seeds": list(p.seeds), "labels": [as_text(w) for w in p.said]}
                 for text, p in self.prompts.items()
             },
         }
-        if self.trials:
-            plain["trials"] = {name: _trial_as_plain(t) for name, t in self.trials.items()}
-        if self.variety:
-            plain["variety"] = {name: asdict(value) for name, value in self.variety.items()}
+        if self.audits:
+            plain["audits"] = dict(self.audits)
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
@@ -128,15 +119,6 @@ class _Prompt:
     id: str
     seeds: list[int]
     labels: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """A trial as it stands in the file."""
-
-    labelled: str
-    detector_fingerprint: str
-    words: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +142,19 @@ class _File:
     created: Moment
     seed: int
     images: Count
-    trials: dict[str, Any] = field(default_factory=dict)
-    variety: dict[str, Any] = field(default_factory=dict)
+    audits: dict[str, Any] = field(default_factory=dict)
 
 
-def read_baseline(path: Path) -> Baseline:
-    """A baseline file; FileFormatError says what is wrong and where."""
+def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
+    """A baseline file; FileFormatError says what is wrong and where.
+
+    ``kinds`` are the types of what audits recorded, by the name of the audit.
+    """
     remedy = f"Record one: --t2i-save-baseline {path}"
-    whole = convert(path, read_json(path, SCHEMA, kind="baseline", remedy=remedy), _File)
+    plain = read_json(path, SCHEMA, *OLDER, kind="baseline", remedy=remedy)
+    whole = convert(path, plain, _File)
     convert(path, whole.conditions, _Conditions, where="conditions")
-    return Baseline(
+    baseline = Baseline(
         whole.model,
         whole.model_fingerprint,
         whole.conditions,
@@ -178,12 +163,19 @@ def read_baseline(path: Path) -> Baseline:
         whole.created,
         whole.seed,
         whole.images,
-        {name: _trial(path, name, plain) for name, plain in whole.trials.items()},
-        {
-            name: convert(path, plain, RecordedVariety, where=f"variety {name!r}")
-            for name, plain in whole.variety.items()
-        },
+        whole.audits,
+        {} if plain["schema"] == SCHEMA else _others(plain),
+        path,
     )
+    for name, kind in kinds.items():
+        baseline.part(name, kind)
+    return baseline
+
+
+def _others(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """What an older file holds besides."""
+    known = {"schema", *(each.name for each in fields(_File))}
+    return {name: value for name, value in plain.items() if name not in known}
 
 
 def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
@@ -195,35 +187,35 @@ def _prompt(path: Path, text: str, plain: Any) -> RecordedPrompt:
             f"expected a label for each of {len(prompt.seeds)} seeds, got {len(prompt.labels)}.",
             where=where,
         )
-    said = tuple(_said(path, where, word) for word in prompt.labels)
+    try:
+        said = tuple(map(word_of, prompt.labels))
+    except ValueError as error:
+        raise FileFormatError(path, str(error), where=where) from None
     return RecordedPrompt(prompt.id, tuple(prompt.seeds), said)
 
 
-def _trial(path: Path, name: str, plain: Any) -> RecordedTrial:
-    where = f"trial {name!r}"
-    trial = convert(path, plain, _Trial, where=where)
-    said = {file: _said(path, where, word) for file, word in trial.words.items()}
-    return RecordedTrial(trial.labelled, trial.detector_fingerprint, said)
+def as_text(word: str | Undetected) -> str:
+    """A word as a baseline file keeps it.
 
-
-def _trial_as_plain(trial: RecordedTrial) -> dict[str, Any]:
-    words = {file: _text(word) for file, word in trial.said.items()}
-    return asdict(_Trial(trial.labelled, trial.detector_fingerprint, words))
-
-
-def _text(word: str | Undetected) -> str:
+    >>> as_text("male"), as_text(Undetected.NO_FACE)
+    ('male', 'undetected:no_face')
+    """
     return f"{UNDETECTED}{word}" if isinstance(word, Undetected) else word
 
 
-def _said(path: Path, where: str, text: str) -> str | Undetected:
+def word_of(text: str) -> str | Undetected:
+    """The word that stands so in a baseline file; ValueError for an unknown reason.
+
+    >>> word_of("undetected:no_face")
+    <Undetected.NO_FACE: 'no_face'>
+    """
     if not text.startswith(UNDETECTED):
         return text
     try:
         return Undetected(text.removeprefix(UNDETECTED))
     except ValueError:
         known = ", ".join(Undetected)
-        problem = f"expected undetected:REASON with one of {known}, got {text!r}."
-        raise FileFormatError(path, problem, where=where) from None
+        raise ValueError(f"expected undetected:REASON with one of {known}, got {text!r}.") from None
 
 
 def check_comparable(

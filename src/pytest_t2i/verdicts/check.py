@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -129,3 +130,12 @@ def check_of(
         remarks=measurement.remarks,
         hangs_on_undetected=verdict.hangs_on_undetected,
     )
+
+
+def judged(checks: Iterable[Check], metric: str) -> dict[str, list[Check]]:
+    """Checks of one metric against limits, by what was measured."""
+    by_subject: dict[str, list[Check]] = {}
+    for check in checks:
+        if check.metric == metric and check.against == "limit":
+            by_subject.setdefault(check.subject, []).append(check)
+    return by_subject

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.measurement import Compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class JudgingContext:
     record: Callable[[Check], None]
     open_because: str = ""
     """Why none of its checks can be decided, whatever was measured; "" where they can."""
+    keep: Callable[[Compared], None] = lambda _: None
+    """Takes what an audit's record keeps of a measurement."""
 
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
@@ -42,10 +45,12 @@ def current() -> JudgingContext:
     return context
 
 
-def settle(check: Check) -> bool:
-    """Record a check, and say whether its test goes on."""
+def settle(check: Check, compared: Compared | None = None) -> bool:
+    """Record a check and what was compared, and say whether its test goes on."""
     context = current()
     context.record(check)
+    if compared is not None:
+        context.keep(compared)
     if check.outcome is not Outcome.INCONCLUSIVE:
         return check.outcome is Outcome.PASS
     policy = context.inconclusive[check.weighs_on_run]

@@ -71,7 +71,7 @@ class LimitValue:
             measurement = measurement.without_evidence(because)
         verdict = verdict_of(measurement, self.limit, current().confidence)
         self.check = check_of(current().test, measurement, verdict, sign, "limit")
-        return settle(self.check)
+        return settle(self.check, measurement.compared)
 
     def __repr__(self) -> str:
         return f"limit {self.limit.bound:g}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pytest_t2i.adapters.registered_metrics import load_registered_metrics
 from pytest_t2i.data import Limit, MetricInfo
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import read_toml
@@ -145,6 +146,8 @@ def _check_part(name: str) -> None:
 def metric_of(name: str) -> MetricInfo:
     """The metric that a limit's name begins with."""
     base = name.partition(".")[0]
+    if base not in INFO:
+        load_registered_metrics()
     if base not in INFO:
         raise UnknownNameError("limit", name, INFO)
     return INFO[base]

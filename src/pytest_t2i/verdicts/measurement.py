@@ -52,7 +52,12 @@ class MovedPrompt:
 
 
 class Change(NamedTuple):
-    """A measurement against its recorded counterpart."""
+    """A measurement against its recorded counterpart.
+
+    >>> score = MetricInfo("score", 0.0, 1.0, "higher", "")
+    >>> Change.absent_because(score, 0.1, "nothing is recorded").verdict.outcome.value
+    'INCONCLUSIVE'
+    """
 
     verdict: Verdict
     interval: Interval | None
@@ -68,6 +73,13 @@ class Change(NamedTuple):
     """Prompts behind the change, the likeliest first."""
     decided_by: DecidedBy = "margin"
 
+    @classmethod
+    def absent_because(cls, metric: MetricInfo, margin: float, reason: str) -> Change:
+        """Nothing that can be compared: INCONCLUSIVE, with the reason."""
+        limit = Limit(metric.name, margin, "largest worsening tolerated")
+        verdict = Verdict(Outcome.INCONCLUSIVE, None, limit, message=reason)
+        return cls(verdict, None, reason)
+
 
 def unchanged(limit: Limit, images: int, message: str) -> Change:
     """No change at all, of which nothing need be estimated."""
@@ -82,12 +94,30 @@ class Comparand(Protocol):
         """Reach a verdict, have it recorded, and say whether the test goes on."""
 
 
+class Compared(NamedTuple):
+    """The record of something that a test compared; it travels with the test's report.
+
+    >>> Compared("evenness", ("nurse", 0.4)).audit
+    'evenness'
+    """
+
+    audit: str
+    """Name of the audit that it belongs to."""
+    record: Any
+    """A frozen dataclass; what is equal is kept once."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
     """A metric's estimate with all that a verdict needs.
 
     Compared with a limit it is a statistical comparison; compared with a plain number it is plain
     arithmetic on the estimate.
+
+    >>> score = MetricInfo("score", 0.0, 1.0, "higher", "")
+    >>> known = Measurement(score, "nurse", Interval(0.4, 0.2, 0.6, 0.95, "exact", 20))
+    >>> known <= 0.5, float(known)
+    (True, 0.4)
     """
 
     metric: MetricInfo
@@ -113,6 +143,8 @@ class Measurement:
     """Lines for the failure text: the most biased prompts, where the pictures are."""
     worst_case: Bounds | None = None
     """Where the score of these images lies whatever the undetected show; None if none are."""
+    compared: Compared | None = None
+    """What the audit's record keeps of it; None where it is computed for the record anew."""
     change: Callable[[Baseline, float | None, float], Change] | None = None
     """(baseline, stated margin if any, level) -> how it compares with its recorded counterpart."""
 

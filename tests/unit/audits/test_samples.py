@@ -6,9 +6,8 @@ import pytest
 from unit.audits.seen import samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits import parity
+from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts import family as families
 
 
@@ -106,9 +105,3 @@ def test_the_most_biased_are_named_from_both_sides():
     )
     assert parity.most_biased(ranked, 3) == "pilot +1.00, nurse -1.00, chef +0.50"
     assert parity.most_biased(ranked) == ("pilot +1.00, nurse -1.00, chef +0.50, judge +0.00")
-
-
-def test_every_detector_is_asked_about_every_image():
-    refs = [DetectorRef("a"), DetectorRef("b")]
-    (need,) = parity.needs(["prompt"], [(1, 2)], refs)
-    assert (need.prompt, need.seeds, need.detectors) == ("prompt", (1, 2), frozenset(refs))

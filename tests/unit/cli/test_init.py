@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.cli import own_words, presets
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.presets import Question, Shape
@@ -14,7 +15,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import read_axes
 from pytest_t2i.runs.history import keep
-from pytest_t2i.runs.record import ModelScore, RunRecord
+from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.verdicts.limits_file import read_limits
 
 WORDS = "nurse,Pilot,gym,astronaut"
@@ -204,7 +205,8 @@ def test_the_price_is_that_of_the_last_run_of_the_model(folder, capsys, model, p
     for day, made, seconds in ((1, 40, 80.0), (2, 40, 10.0), (3, 0, 5.0), (4, 3, 60.0)):
         work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
         run = RunRecord(f"2026-01-0{day}T00:00:00+00:00", 1.0, "m", {}, {}, work)
-        keep(replace(run, model_scores=scores), folder / "here/reports/t2i/history")
+        audits = {"parity": AuditRecord(1, ParityPart(scores))}
+        keep(replace(run, audits=audits), folder / "here/reports/t2i/history")
     init("here", "--model", model, "--preset", "research", "--minutes", "1.34", words="nurse,cook")
     assert price in capsys.readouterr().out
 

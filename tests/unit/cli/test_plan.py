@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.rate import HISTORY
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.history import keep
-from pytest_t2i.runs.record import ModelScore, RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import AuditRecord, RunRecord
 
 PROMPT = ("plan", "--metric", "prompt_bias_score", "--limit", "0.5", "--prompts", "10")
 
@@ -48,7 +50,8 @@ def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
     scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
-    run = replace(read_run(write_run(tmp_path, made=40, seconds=60.0)), model_scores=scores)
+    audits = {"parity": AuditRecord(1, ParityPart(scores))}
+    run = replace(read_run(write_run(tmp_path, made=40, seconds=60.0)), audits=audits)
     keep(run, HISTORY)
     assert main([*PROMPT, "--budget", "10min"]) == 0
     told = capsys.readouterr().out

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_t2i.audits.parity.record import CellRecord, CellsRecord, ParityPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
 from pytest_t2i.runs.record import (
-    CellRecord,
-    CellsRecord,
+    AuditRecord,
     Counts,
     PromptRecord,
     RunRecord,
@@ -105,9 +105,10 @@ def crossing(*alone):
     crossed = "nationality-x-profession"
     prompts = (prompt(crossed, "Indian, doctor", 98), prompt(crossed, "Iranian, doctor", 100))
     cells = tuple(CellRecord(one.id, one.concept.split(", ")[0], "doctor", None) for one in prompts)
+    table = CellsRecord("nationality", "profession", cells)
     return RunRecord(
         "2026-01-01T00:00:00+00:00", 1.0, "SDv3", {}, {}, WORK, prompts=(*alone, *prompts),
-        cells=(CellsRecord("nationality", "profession", cells),),
+        audits={"parity": AuditRecord(1, ParityPart(cells=(table,)))},
     )  # fmt: skip
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import (
+    AuditRecord,
     Counts,
     GapRecord,
     ImageRecord,
-    ModelScore,
     PromptRecord,
     RunRecord,
     StereotypeRecord,
@@ -128,11 +129,11 @@ def record(tmp_path: Path) -> RunRecord:
         work={"planned": 10, "made": 4, "detected": 8, "refused": 2, "seconds": 2.5,
               "notes": ["halved"]},
         checks=CHECKS,
-        model_scores=tuple(
+        audits={"parity": AuditRecord(1, ParityPart(tuple(
             ModelScore("model", name, between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
                        Bounds(0.3, 0.85, 0.3))
             for name in ("colour", "second")
-        ),
+        )))},
         prompts=(
             prompt(store, "nurse", ["male", "female", "female", "no_face"],
                    between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),

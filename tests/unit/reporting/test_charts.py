@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.data import Detection, Interval, Outcome, Undetected
-from pytest_t2i.reporting import charts, formatting, sections, verdict_section
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting import charts, formatting, verdict_section
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Group, Scale, Track
 
 
@@ -67,12 +67,6 @@ def test_the_worst_outcome_is_shown(record):
     assert charts.worst([]) is None
 
 
-def test_a_limit_judges_the_deciding_detector_alone(record):
-    first, second = sections.score_rows(record)
-    assert (first.outcome, second.outcome) == (Outcome.FAIL, None)
-    assert first.track.reference == 37.0
-
-
 def test_checks_are_grouped_by_what_was_allowed(record):
     groups = verdict_section.check_groups(record, Outcome.FAIL)
     assert [(group.metric, group.allowed) for group in groups] == [
@@ -93,8 +87,3 @@ def test_times():
     assert formatting.moment("some day") == "some day"
     assert formatting.duration(208.8) == "3 min 29 s"
     assert formatting.duration(2.4) == "2 s"
-
-
-def test_a_label_is_not_a_reason():
-    assert formatting.said(Detection("no_face")) == "no_face"
-    assert formatting.said(Detection(None, Undetected.NO_FACE)) == "undetected, no face"

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
-from filled import filled, texts
+from filled import filled_run, texts
 from markdown_it import MarkdownIt
 
 from pytest_t2i.adapters.support.escaping import cell, code, escape, line, with_code
@@ -59,7 +59,7 @@ REFERS = re.compile(r"[@#!%$][A-Za-z0-9]|://|\bwww\.|\bGH-\d", re.IGNORECASE)
 
 def record_of(say) -> RunRecord:
     """A record with a text in every field, whose checks and prompts lead into every table."""
-    record = filled(RunRecord, say)
+    record = filled_run(say)
     one = record.checks[0]
     limit = replace(one, against="limit", decided_by="", operator="<=", moved=())
     checks = (
@@ -206,7 +206,7 @@ def test_terminal_and_failure_text(hostile):
 def test_tables(hostile, tmp_path):
     write_tables(hostile, tmp_path, "csv")
     files = sorted(tmp_path.glob("*.csv"))
-    assert len(files) == 6
+    assert len(files) == 9
     for file in files:
         rows = list(csv.reader(file.read_text().splitlines(keepends=True)))
         assert len({len(row) for row in rows}) == 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import baseline, formatting, headline_numbers, verdict_section
@@ -14,7 +15,8 @@ from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.record import BaselineRecord, ModelScore, RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue
@@ -57,7 +59,7 @@ NINE = ModelScore(
 def run(*judged, **more):
     return RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "mine", {"inconclusive": ["pass", "status"]}, {}, WORK,
-        checks=judged, model_scores=(NINE,), **more,
+        checks=judged, audits={"parity": AuditRecord(1, ParityPart((NINE,)))}, **more,
     )  # fmt: skip
 
 

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_t2i.audits import counts
+from pytest_t2i.audits.detector_validation import record as trials
+from pytest_t2i.audits.parity import record as parity
+from pytest_t2i.audits.variety import record as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.generation.work import Work
 from pytest_t2i.runs import record as records
@@ -22,17 +26,23 @@ PARTS = {
     "Bounds": Bounds,
     "Detection": Detection,
     "checks": Check,
-    "model_scores": records.ModelScore,
+    "model_scores": parity.ModelScore,
     "prompts": records.PromptRecord,
     "stereotypes": records.StereotypeRecord,
     "gaps": records.GapRecord,
     "leaning": records.LeaningRecord,
     "objects": records.ObjectsRecord,
     "dependencies": records.DependenciesRecord,
-    "sensitivity": records.SensitivityRecord,
-    "groups": records.GroupsRecord,
-    "trials": records.TrialRecord,
-    "correction": records.CorrectionRecord,
+    "audits": records.AuditRecord,
+    "variety": variety.VarietyRecord,
+    "diversity": variety.DiversityRecord,
+    "sensitivity": parity.SensitivityRecord,
+    "groups": parity.GroupsRecord,
+    "cells": parity.CellsRecord,
+    "group_correction": parity.GroupCorrectionRecord,
+    "audits.parity.record": parity.ParityPart,
+    "trials": trials.TrialRecord,
+    "correction": parity.CorrectionRecord,
 }
 
 
@@ -46,9 +56,10 @@ def named(section):
 @pytest.mark.parametrize("section", PARTS)
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
-    inner = {"prompts": records.ImageRecord, "trials": records.MistakeRecord}
-    inner["sensitivity"] = records.VariationRecord
-    inner["correction"] = records.CorrectedPrompt
+    inner = {"prompts": records.ImageRecord, "trials": trials.MistakeRecord}
+    inner["sensitivity"] = parity.VariationRecord
+    inner["correction"] = parity.CorrectedPrompt
+    inner["cells"] = parity.CellRecord
     inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":
@@ -64,8 +75,8 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    counts = {field.name for kind in (records.Counts, LabelCounts) for field in fields(kind)}
-    words = {*Outcome, *Undetected, *work, *counts}
+    kinds = {field.name for kind in (counts.Counts, LabelCounts) for field in fields(kind)}
+    words = {*Outcome, *Undetected, *work, *kinds}
     assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT
 

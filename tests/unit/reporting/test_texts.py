@@ -13,7 +13,8 @@ from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.record import EmergenceRecord, RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import EmergenceRecord, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from pytest_t2i.audits.audit import Audit, Summary
+from pytest_t2i.audits.parity import ParityAudit
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reporting.history import render_html, summary
+from pytest_t2i.reporting.history import lines, render_html, summary
 from pytest_t2i.runs import history
 from pytest_t2i.runs.history import PastRun, keep, past_run, read_history, series_of
-from pytest_t2i.runs.record import Counts, ImageRecord, ModelScore, PromptRecord, RunRecord
+from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an audit of somebody else keeps."""
+
+    index: Interval
 
 
 def recorded(day=1, men=10, **more):
@@ -31,7 +41,8 @@ def recorded(day=1, men=10, **more):
     scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
     return RunRecord(
         f"2026-11-{day:02}T10:00:00+00:00", 1.0, "my model/v2", {"images": 20, "seed": 3},
-        {"model": {"fingerprint": "f" * 64}}, {}, model_scores=scores, prompts=prompts, **more,
+        {"model": {"fingerprint": "f" * 64}}, {}, prompts=prompts,
+        audits={"parity": AuditRecord(1, ParityPart(scores))}, **more,
     )  # fmt: skip
 
 
@@ -54,7 +65,7 @@ def test_a_run_comes_back_as_it_was_kept(tmp_path):
 
 def test_an_unfinished_run_is_not_kept(tmp_path):
     assert keep(recorded(is_interrupted=True), tmp_path) is None
-    assert keep(replace(recorded(), model_scores=()), tmp_path) is None
+    assert keep(replace(recorded(), audits={}, prompts=()), tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -142,3 +153,41 @@ def test_the_command(tmp_path, capsys):
 
 def test_numbers_are_plain(tmp_path):
     assert json.loads(keep(recorded(), tmp_path).read_text())["schema"] == "pytest-t2i/history/1"
+
+
+class Simpson(Audit[Kept]):
+    """An audit of somebody else with a series."""
+
+    name = "simpson"
+
+    def summary(self, record):
+        return Summary(series={"simpson/model": record.index})
+
+
+def test_series_of_any_audit_are_followed(tmp_path):
+    index = Interval(0.25, 0.2, 0.3, 0.95, "test", 20)
+    audits = {**recorded().audits, "simpson": AuditRecord(1, Kept(index))}
+    keep(replace(recorded(), audits=audits), tmp_path, (ParityAudit(), Simpson()))
+    (series,) = series_of(read_history(tmp_path), level=0.95)
+    assert series.runs[0].followed["simpson/model"] == index
+    assert [line.name for line in lines(series)] == ["all prompts", "simpson/model"]
+
+
+def test_a_file_of_an_older_version_has_its_scores_under_the_names_of_today(tmp_path):
+    file = keep(recorded(), tmp_path)
+    plain = json.loads(file.read_text())
+    followed = plain.pop("series")
+    plain["scores"] = {name.removeprefix(history.SCORES): s for name, s in followed.items()}
+    file.write_text(json.dumps(plain))
+    (older,) = read_history(tmp_path)
+    assert older.scores
+    assert older.followed == past_run(recorded()).followed
+    assert older.model_score == past_run(recorded()).model_score is not None
+
+
+def test_a_run_without_parity_is_kept(tmp_path):
+    run = replace(recorded(), audits={})
+    assert keep(run, tmp_path)
+    (kept,) = read_history(tmp_path)
+    assert kept.model_score is None
+    assert any("no model bias score" in told for told in summary(series_of([kept], level=0.95)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -87,15 +86,14 @@ def test_names_that_no_file_can_have_are_not_there(run):
 def test_labelled_pictures_lie_in_the_project(run):
     top = run.parents[2]
 
-    def trial(name):
-        mistakes = [SimpleNamespace(file=str(top / name))]
-        return SimpleNamespace(trials=[SimpleNamespace(mistakes=mistakes)])
+    def named(name):
+        return [str(top / name)]
 
     (top / "project/labelled.png").write_text("x")
-    check_labelled_pictures(trial("project/labelled.png"), run)
+    check_labelled_pictures(named("project/labelled.png"), run)
     with pytest.raises(ConfigurationError, match=r"secret\.png: name the store"):
-        check_labelled_pictures(trial("secret.png"), run)
-    check_labelled_pictures(trial("secret.png"), run, [top])
+        check_labelled_pictures(named("secret.png"), run)
+    check_labelled_pictures(named("secret.png"), run, [top])
 
 
 def written(run, *files):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from filled import filled
+from filled import filled_run
 
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Count, Interval, Moment, Name, Share, ShareInterval
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert
-from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def written(tmp_path):
     """run.json with something in every field, and other values at some places."""
 
     def write(**changes):
-        plain = json.loads(filled(RunRecord).to_json())
+        plain = json.loads(filled_run().to_json())
         for place, value in changes.items():
             *way, last = (int(k) if k.isdigit() else k for k in place.split("__"))
             table = plain
@@ -55,10 +55,23 @@ def written(tmp_path):
             "expected a whole number >= 0, got prompts[0].counts.key.labels.male=-2",
         ),
         ("prompts__0__prompt_bias_score__low", -1.2, "expected an interval within -1 to 1"),
-        ("model_scores__1__paper__high", 7, "got model_scores[1].paper=0.400 [0.200, 7.000]"),
+        (
+            "audits__parity__record__model_scores__1__paper__high",
+            7,
+            "got model_scores[1].paper=0.400 [0.200, 7.000]",
+        ),
         ("emergence__0__centred_high", [], "expected bands over 2 steps or none, got emergence[0]"),
-        ("variety__0__direction", "=1+1", "got variety[0].direction='=1+1'"),
-        ("group_correction__by_detector", {}, "every group of corrected"),
+        (
+            "audits__variety__record__variety__0__direction",
+            "=1+1",
+            "got variety[0].direction='=1+1'",
+        ),
+        ("audits__parity__record__group_correction__by_detector", {}, "every group of corrected"),
+        (
+            "audits__detector_validation__record__trials__0__accuracy__high",
+            7,
+            "audits.detector_validation: expected an interval within 0 to 1",
+        ),
         ("work", {"made": -1}, "work: expected a whole number >= 0, got made=-1"),
         ("settings", {"confidence": 0}, "settings: expected a number > 0, got confidence=0"),
     ],

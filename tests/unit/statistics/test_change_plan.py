@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity_change import COARSE, detectable
+from pytest_t2i.audits.parity.change import COARSE, detectable
 from pytest_t2i.statistics.change_plan import change_images_needed
 
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_t2i.data import Prompt, Undetected
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.verdicts.baseline_file import (
+    OLDER,
     SCHEMA,
     Baseline,
     RecordedPrompt,
@@ -64,6 +65,20 @@ def test_prompts_of_any_language_can_be_read_in_the_file(tmp_path):
     assert '"une infirmière"' in (tmp_path / "c.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("schema", "found"), [(SCHEMA, None), (*OLDER, {"colour": 3})])
+def test_what_audits_record_stood_at_the_top_of_older_files(tmp_path, schema, found):
+    file = tmp_path / "b.json"
+    file.write_text(whole(schema=schema, trials={"colour": 3}))
+    older = read_baseline(file)
+    assert older.part("any", dict[str, int], formerly="trials") == found
+    assert older.part("any", dict[str, int]) is None
+    file.write_text(whole(audits={"any": {"colour": 4}}))
+    read = read_baseline(file)
+    assert read.part("any", dict[str, int], formerly="trials") == {"colour": 4}
+    with pytest.raises(FileFormatError, match=r"b\.json: audits\.any: expected a text"):
+        read_baseline(file).part("any", dict[str, str])
+
+
 def test_undetected_is_no_gender():
     assert baseline().prompts["a nurse"].signs == [1, -1, 0]
 
@@ -93,8 +108,9 @@ def test_a_prompt_without_a_record_is_refused_even_when_forced():
     ("text", "problem"),
     [
         ("{", "line 1 column 2"),
-        ("[]", "expected schema 'pytest-t2i/baseline/1', got 'list'"),
-        ("{}", "expected schema 'pytest-t2i/baseline/1', got None"),
+        ("[]", "expected schema 'pytest-t2i/baseline/2', got 'list'"),
+        ("{}", "expected schema 'pytest-t2i/baseline/2', got None"),
+        ('{"schema": "pytest-t2i/baseline/2"}', "no key 'model'"),
         ('{"schema": "pytest-t2i/baseline/1"}', "no key 'model'"),
         (whole(seed="one"), "expected a whole number, got seed='one'"),
         (whole(prompts={"a nurse": 3}), "prompt 'a nurse'.*expected a table, got 3"),

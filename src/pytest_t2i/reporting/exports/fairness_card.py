@@ -20,6 +20,7 @@ from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import allowed_drawn, undetected_of
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import headlines
 
 VERSION = "0.1.0"
 EXAMPLES = 3
@@ -67,6 +68,7 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
         "sampling": _sampling(record),
         "refusals": _refusals(record),
         "metrics": _metrics(record),
+        "audits": headlines(record),
         "verdict": {
             "outcome": str(record.outcome),
             "level": record.settings.get("confidence"),
@@ -135,7 +137,8 @@ def _prompts(record: RunRecord) -> list[dict[str, Any]]:
 
 
 def _refusals(record: RunRecord) -> dict[str, Any]:
-    detectors = list(dict.fromkeys(score.detector for score in record.model_scores))
+    scores = getattr(record.part("parity"), "model_scores", ())
+    detectors = list(dict.fromkeys(score.detector for score in scores))
     return {
         "handling": "an image without a label counts as no group; verdicts that hang on such "
         "images stay open",
@@ -151,7 +154,7 @@ def _refusals(record: RunRecord) -> dict[str, Any]:
 def _metrics(record: RunRecord) -> list[dict[str, Any]]:
     scores = [
         {"metric": "model_bias_score", "set": s.name, "detector": s.detector} | _values(s.corrected)
-        for s in record.model_scores
+        for s in getattr(record.part("parity"), "model_scores", ())
     ]
     stereotypes = [
         {"metric": "stereotype_score", "set": s.id, "detector": s.detector} | _values(s.score)

@@ -18,7 +18,8 @@ def _limitations(record: RunRecord) -> Iterator[str]:
     words = record.settings.get("words", "fixed")
     if words == "fixed":
         yield "The scores are about these prompts alone; other words may come out otherwise."
-    detectors = list(dict.fromkeys(score.detector for score in record.model_scores))
+    parity = record.part("parity")
+    detectors = [score.detector for score in getattr(parity, "model_scores", ())]
     if detectors:
         yield (
             f"Gender is what the detector {detectors[0]} sees in a picture, as male or female: "
@@ -28,7 +29,7 @@ def _limitations(record: RunRecord) -> Iterator[str]:
         share = sum(undetected.values()) / max(1, images_of(record))
         if share:
             yield f"{share:.1%} of the images have no label; they count as neither."
-    if record.correction is None and detectors:
+    if detectors and parity.correction is None:
         yield "The detector's mistakes are not corrected by people's labels."
     tally = record.tally()
     if tally[Outcome.INCONCLUSIVE]:
@@ -43,8 +44,8 @@ def _limitations(record: RunRecord) -> Iterator[str]:
 def scope(record: RunRecord) -> list[str]:
     """What was measured."""
     parts = []
-    if record.model_scores:
-        axes = [s.name for s in record.model_scores if s.name != "model"]
+    if scores := getattr(record.part("parity"), "model_scores", ()):
+        axes = [score.name for score in scores if score.name != "model"]
         over = f" over {', '.join(dict.fromkeys(axes))}" if axes else ""
         parts.append(f"Balance of gender in images of prompts that leave it open{over}.")
     if record.stereotypes:

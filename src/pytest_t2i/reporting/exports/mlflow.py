@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_t2i.adapters.support.escaping import clean
+from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import series_of_audits
 
 LONGEST = 250
 """Characters of an MLflow parameter or name."""
@@ -61,7 +63,7 @@ def _parameters(record: RunRecord) -> dict[str, str]:
 
 def metrics_of(record: RunRecord) -> dict[str, float]:
     """Every number with its interval, under names that MLflow takes."""
-    named = [(f"model_bias_score/{score.name}", score.corrected) for score in record.model_scores]
+    named: list[tuple[str, Interval | None]] = [*series_of_audits(record).items()]
     named += [(f"stereotype_score/{s.id}", s.score) for s in record.stereotypes]
     named += [(f"similarity_gap/{gap.space}/{gap.name}", gap.gap) for gap in record.gaps]
     numbers: dict[str, float] = {}

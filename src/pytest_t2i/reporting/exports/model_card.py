@@ -12,6 +12,7 @@ from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import allowed_words, interval_text, metric_words
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.verdicts.check import Check
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
@@ -25,7 +26,7 @@ def write_model_card(record: RunRecord, file: Path) -> None:
     Raises ConfigurationError for a run without a score, FileFormatError for a card whose metadata
     cannot be read, MissingExtraError without huggingface_hub.
     """
-    if not record.model_scores:
+    if not getattr(record.part("parity"), "model_scores", ()):
         raise ConfigurationError("a model card needs a model bias score; this run has none")
     write_whole(file, model_card(record, read_text(file) if file.exists() else "", file).encode())
 
@@ -104,11 +105,7 @@ def _measured(check: Check) -> str:
 
 
 def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
-    scores = [
-        ("model_bias_score", "all" if score.name == "model" else score.name, score.corrected)
-        for score in record.model_scores
-        if score.corrected is not None
-    ]
+    followed = [(*_named(name), value) for name, value in series_of_audits(record).items()]
     stereotypes = [
         ("stereotype_score", f"{s.concept}: {s.attribute}", s.score)
         for s in record.stereotypes
@@ -119,4 +116,10 @@ def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
         for gap in record.gaps
         if gap.gap is not None
     ]
-    return [*scores, *stereotypes, *gaps]
+    return [*followed, *stereotypes, *gaps]
+
+
+def _named(series: str) -> tuple[str, str]:
+    """Metric and set of prompts of a series, "metric/set"."""
+    metric, _, name = series.partition("/")
+    return metric, "all" if name in ("", "model") else name

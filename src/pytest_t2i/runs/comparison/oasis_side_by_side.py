@@ -20,11 +20,13 @@ from pytest_t2i.runs.comparison.oasis_tables import (
     Footprint,
     Row,
     additions,
+    crossed,
     footprint,
     table_1,
     words_missing,
 )
-from pytest_t2i.runs.record import RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def side_by_side(
 
 
 def _check_something(runs: Sequence[RunRecord], shown: SideBySide) -> None:
-    if not any(run.stereotypes or run.cells for run in runs):
+    if not any(run.stereotypes or crossed(run) for run in runs):
         raise ConfigurationError(
             "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval, Prone
@@ -131,11 +132,16 @@ def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -
     return Footprint(run.model, correlation, means, needed=needed if len(groups) < needed else 0)
 
 
+def crossed(run: RunRecord) -> tuple[Any, ...]:
+    """Tables of axes that a run crossed."""
+    return getattr(run.part("parity"), "cells", ())
+
+
 def additions(run: RunRecord, level: float) -> Iterator[Addition]:
     """Of every crossed prompt beside each of its words alone, where the run has that, too."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
-    for table in run.cells:
+    for table in crossed(run):
         for cell in table.cells:
             sides = ((table.rows, cell.row, cell.column), (table.columns, cell.column, cell.row))
             for axis, concept, added in sides:
@@ -147,7 +153,7 @@ def additions(run: RunRecord, level: float) -> Iterator[Addition]:
 def words_missing(run: RunRecord) -> Iterator[str]:
     """Of every crossing whose words the run does not have alone: which, and what to do."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
-    for table in run.cells:
+    for table in crossed(run):
         pairs = [
             *((table.rows, cell.row) for cell in table.cells),
             *((table.columns, cell.column) for cell in table.cells),

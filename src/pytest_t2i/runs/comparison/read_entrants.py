@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_t2i.audits.registered import installed_audits, recorded_kinds
 from pytest_t2i.data import Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.stored_models import of_store
 from pytest_t2i.runs.picture_folders import check_pictures
-from pytest_t2i.runs.record import PromptRecord, RunRecord, read_run
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
 from pytest_t2i.verdicts.baseline_file import Baseline, read_baseline
 
@@ -51,7 +53,7 @@ def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Entran
     plain = parse_json(path, read_text(path, kind="run.json or baseline"))
     schema = plain.get("schema") if isinstance(plain, dict) else None
     if schema == BASELINE_SCHEMA:
-        return [of_baseline(read_baseline(path), path)]
+        return [of_baseline(read_baseline(path, recorded_kinds(installed_audits())), path)]
     if not str(schema).startswith("pytest-t2i/run/"):
         raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")
     record = read_run(path)
@@ -77,7 +79,7 @@ def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entr
         {stereotype.id: stereotype for stereotype in record.stereotypes},
         {
             (variety.concept, variety.attribute): variety.wals
-            for variety in record.variety
+            for variety in getattr(record.part("variety"), "variety", ())
             if variety.wals is not None and (variety.direction, variety.center) == ("text", False)
         },
         {(gap.space, gap.name): gap.gap for gap in record.gaps if gap.gap is not None},

@@ -11,6 +11,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from pytest_t2i import Interval, RunRecord
+from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Outcome, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
@@ -18,18 +19,27 @@ from pytest_t2i.reporting.exports.fairness_card import fairness_card, render_htm
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow, metrics_of
 from pytest_t2i.reporting.exports.model_card import model_card, section, write_model_card
 from pytest_t2i.reporting.exports.sarif import sarif
+from pytest_t2i.reporting.html import render_html as render_page
+from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.runs.frames import TABLES
 from pytest_t2i.runs.record import (
+    AuditRecord,
     Counts,
     GapRecord,
     ImageRecord,
-    ModelScore,
     PromptRecord,
     StereotypeRecord,
 )
 from pytest_t2i.verdicts.check import Check
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
+COLUMNS = {name: columns for name, (_, columns) in TABLES.items()} | {
+    "scores": (
+        "set", "detector", "prompts", "clear_images", "fair_model",
+        "corrected", "corrected_low", "corrected_high", "paper", "paper_low", "paper_high",
+    )
+}  # fmt: skip
+MODEL = ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1)
 
 
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):
@@ -73,7 +83,7 @@ def run():
         {"model": {"fingerprint": "f"}, "command": "pytest"},
         {"planned": 2, "made": 2},
         checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),
-        model_scores=(ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1),),
+        audits={"parity": AuditRecord(1, ParityPart((MODEL,)))},
         prompts=(prompt,),
         stereotypes=(StereotypeRecord("s", "Iranian", "beard", "clip", 0.2, SCORE, SCORE, ""),),
         gaps=(GapRecord("image", "model", SCORE, 0.1, 0.2, 3),),
@@ -89,7 +99,7 @@ def run():
 def test_tables(run, table, rows):
     frame = run.to_frame(table)
     assert len(frame) == rows
-    assert frame.columns.tolist() == ["model", "created", *TABLES[table][1]]
+    assert frame.columns.tolist() == ["model", "created", *COLUMNS[table]]
     assert (
         not frame.drop(columns=["lean", "p_value", "label", "undetected", "file"], errors="ignore")
         .isna()
@@ -248,3 +258,14 @@ def test_the_command(run, tmp_path, capsys):
     assert len(pd.read_parquet(tmp_path / "tables/checks.parquet")) == 3
     with pytest.raises(SystemExit):
         main(["export", "no-such-form", str(source)])
+
+
+def test_a_run_without_parity_goes_everywhere_but_into_a_model_card(run, tmp_path):
+    bare = replace(run, audits={})
+    assert not [name for name in metrics_of(bare) if name.startswith("model_bias_score")]
+    card = fairness_card(bare, ())
+    assert "model_bias_score" not in {metric["metric"] for metric in card["metrics"]}
+    assert "Model bias score" not in render_markdown(bare)
+    assert 'id="model-bias-score"' not in render_page(bare, tmp_path)
+    with pytest.raises(ConfigurationError, match="needs a model bias score"):
+        write_model_card(bare, tmp_path / "README.md")

@@ -1,0 +1,247 @@
+"""What an audit is: one question, from what it needs to what it shows.
+
+An audit is registered by an entry point of the group ``pytest_t2i.audits`` or the hook
+``pytest_t2i_audits``, the built-in ones as those of others. Its class is light: what is heavy is
+imported by the methods that need it, as every start of pytest loads the class for its fixtures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from pytest_t2i.data import Detection, Interval, MetricInfo, Prompt
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.instruments import Instruments
+    from pytest_t2i.audits.observations import Observations
+    from pytest_t2i.generation.plan import Need
+    from pytest_t2i.labels import LabelledSet
+    from pytest_t2i.sections import Cell, Section
+    from pytest_t2i.settings import Settings
+    from pytest_t2i.verdicts.check import Check
+
+R = TypeVar("R")
+About = Literal["prompts", "triplets", "stereotypes", "detectors"]
+
+
+class AskedTest(Protocol):
+    """A selected test, as an audit sees it.
+
+    >>> def needs_many(test: AskedTest) -> bool:
+    ...     return test.images * len(test.selection.prompts) > 1000
+    """
+
+    @property
+    def node_id(self) -> str:
+        """Pytest's name of it."""
+
+    @property
+    def function(self) -> str:
+        """The test function, whose cases share one error level."""
+
+    @property
+    def selection(self) -> Any:
+        """What its mark selects: ``prompts``, ``triplets``, ``stereotypes``, ``detectors``, ..."""
+
+    @property
+    def images(self) -> int:
+        """Images per prompt."""
+
+    @property
+    def planned(self) -> int:
+        """Images per prompt that it may have at most."""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the number of images was chosen while looking at them."""
+
+
+class AuditContext(Protocol):
+    """What a run lends its audits.
+
+    >>> def all_images(context: AuditContext) -> int:
+    ...     return sum(test.images * len(test.selection.prompts) for test in context.tests)
+    """
+
+    @property
+    def settings(self) -> Settings:
+        """The options."""
+
+    @property
+    def detectors(self) -> tuple[str, ...]:
+        """Detectors by name; the first one's word decides."""
+
+    @property
+    def encoder(self) -> str:
+        """The encoder of images."""
+
+    @property
+    def observations(self) -> Observations:
+        """Reads images, detections, features and traces from the store."""
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """What the tests of the run compared, with the verdicts."""
+
+    @property
+    def tests(self) -> Sequence[AskedTest]:
+        """The selected tests that ask for something of their own."""
+
+    @property
+    def given_labels(self) -> LabelledSet | None:
+        """The labelled images of --t2i-labels; None where none are given."""
+
+    def labelled_images(self) -> LabelledSet:
+        """Images with people's labels; ConfigurationError where none are given."""
+
+    def fingerprint(self, detector: str) -> str:
+        """Which version of a detector's code and weights looks."""
+
+    def detections(self, fingerprint: str, keys: Sequence[str]) -> Sequence[Detection]:
+        """What the detector with this fingerprint said of images, by the digests of their files."""
+
+    def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
+        """The seeds of so many images of a prompt."""
+
+    def level(self, test: AskedTest) -> float:
+        """Confidence level of intervals over all prompts of a test."""
+
+    def sample(self, test: Any) -> Any:
+        """The detections of the one prompt of a test (``pytest_t2i.Sample``)."""
+
+    def samples(self, test: Any) -> Any:
+        """Those of all its prompts, corrected by labels where there are any."""
+
+    def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Any:
+        """The detections of a prompt with the images of a test (``pytest_t2i.Sample``)."""
+
+    def instruments(self, test: AskedTest) -> Instruments:
+        """What was observed for a test besides its images, and by which encoder."""
+
+    def once(self, key: tuple[Any, ...], build: Callable[[], R]) -> R:
+        """What ``build`` gives, computed once for the images that there are."""
+
+    def compared(self, audit: str) -> Sequence[Any]:
+        """Records of what the tests of the run compared, from every process, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """What tests receive by one name.
+
+    >>> Fixture(lambda context, test: test.images, about="prompts").one_by_one
+    False
+    """
+
+    make: Callable[[AuditContext, Any], Any]
+    """(context, test) -> its value."""
+    about: About
+    """What the mark must name for it; "detectors" need no mark's word, but labelled images."""
+    one_by_one: bool = False
+    """Whether there is one test case for each of them; else one test has them all."""
+    doc: str = ""
+    """What ``pytest --fixtures`` says."""
+
+
+class Frame(NamedTuple):
+    """A table of numbers for pandas and CSV.
+
+    >>> Frame(("prompt", "score"), [("nurse", 0.4)]).columns
+    ('prompt', 'score')
+    """
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Cell, ...]]
+    intervals: tuple[str, ...] = ()
+    """Columns of intervals, each of which becomes three: estimate, low, high."""
+
+
+class Step(NamedTuple):
+    """Something to do next.
+
+    >>> min(Step(20, "label images"), Step(5, "look at the nurse")).text
+    'look at the nurse'
+    """
+
+    priority: int
+    """The smallest comes first; the run's own steps have 10, 20, 30, 40."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What other places show of an audit's record.
+
+    >>> Summary("least even: nurse").series
+    {}
+    """
+
+    headline: str = ""
+    """One line for a Fairness Card or a model card."""
+    series: Mapping[str, Interval] = field(default_factory=dict)
+    """Name -> what is followed over versions."""
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    """Name of a table -> the table."""
+
+
+class Audit(Generic[R]):
+    """One question to a model; override what it has. ``R`` is its part of run.json.
+
+    >>> class Nothing(Audit[dict[str, int]]):
+    ...     name = "nothing"
+    >>> Nothing().needs(None, None), Nothing().sections({}, None)
+    ((), ())
+    """
+
+    name: str
+    """Key of its record; a word of letters and underscores."""
+    version: int = 1
+    """Of its record: raise it when ``upgraded`` has to know older ones."""
+    after: tuple[str, ...] = ()
+    """Audits whose records it reads."""
+    metrics: Sequence[MetricInfo] = ()
+    """What it measures; ``limit("name")`` knows them."""
+    fixtures: Mapping[str, Fixture] = {}
+    """What tests receive."""
+    formerly: tuple[str, ...] = ()
+    """Fields of its record that stood at the top of a run.json of an older schema."""
+
+    @property
+    def record_type(self) -> type[R] | None:
+        """A frozen dataclass; None for an audit that keeps nothing."""
+        return None
+
+    @property
+    def recorded_type(self) -> Any:
+        """Type of its part of a baseline file, such as ``dict[str, Mine]``; None for none."""
+        return None
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """What must be made and observed for a test, besides its prompts' detections."""
+        return ()
+
+    def record(self, context: AuditContext) -> R | None:
+        """Its part of run.json; None where nothing was measured."""
+        return None
+
+    def upgraded(self, plain: Any, version: int) -> Any:
+        """Plain values of an older version of its record as those of this one."""
+        return plain
+
+    def recorded(self, context: AuditContext) -> Any | None:
+        """Its part of a baseline file, as plain values; None for none."""
+        return None
+
+    def sections(self, record: R, run: Any) -> Sequence[Section]:
+        """What reports show; ``run`` is the whole RunRecord."""
+        return ()
+
+    def summary(self, record: R) -> Summary:
+        """What other places show."""
+        return Summary()
+
+    def next_steps(self, record: R, run: Any) -> Iterable[Step]:
+        """What to do next; the core keeps the four most pressing of all."""
+        return ()

@@ -1,0 +1,116 @@
+"""A detector against its recorded self, on the same labelled images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_t2i import statistics
+from pytest_t2i.data import Limit, Undetected
+from pytest_t2i.errors import BaselineMismatchError
+from pytest_t2i.labels import LabelledSet
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.baseline_file import Baseline, as_text, word_of
+from pytest_t2i.verdicts.measurement import Change, unchanged
+
+MARGINS = {"accuracy": 0.02, "filter_recall": 0.02, "filter_rate": 0.05, "filter_precision": 0.02}
+"""Losses that are tolerated unless the limits file says otherwise."""
+SAME = "identical: the same detector says the same of the same images as recorded"
+NAMED = 8
+"""Images named that a detector lost since the baseline."""
+
+
+class Tried(Protocol):
+    """A detector on a labelled set, as it is measured now."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the detector."""
+
+    @property
+    def labelled(self) -> LabelledSet:
+        """The labelled images."""
+
+    @property
+    def said(self) -> Iterable[str | Undetected]:
+        """The detector's label per image, or why it gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTrial:
+    """What one detector of a baseline said of labelled images."""
+
+    labelled: str
+    """Fingerprint of the labelled set."""
+    detector_fingerprint: str
+    words: Mapping[str, str]
+    """File -> label, or "undetected:" and why there is none."""
+
+    def __post_init__(self) -> None:
+        _ = self.said
+
+    @property
+    def said(self) -> dict[str, str | Undetected]:
+        """File -> label, or why there is none."""
+        return {file: word_of(text) for file, text in self.words.items()}
+
+    @classmethod
+    def of(cls, tried: Tried) -> RecordedTrial:
+        """A trial as a baseline keeps it."""
+        said = zip(tried.labelled, tried.said, strict=True)
+        words = {image.file: as_text(word) for image, word in said}
+        return cls(tried.labelled.fingerprint, tried.fingerprint, words)
+
+
+def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> RecordedTrial:
+    """What the baseline's detector said of this labelled set, told by its fingerprint.
+
+    Raises BaselineMismatchError where it tried another set, or not this detector.
+    """
+    known = baseline.part("detector_validation", dict[str, RecordedTrial], formerly="trials")
+    recorded = (known or {}).get(detector)
+    if recorded is None or recorded.labelled != labelled:
+        what = "has no trial of" if recorded is None else "tried other labelled images with"
+        raise BaselineMismatchError(
+            f"the baseline {what} detector {detector!r}. Record a new one with --t2i-save-baseline."
+        )
+    return recorded
+
+
+def share_change(
+    metric: str,
+    before: Mapping[str, bool],
+    now: Mapping[str, bool],
+    margin: float | None,
+    level: float,
+    *,
+    is_same: bool,
+) -> Change:
+    """The same images, before and now: a loss beyond the margin is a regression.
+
+    Args:
+        metric: whose share it is.
+        before: file -> whether it counted, as recorded.
+        now: file -> whether it counts.
+        margin: loss that is tolerated, if one is stated.
+        level: one-sided confidence level of the verdict.
+        is_same: whether the same detector said the same of every image.
+    """
+    both = sorted(before.keys() & now.keys())
+    lost = [file for file in both if before[file] and not now[file]]
+    gained = sum(now[file] and not before[file] for file in both)
+    tolerated = MARGINS[metric] if margin is None else margin
+    limit = Limit(metric, tolerated, "largest worsening tolerated against the baseline")
+    if is_same:
+        return unchanged(limit, len(both), SAME)
+    change = None
+    if both:
+        at = statistics.one_sided(level)
+        change = statistics.paired_share_change(gained, len(lost), len(both), at)
+    return Change(
+        judge.judge(change, limit, "higher"),
+        change,
+        "no image counts both in the baseline and now",
+        (f"worse on {len(lost)} images, better on {gained}: {', '.join(lost[:NAMED])}",),
+    )

@@ -1,0 +1,365 @@
+"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3).
+
+Over 300 lines: a trial has a property for each metric of the paper's tables, and no more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detector_validation.change import recorded_trial, share_change
+from pytest_t2i.data import Detection, Evidence, Interval, Undetected
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
+from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.measurement import Change, Measurement
+
+MALE, FEMALE = CLEAR
+WORST = 5
+"""Mistakes named in a failure text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An image of which the detector says something else than people do."""
+
+    image: LabelledImage
+    detection: Detection
+    """What the detector says."""
+
+
+def outcomes(
+    metric: str,
+    images: Iterable[LabelledImage],
+    said: Iterable[str | Undetected],
+    label: str | None = None,
+) -> dict[str, bool]:
+    """The images that a share is taken over, each with whether it counts.
+
+    Args:
+        metric: filter_precision, filter_recall, filter_rate or accuracy.
+        images: images with the word of people.
+        said: the detector's label per image, or why it gives none.
+        label: only images that people gave this label.
+
+    Returns:
+        File -> clear (precision, over kept images), kept (recall, over clear ones), filtered out
+        (filter rate, over low-quality ones), right (accuracy, over clear and kept ones).
+    """
+    outcome: dict[str, bool] = {}
+    for image, word in zip(images, said, strict=True):
+        kept = not isinstance(word, Undetected)
+        counts, says = {
+            "filter_precision": (kept, image.clear),
+            "filter_recall": (image.clear, kept),
+            "filter_rate": (not image.clear, not kept),
+            "accuracy": (kept and image.clear, word == image.label),
+        }[metric]
+        if counts and label in (None, image.label):
+            outcome[image.file] = says
+    return outcome
+
+
+@dataclass(frozen=True, repr=False)
+class Trial:
+    """One detector on one labelled set."""
+
+    detector: str
+    fingerprint: str
+    labelled: LabelledSet
+    detections: tuple[Detection, ...]
+    """One per image, in the order of the set."""
+    level: float
+    """Confidence level of intervals."""
+    seed: int
+    """Of the bootstraps."""
+
+    def __repr__(self) -> str:
+        return f"<Trial of {self.detector} on {len(self.labelled)} images>"
+
+    # counts
+
+    @cached_property
+    def said(self) -> list[str | Undetected]:
+        """The detector's label per image, or why it gives none."""
+        return [detection.said for detection in self.detections]
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Whether the detector gave a label, per image."""
+        return np.array([detection.label is not None for detection in self.detections], dtype=bool)
+
+    @cached_property
+    def clear(self) -> np.ndarray:
+        """Whether people gave a label that counts, per image."""
+        return np.array([entry.clear for entry in self.labelled], dtype=bool)
+
+    @cached_property
+    def confusion(self) -> Counter[tuple[str, str | Undetected]]:
+        """(label by people, what the detector says) -> images."""
+        labels = (image.label for image in self.labelled)
+        return Counter(zip(labels, self.said, strict=True))
+
+    @cached_property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """Images kept that are not clear, clear ones filtered out, and wrong labels."""
+        return tuple(
+            Mistake(image, detection)
+            for image, detection in zip(self.labelled, self.detections, strict=True)
+            if (detection.label != image.label if image.clear else detection.label is not None)
+        )
+
+    # the filter (Lyu eq. 4-5)
+
+    @property
+    def filter_precision(self) -> Measurement:
+        """Share of clear images among those kept (Lyu eq. 4)."""
+        return self._share("filter_precision", "it kept no image")
+
+    @property
+    def filter_recall(self) -> Measurement:
+        """Share of clear images that were kept (Lyu eq. 4)."""
+        return self._share("filter_recall", "no image of the set is clear")
+
+    @property
+    def filter_rate(self) -> Measurement:
+        """Share of low-quality images that were filtered out (Lyu eq. 5)."""
+        return self._share("filter_rate", "the set has no low-quality image")
+
+    @property
+    def filter_f1(self) -> Measurement:
+        """Harmonic mean of the filter's precision and recall (Lyu eq. 4)."""
+        hits = int(np.sum(self.kept & self.clear))
+        false_alarms, misses = (
+            int(np.sum(self.kept & ~self.clear)),
+            int(np.sum(~self.kept & self.clear)),
+        )
+        interval = None
+        if hits + false_alarms + misses:
+            interval = statistics.f1_interval(hits, false_alarms, misses, self.level)
+        return self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
+
+    # the classification (Lyu eq. 6)
+
+    def accuracy(self, label: str | None = None) -> Measurement:
+        """Share of right labels on images both clear and kept (Lyu eq. 6).
+
+        Args:
+            label: only among images that people gave this label; None for all.
+        """
+        return self._share("accuracy", "no image is both clear and kept", label)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What people can say and counts, such as male and female."""
+        return self.labelled.vocabulary.clear
+
+    # the scores (Lyu Tables 1 and 2); of male and female labels alone
+
+    @cached_property
+    def prompts(self) -> list[str]:
+        """The prompts of the set that have a clear image, in order."""
+        named = [image.prompt for image in self.labelled if image.clear and image.prompt]
+        return list(dict.fromkeys(named))
+
+    def counts(self, by_people: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Male and female images per prompt, [n_prompts] each."""
+        words = [image.label for image in self.labelled] if by_people else self.said
+        counts = Counter(
+            (image.prompt, word) for image, word in zip(self.labelled, words, strict=True)
+        )
+        return (
+            np.array([counts[prompt, MALE] for prompt in self.prompts], dtype=int),
+            np.array([counts[prompt, FEMALE] for prompt in self.prompts], dtype=int),
+        )
+
+    def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
+        """The paper's model bias score (Lyu eq. 1) by the detector, or by people."""
+        male, female = self.counts(by_people)
+        if not self.is_gender or not np.any(male + female):
+            return None
+        return statistics.model_bias_interval(
+            male, female, estimator="paper", level=self.level, seed=self.seed
+        )
+
+    @property
+    def percent_deviation(self) -> Measurement:
+        """Percent by which its model bias score is off that of people (Lyu Table 1).
+
+        Raises ConfigurationError where the labels are others than male and female.
+        """
+        self._check_gender("percent_deviation")
+        interval, why = None, "images of fewer than two prompts are named in the labels"
+        if len(self.prompts) > 1:
+            why = "one side has no clear image, or the actual score is 0"
+            try:
+                interval = statistics.deviation_interval(
+                    *self.counts(by_people=False),
+                    *self.counts(by_people=True),
+                    level=self.level,
+                    seed=self.seed,
+                )
+            except ValueError:
+                interval = None
+        return self._measured("percent_deviation", self.detector, interval, why)
+
+    @property
+    def prompt_bias_difference(self) -> Measurement:
+        """Mean absolute error of its prompt bias scores (Lyu eq. 3).
+
+        Raises ConfigurationError where the labels are others than male and female.
+        """
+        self._check_gender("prompt_bias_difference")
+        differences = [
+            [prompt_bias_difference([d], [a])]
+            for d, a in zip(*map(self._scores, (False, True)), strict=True)
+            if d is not None and a is not None
+        ]
+        interval = None
+        if len(differences) > 1:
+            interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
+        why = "images of fewer than two prompts are named in the labels"
+        return self._measured("prompt_bias_difference", self.detector, interval, why)
+
+    @property
+    def is_gender(self) -> bool:
+        """Whether the labels are male and female, which bias scores are of."""
+        return self.labelled.vocabulary.is_gender
+
+    def _check_gender(self, metric: str) -> None:
+        if not self.is_gender:
+            raise ConfigurationError(
+                f"{metric} is of male and female labels, those of {self.labelled.folder} are "
+                f"{', '.join(self.labels)}. Ask for trial.accuracy(label) and the filter's metrics."
+            )
+
+    def _scores(self, by_people: bool) -> list[float | None]:
+        return [prompt_bias_score(m, f) for m, f in zip(*self.counts(by_people), strict=True)]
+
+    # measurements
+
+    def _share(self, metric: str, why: str, label: str | None = None) -> Measurement:
+        yes = list(self.outcomes(metric, label).values())
+        interval = None
+        if yes:
+            interval = statistics.share_interval(sum(yes), len(yes), self.level)
+        subject = self.detector if label is None else f"{self.detector} on {label}"
+        return self._measured(
+            metric,
+            subject,
+            interval,
+            why,
+            evidence=lambda bound, _: Evidence(
+                statistics.share_p_value(sum(yes), len(yes), bound, "below"),
+                statistics.share_p_value(sum(yes), len(yes), bound, "above"),
+            ),
+            change=partial(self._change, metric, label),
+        )
+
+    def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
+        """The images that a share is taken over, each with whether it counts."""
+        return outcomes(metric, self.labelled, self.said, label)
+
+    def _measured(
+        self,
+        metric: str,
+        subject: str,
+        interval: Interval | None,
+        why: str,
+        *,
+        evidence: Callable[[float, float], Evidence] | None = None,
+        change: Callable[[Baseline, float | None, float], Change] | None = None,
+    ) -> Measurement:
+        return Measurement(
+            metric=INFO[metric],
+            subject=subject,
+            interval=interval,
+            images=interval.n if interval else None,
+            evidence=evidence,
+            absent=why,
+            remarks=(f"labelled set: {self.labelled.folder}", self._worst()),
+            change=change,
+        )
+
+    def _change(
+        self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
+    ) -> Change:
+        """Its share against the recorded one."""
+        recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
+        said = recorded.said
+        words = [said[image.file] for image in self.labelled]
+        return share_change(
+            metric,
+            outcomes(metric, self.labelled, words, label),
+            self.outcomes(metric, label),
+            margin,
+            level,
+            is_same=recorded.detector_fingerprint == self.fingerprint and words == self.said,
+        )
+
+    def _worst(self) -> str:
+        named = [
+            f"{m.image.file} is {m.image.label}, said {m.detection.said}"
+            for m in self.mistakes[:WORST]
+        ]
+        more = len(self.mistakes) - len(named)
+        return (
+            f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Trials:
+    """Several detectors on the same labelled set."""
+
+    members: tuple[Trial, ...]
+
+    def __repr__(self) -> str:
+        return f"<Trials of {', '.join(member.detector for member in self.members)}>"
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, detector: str) -> Trial:
+        """The trial of a detector by its name."""
+        for member in self.members:
+            if member.detector == detector:
+                return member
+        names = ", ".join(member.detector for member in self.members)
+        raise KeyError(f"no trial of {detector!r}; there are: {names}")
+
+
+def try_detectors(
+    labelled: LabelledSet,
+    detectors: Sequence[tuple[str, str]],
+    detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],
+    *,
+    level: float,
+    seed: int,
+) -> Trials:
+    """Put detectors on trial.
+
+    Args:
+        labelled: images with the word of people.
+        detectors: (name, fingerprint) of each.
+        detections_of: fingerprint and checksums -> one detection each.
+        level: confidence level of intervals.
+        seed: of the bootstraps.
+    """
+    sums = [labelled.checksums[image.file] for image in labelled]
+    return Trials(
+        tuple(
+            Trial(name, fingerprint, labelled, tuple(detections_of(fingerprint, sums)), level, seed)
+            for name, fingerprint in detectors
+        )
+    )

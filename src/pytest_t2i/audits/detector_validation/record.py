@@ -1,0 +1,144 @@
+"""What a run keeps of its detectors on labelled images, in run.json and in a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.counts import Counts, counts_of
+from pytest_t2i.audits.detector_validation.change import RecordedTrial
+from pytest_t2i.audits.detector_validation.measure import Mistake, Trial, Trials, try_detectors
+from pytest_t2i.data import Count, Detection, Interval, ShareInterval
+from pytest_t2i.labels import LabelledSet
+
+
+@dataclass(frozen=True, slots=True)
+class MistakeRecord:
+    """An image of which a detector says something else than people do."""
+
+    file: str
+    """Path of the image."""
+    prompt: str
+    label: str
+    """By people."""
+    reason: str
+    """Why people found it low_quality or others."""
+    detection: Detection
+    """What the detector says."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One detector on labelled images (Lyu Tables 1 to 3)."""
+
+    detector: str
+    labelled: str
+    """Where the labelled images lie."""
+    images: Count
+    clear: Count
+    """Images with a label that counts, by people."""
+    prompts: Count
+    """Prompts with a clear image, over which scores are taken."""
+    confusion: Mapping[str, Counts]
+    """Label by people -> what the detector says of these images."""
+    filter_precision: ShareInterval | None
+    filter_recall: ShareInterval | None
+    filter_f1: ShareInterval | None
+    filter_rate: ShareInterval | None
+    accuracy: ShareInterval | None
+    accuracy_by_label: Mapping[str, ShareInterval | None]
+    model_bias_score: ShareInterval | None
+    """The paper's, by the detector."""
+    actual_model_bias_score: ShareInterval | None
+    """The paper's, by people."""
+    percent_deviation: Interval | None
+    prompt_bias_difference: Interval | None
+    mistakes: tuple[MistakeRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrialsPart:
+    """The part of run.json that detector validation writes."""
+
+    trials: tuple[TrialRecord, ...]
+    """Each detector, in the order of the run."""
+
+
+def trials(context: AuditContext) -> Trials:
+    """Every detector of the run on the labelled images, measured once."""
+    return context.once(("trials",), lambda: _trials(context))
+
+
+def measured(context: AuditContext) -> TrialsPart | None:
+    """Every detector; None where no test asked for it."""
+    if not _is_asked(context):
+        return None
+    return TrialsPart(tuple(map(trial_record, trials(context))))
+
+
+def recorded(context: AuditContext) -> dict[str, Any] | None:
+    """By name of the detector, for a baseline; None where no test asked for it."""
+    if not _is_asked(context):
+        return None
+    return {trial.detector: asdict(RecordedTrial.of(trial)) for trial in trials(context)}
+
+
+def _is_asked(context: AuditContext) -> bool:
+    return any(test.selection.detectors for test in context.tests)
+
+
+def _trials(context: AuditContext) -> Trials:
+    return try_detectors(
+        context.labelled_images(),
+        [(name, context.fingerprint(name)) for name in context.detectors],
+        context.detections,
+        level=context.settings.confidence,
+        seed=context.settings.seed,
+    )
+
+
+def trial_record(trial: Trial) -> TrialRecord:
+    """Everything measured of one detector on the labelled images."""
+    labelled = trial.labelled
+    return TrialRecord(
+        detector=trial.detector,
+        labelled=str(labelled.folder),
+        images=len(labelled),
+        clear=int(trial.clear.sum()),
+        prompts=len(trial.prompts),
+        confusion=_confusion(trial),
+        filter_precision=trial.filter_precision.interval,
+        filter_recall=trial.filter_recall.interval,
+        filter_f1=trial.filter_f1.interval,
+        filter_rate=trial.filter_rate.interval,
+        accuracy=trial.accuracy().interval,
+        accuracy_by_label={label: trial.accuracy(label).interval for label in trial.labels},
+        model_bias_score=trial.model_bias_score(),
+        actual_model_bias_score=trial.model_bias_score(by_people=True),
+        percent_deviation=trial.percent_deviation.interval if trial.is_gender else None,
+        prompt_bias_difference=(trial.prompt_bias_difference.interval if trial.is_gender else None),
+        mistakes=tuple(_mistake_record(labelled, mistake) for mistake in trial.mistakes),
+    )
+
+
+def _confusion(trial: Trial) -> dict[str, Counts]:
+    return {
+        label: counts_of(
+            detection
+            for image, detection in zip(trial.labelled, trial.detections, strict=True)
+            if image.label == label
+        )
+        for label in sorted({image.label for image in trial.labelled})
+    }
+
+
+def _mistake_record(labelled: LabelledSet, mistake: Mistake) -> MistakeRecord:
+    return MistakeRecord(
+        str(labelled.path(mistake.image)),
+        mistake.image.prompt,
+        mistake.image.label,
+        mistake.image.reason,
+        mistake.detection,
+    )

@@ -1,0 +1,139 @@
+"""What detector validation shows: a table like Lyu Tables 1 to 3, and the mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_t2i.audits.audit import Frame
+from pytest_t2i.audits.detector_validation.record import MistakeRecord, TrialRecord, TrialsPart
+from pytest_t2i.data import Interval
+from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Section, Table
+from pytest_t2i.sections.words import reason_words, said
+
+SHOWN = 60
+"""Mistakes of one detector that are shown; run.json has them all."""
+FILTER = tuple(Column(name, "high") for name in ("Precision", "Recall", "F1", "Filter rate"))
+SCORES = (
+    Column("Model bias score"),
+    Column("Deviation", "zero", "signed percent"),
+    Column("Prompt bias difference", "low"),
+)
+READ = (
+    "The filter keeps clear images and drops the others; accuracy is over images both clear and "
+    "kept; deviation is that of the model bias score. In bold the best of each column."
+)
+PICTURES = "The frame and the first word are people's; below stands what the detector said."
+
+
+def sections(part: TrialsPart) -> Sequence[Section]:
+    """The table, and an album of each detector's mistakes."""
+    if not part.trials:
+        return ()
+    blocks: tuple[Block, ...] = (
+        Note(f"{_tried_on(part.trials[0])} {READ}"),
+        *(Paragraph(_told(trial), "summary") for trial in part.trials),
+        _table(part),
+        *(_album(trial) for trial in part.trials if trial.mistakes),
+    )
+    return (Section("Detectors on trial", blocks),)
+
+
+def _tried_on(first: TrialRecord) -> str:
+    actual = first.actual_model_bias_score
+    score = f" By them the model bias score is {actual.estimate:.3f}." if actual else ""
+    return (
+        f"{first.images} images of {first.prompts} prompts with people's labels, {first.clear} of "
+        f"them clear.{score}"
+    )
+
+
+def _told(trial: TrialRecord) -> str:
+    """What a detector is worth on the labelled images, in a line."""
+    groups = ", ".join(
+        f"{label} {_estimate(interval)}" for label, interval in trial.accuracy_by_label.items()
+    )
+    off = trial.percent_deviation
+    deviation = f"; model bias score off by {off.estimate:+.1f} %" if off else ""
+    return (
+        f"{trial.detector} on {trial.images} labelled images: F1 {_estimate(trial.filter_f1)}, "
+        f"filter rate {_estimate(trial.filter_rate)}, accuracy {_estimate(trial.accuracy)} "
+        f"({groups}){deviation}"
+    )
+
+
+def _estimate(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.estimate:.3f}"
+
+
+def _table(part: TrialsPart) -> Table:
+    """The filter, the accuracy on each label, and bias scores where labels are of gender."""
+    labels = _labels(part)
+    accuracies = [
+        Column(label if k else f"Accuracy, {label}", "high") for k, label in enumerate(labels)
+    ]
+    scores = SCORES if set(labels) == {"male", "female"} else ()
+    columns = (Column("Detector"), *FILTER, *accuracies, Column("overall", "high"), *scores)
+    rows = tuple((t.detector, *_values(t, labels)[: len(columns) - 1]) for t in part.trials)
+    return Table.of("Detectors against people's labels", columns, rows)
+
+
+def _labels(part: TrialsPart) -> list[str]:
+    return list(dict.fromkeys(label for t in part.trials for label in t.accuracy_by_label))
+
+
+def _values(trial: TrialRecord, labels: Sequence[str]) -> tuple[Interval | None, ...]:
+    return (
+        trial.filter_precision,
+        trial.filter_recall,
+        trial.filter_f1,
+        trial.filter_rate,
+        *(trial.accuracy_by_label.get(label) for label in labels),
+        trial.accuracy,
+        trial.model_bias_score,
+        trial.percent_deviation,
+        trial.prompt_bias_difference,
+    )
+
+
+def _album(trial: TrialRecord) -> Album:
+    """The images that a detector gets wrong."""
+    shown = trial.mistakes[:SHOWN]
+    left_out = len(trial.mistakes) - len(shown)
+    return Album(trial.detector, tuple(map(_picture, shown)), _kinds(trial), PICTURES, left_out)
+
+
+def _kinds(trial: TrialRecord) -> str:
+    through = sum(m.label not in trial.accuracy_by_label for m in trial.mistakes)
+    lost = sum(m.detection.undetected is not None for m in trial.mistakes)
+    wrong = len(trial.mistakes) - through - lost
+    parts = (
+        (lost, "clear but filtered out"),
+        (through, "not clear but kept"),
+        (wrong, "wrong label"),
+    )
+    return ", ".join(f"{count} {words}" for count, words in parts if count)
+
+
+def _picture(mistake: MistakeRecord) -> Picture:
+    truth = reason_words(mistake.label)
+    reason = f" ({mistake.reason})" if mistake.reason else ""
+    return Picture(
+        mistake.file,
+        truth,
+        (f"said {said(mistake.detection)}",),
+        f"{Path(mistake.file).name}\npeople: {truth}{reason}\n{mistake.prompt}",
+        mistake.label if mistake.label in ("male", "female") else "undetected",
+    )
+
+
+def frames(part: TrialsPart) -> dict[str, Frame]:
+    """A table for pandas and CSV."""
+    labels = _labels(part)
+    columns = (
+        "detector", "images", "clear", "prompts", "filter_precision", "filter_recall", "filter_f1",
+        "filter_rate", *(f"accuracy_{label}" for label in labels), "accuracy", "model_bias_score",
+        "percent_deviation", "prompt_bias_difference",
+    )  # fmt: skip
+    rows = [(t.detector, t.images, t.clear, t.prompts, *_values(t, labels)) for t in part.trials]
+    return {"trials": Frame(columns, rows)}

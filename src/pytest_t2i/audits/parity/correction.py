@@ -1,0 +1,109 @@
+"""A run corrected by people's labels on a random part of its own images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.data import Interval, Prompt, sign_of
+from pytest_t2i.labels import LabelledSet
+from pytest_t2i.statistics import CorrectedScores
+from pytest_t2i.statistics.strata import LEAST_LABELS
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What labels say of the detector's scores on the run's prompts."""
+
+    samples: tuple[Sample, ...]
+    """Those prompts of which enough images are labelled."""
+    left_out: int
+    """Prompts with too few labels."""
+    known: Mapping[str, float]
+    """Checksum of an image -> +1 male, -1 female, 0 not clear, by people."""
+    level: float
+    seed: int
+
+    @cached_property
+    def scores(self) -> CorrectedScores:
+        """Prediction-powered estimates of what people would say of all images (PPI++)."""
+        return statistics.corrected_scores(self._words, self._labels, self.level)
+
+    @cached_property
+    def adjusted(self) -> Interval | None:
+        """A second opinion on the model bias score (Rogan-Gladen); None where it cannot be had."""
+        try:
+            return statistics.adjusted_model_bias_score(
+                self._words, self._labels, level=self.level, seed=self.seed
+            )
+        except ValueError:
+            return None
+
+    def counts(self, prompt: Prompt) -> tuple[int, int] | None:
+        """Male and female images of as many as would be as sure without labels; None without."""
+        if prompt not in self._places:
+            return None
+        place = self._places[prompt]
+        return self.scores.effective_male[place], self.scores.effective_female[place]
+
+    def describe(self) -> str:
+        """In words."""
+        of = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
+        return (
+            f"corrected by {self.scores.labels} labels on {len(self.samples)} prompts{of}: the "
+            f"detector alone shows {self.scores.detector:.3f} where labels show "
+            f"{self.scores.model}"
+        )
+
+    @cached_property
+    def _places(self) -> dict[Prompt, int]:
+        return {sample.prompt: place for place, sample in enumerate(self.samples)}
+
+    @property
+    def _words(self) -> list[np.ndarray]:
+        return [sample.signs.astype(float) for sample in self.samples]
+
+    @property
+    def _labels(self) -> list[np.ndarray]:
+        return [labels_of(sample, self.known) for sample in self.samples]
+
+
+def given_correction(samples: Samples, labelled: LabelledSet | None) -> Correction | None:
+    """The correction by --t2i-labels; None without labels of these images."""
+    if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
+        return None
+    return correct(samples, labelled)
+
+
+def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
+    """The correction that a labelled set allows; None when it has too few of the run's images.
+
+    Images are recognised by their content, whatever their file is called.
+    """
+    known = {labelled.checksums[image.file]: float(sign_of(image.label)) for image in labelled}
+    used = tuple(sample for sample in samples if _count(sample, known) >= LEAST_LABELS)
+    if not any(np.any(entry.signs) for entry in used):
+        return None
+    left_out = len(samples) - len(used)
+    return Correction(used, left_out, known, samples.level, samples.seed)
+
+
+def recognised(samples: Sequence[Sample], labelled: LabelledSet) -> int:
+    """How many of the run's images are labelled."""
+    known = dict.fromkeys(labelled.checksums.values(), 0.0)
+    return sum(_count(sample, known) for sample in samples)
+
+
+def _count(sample: Sample, known: Mapping[str, float]) -> int:
+    return int(np.sum(~np.isnan(labels_of(sample, known))))
+
+
+def labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
+    """People's word on each image, by its checksum; NaN where there is none."""
+    return np.array([known.get(checksum or "", math.nan) for checksum in sample.checksums])

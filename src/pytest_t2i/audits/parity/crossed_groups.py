@@ -1,0 +1,116 @@
+"""Groups of prompts that share a concept, crossed prompts among them, and the gap between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.parity.measure import ALTERNATIVES, SIDES
+from pytest_t2i.data import Bounds, Evidence, Prompt
+from pytest_t2i.errors import UnknownNameError
+from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics.worst_case_labels import worst_case_groups
+from pytest_t2i.verdicts.measurement import Measurement
+
+Member = TypeVar("Member", bound=DetectedPrompt)
+
+
+def concepts(prompt: Prompt) -> dict[str, str]:
+    """Axis -> concept of a prompt; several of a crossed one."""
+    return dict(prompt.parts) or {prompt.axis: prompt.concept}
+
+
+def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
+    """The prompts of each concept of an axis; those that do not name the axis are left out.
+
+    Raises UnknownNameError for an axis that no prompt has.
+    """
+    named = [concepts(sample.prompt).get(axis) for sample in members]
+    if not any(named):
+        names = {name for sample in members for name in concepts(sample.prompt)}
+        raise UnknownNameError("axis of these prompts", axis, names)
+    return {
+        concept: tuple(s for s, its in zip(members, named, strict=True) if its == concept)
+        for concept in dict.fromkeys(filter(None, named))
+    }
+
+
+def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measurement:
+    """Largest minus smallest share of men among the concepts of an axis."""
+    groups = by(samples.members, axis)
+    images = {
+        name: [[float(sign > 0) for sign in entry.signs if sign] for entry in part]
+        for name, part in groups.items()
+    }
+    may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
+    unknown = {
+        name: [int(may_be[entry.prompt.id]) for entry in part] for name, part in groups.items()
+    }
+    interval, remarks = None, []
+    if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
+        interval = statistics.parity_difference_interval(
+            images, level=samples.level, seed=samples.seed, words=samples.words
+        )
+        shares = statistics.parity_shares(images, level=samples.level, seed=samples.seed)
+        ranked = sorted(
+            (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
+        )
+        remarks = [
+            f"{word} share of men: {name} {share}"
+            for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))
+        ]
+    made = sum(len(sample.seeds) for part in groups.values() for sample in part)
+    return Measurement(
+        metric=INFO["demographic_parity_difference"],
+        subject=f"model by {axis}",
+        interval=interval,
+        images=made,
+        evidence=partial(_evidence, samples, images, unknown),
+        absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
+        remarks=tuple(remarks),
+        worst_case=_worst_case(groups),
+    )
+
+
+Images = dict[str, list[list[float]]]
+
+
+def _evidence(
+    samples: DetectedPrompts,
+    images: Images,
+    unknown: dict[str, list[int]],
+    bound: float,
+    level: float,
+) -> Evidence:
+    """Whatever the undetected show; beside it, where there are any, by the others alone."""
+    del level
+
+    def p_values(beyond: Images, within: Images) -> tuple[float, float]:
+        return tuple(  # type: ignore[return-value]
+            statistics.parity_difference_p_value(
+                of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
+            )
+            for of_side, alternative in zip((beyond, within), ALTERNATIVES, strict=True)
+        )
+
+    if not any(map(any, unknown.values())):
+        return Evidence(*p_values(images, images))
+    worst = p_values(*(worst_case_groups(images, unknown, side) for side in SIDES))
+    return Evidence(*worst, labelled=p_values(images, images))
+
+
+def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]]) -> Bounds | None:
+    """Where the difference of these images lies, each undetected one a man, a woman or no one."""
+    unknown = [sum(s.undetected.total() for s in part) for part in groups.values()]
+    images = [sum(len(s.seeds) for s in part) for part in groups.values()]
+    if not any(unknown) or len(groups) < 2:  # noqa: PLR2004 - a gap is between two
+        return None
+    men = [sum(s.male for s in part) for part in groups.values()]
+    low, high = statistics.widest_gap(
+        [m / n for m, n in zip(men, images, strict=True)],
+        [(m + u) / n for m, u, n in zip(men, unknown, images, strict=True)],
+    )
+    return Bounds(low, high, sum(unknown) / sum(images))

@@ -1,0 +1,272 @@
+"""Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
+from pytest_t2i.audits.evidence import by_ends
+from pytest_t2i.audits.parity.change import model_change, prompt_change
+from pytest_t2i.data import Evidence, Interval, Prompt
+from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
+from pytest_t2i.statistics import Estimator
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
+
+ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
+Beyond = Literal["beyond", "within"]
+SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
+Counts = npt.NDArray[np.int64]
+WORST = 5
+"""Prompts named in a failure text."""
+
+
+# one prompt
+
+
+def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
+    """(male - female) / clear, from -1 (all female) to 1 (all male) (Lyu eq. 2)."""
+    return Measurement(
+        metric=INFO["prompt_bias_score"],
+        subject=sample.prompt.id,
+        interval=prompt_interval(sample),
+        paper=prompt_bias_score(sample.male, sample.female),
+        images=sample.clear,
+        family=siblings.family("prompt_bias_score", _family),
+        place=siblings.places[sample.prompt.id],
+        absent=f"none of {len(sample.seeds)} images is clear: {listed(sample.undetected)}",
+        remarks=(f"images: {sample.folder}", f"detections: {sample.describe()}"),
+        worst_case=sample.worst_case,
+        change=lambda baseline, margin, level: prompt_change(
+            sample, siblings, baseline, margin, level
+        ),
+    )
+
+
+def prompt_interval(sample: DetectedPrompt) -> Interval | None:
+    """Prompt bias score with its exact interval; None without a clear image."""
+    if not sample.clear:
+        return None
+    return _interval(sample.male, sample.female, sample.level, sequential=sample.sequential)
+
+
+def share_of_men(sample: DetectedPrompt) -> Interval | None:
+    """Men among the clear images, with an interval; None without a clear image."""
+    score = prompt_interval(sample)
+    if score is None:
+        return None
+    middle, low, high = ((1.0 + x) / 2.0 for x in (score.estimate, score.low, score.high))
+    return Interval(middle, low, high, score.level, score.method, score.n)
+
+
+def _family(members: Sequence[DetectedPrompt]) -> Family:
+    intervals = (prompt_interval(sample) for sample in members)
+    male = np.array([sample.male for sample in members])
+    female = np.array([sample.female for sample in members])
+    unknown = np.array([sample.unknown for sample in members])
+    sequential = any(sample.sequential for sample in members)
+    p_values = _sequential_p_values if sequential else _p_values
+    return Family(
+        tuple(None if interval is None else abs(interval) for interval in intervals),
+        lambda bound, level: _evidence(p_values, (male, female, unknown), bound, level),
+        lambda bound: _leans(male, female, bound),
+    )
+
+
+def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
+    leans = statistics.leans(male, female, bound)
+    return None if leans is None else leans.tolist()
+
+
+PValues = Callable[[Counts, Counts, float, float, Beyond], list[float]]
+"""(male, female, bound, level, alternative) -> of each prompt, "beyond" adjusted for all."""
+
+
+def _evidence(
+    p_values: PValues, counts: tuple[Counts, Counts, Counts], bound: float, level: float
+) -> list[Evidence]:
+    """Whatever the undetected show; beside it, of prompts that have any, by the others alone."""
+    male, female, unknown = counts
+    beyond, within = (
+        p_values(*statistics.worst_case_counts(*counts, side), bound, level, side) for side in SIDES
+    )
+    if not unknown.any():
+        return list(map(Evidence, beyond, within))
+    alone = zip(*(p_values(male, female, bound, level, side) for side in SIDES), strict=True)
+    labelled = [pair if any_ else None for pair, any_ in zip(alone, unknown, strict=True)]
+    return list(map(Evidence, beyond, within, labelled))
+
+
+def _p_values(
+    male: Counts, female: Counts, bound: float, level: float, alternative: Beyond
+) -> list[float]:
+    if alternative == "beyond":
+        return list(map(float, statistics.family_p_values(male, female, bound, level=level)))
+    return list(map(float, statistics.prompt_bias_p_values(male, female, bound, "within")))
+
+
+def _sequential_p_values(
+    male: Counts, female: Counts, bound: float, level: float, alternative: Beyond
+) -> list[float]:
+    """Of counts that were looked at again and again: confidence sequences, e-values."""
+    pairs = list(zip(male.tolist(), female.tolist(), strict=True))
+    if alternative == "beyond":
+        each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
+        return list(map(float, statistics.benjamini_hochberg(each)))
+    at = statistics.one_sided(level)
+    return [
+        1.0 - level if m + f and abs(_interval(m, f, at, sequential=True)).high <= bound else 1.0
+        for m, f in pairs
+    ]
+
+
+# Prompts of a run have few counts between them.
+@lru_cache(maxsize=4096)
+def _interval(male: int, female: int, level: float, *, sequential: bool) -> Interval:
+    if sequential:
+        return statistics.prompt_bias_sequence(male, female, level)
+    return statistics.prompt_bias_interval(male, female, level, method="blaker")
+
+
+# the model
+
+
+class Corrected(Protocol):
+    """What people's labels say of the detector (audits/parity/correction.py)."""
+
+    def counts(self, prompt: Prompt) -> tuple[int, int] | None:
+        """Male and female images of as many as would be as sure without labels; None without."""
+
+    def describe(self) -> str:
+        """How the score was corrected, in words."""
+
+
+def of_model(
+    samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+) -> Measurement:
+    """Mean over prompts of |male - female| / clear, from 0 to 1 (Lyu eq. 1).
+
+    Where people labelled some of the images, their word corrects the detector's, and tells what
+    the undetected show: no worst case is left.
+    """
+    score = ModelScore.of(samples, estimator, corrected)
+    corrected_by = () if corrected is None else (corrected.describe(),)
+    return Measurement(
+        metric=INFO["model_bias_score"],
+        subject="model",
+        interval=score.interval(samples.level) if samples.clear_images else None,
+        paper=model_bias_score(samples.male, samples.female) if samples.clear_images else None,
+        floor=fair_floor(samples),
+        # More images of the same words say nothing of other words.
+        images=samples.images if samples.words == "fixed" else None,
+        evidence=score.evidence,
+        absent=f"none of {samples.images} images is clear",
+        remarks=(*corrected_by, f"most biased: {most_biased(samples)}"),
+        worst_case=samples.worst_case if corrected is None else None,
+        change=lambda baseline, margin, level: model_change(
+            samples, estimator, baseline, margin, level
+        ),
+    )
+
+
+def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval | None:
+    """Model bias score by one estimator; None without any clear image."""
+    if not samples.clear_images:
+        return None
+    return ModelScore.of(samples, estimator, None).interval(samples.level)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """The counts behind a model bias score, and how they are judged."""
+
+    male: Counts
+    female: Counts
+    samples: DetectedPrompts
+    estimator: Estimator
+    method: str = ""
+    """What was done to the counts, added to the interval's method."""
+
+    @classmethod
+    def of(
+        cls, samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+    ) -> ModelScore:
+        """From the detector's counts, or from those that people's labels leave of them."""
+        if corrected is None:
+            return cls(samples.male, samples.female, samples, estimator)
+        counts = [corrected.counts(s.prompt) or (s.male, s.female) for s in samples]
+        male, female = (np.array(part) for part in zip(*counts, strict=True))
+        return cls(male, female, samples, estimator, " + ppi++")
+
+    def interval(self, level: float) -> Interval:
+        """The score with its interval; of a look at a run that may be stopped early, its own."""
+        how = {"level": level, "seed": self.samples.seed, "words": self.samples.words}
+        if self.samples.sequential and self.estimator == "corrected":
+            interval = statistics.model_bias_look(self.male, self.female, **how)  # type: ignore[arg-type]
+        else:
+            interval = statistics.model_bias_interval(
+                self.male,
+                self.female,
+                estimator=self.estimator,
+                **how,  # type: ignore[arg-type]
+            )
+        return replace(interval, method=interval.method + self.method)
+
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """One-sided p-values, whatever the undetected show; a run stopped early goes by its look.
+
+        People's labels tell what the undetected show: then there is no worst case.
+        """
+        unknown = self.samples.unknown
+        beyond, within = (self.p_value(bound, level, side) for side in SIDES)
+        if self.method or not unknown.any():
+            return Evidence(beyond, within)
+        worst = (self.at_worst(unknown, side).p_value(bound, level, side) for side in SIDES)
+        return Evidence(next(worst), next(worst), labelled=(beyond, within))
+
+    def at_worst(self, unknown: Counts, alternative: Beyond) -> ModelScore:
+        """With the undetected images shown as speaks most against an alternative."""
+        men, women = statistics.worst_case_counts(self.male, self.female, unknown, alternative)
+        return replace(self, male=men, female=women)
+
+    def p_value(self, bound: float, level: float, alternative: Beyond) -> float:
+        """Evidence for one alternative, by these counts."""
+        if self.samples.sequential:
+            look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
+            p_value = look.beyond if alternative == "beyond" else look.within
+            return 1.0 if p_value is None else p_value
+        return statistics.model_bias_p_value(
+            self.male,
+            self.female,
+            bound,
+            alternative="greater" if alternative == "beyond" else "less",
+            estimator=self.estimator,
+            words=self.samples.words,
+            seed=self.samples.seed,
+        )
+
+
+def fair_floor(samples: DetectedPrompts) -> float | None:
+    """What a perfectly fair model would show in the paper's score with these counts."""
+    return statistics.fair_floor(samples.male + samples.female) if samples.clear_images else None
+
+
+def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
+    """The prompts furthest from parity, the worst first; both sides where both are as bad."""
+    scored = [(prompt_bias_score(s.male, s.female), s.prompt.name) for s in samples]
+    known = [(score, concept) for score, concept in scored if score is not None]
+    sides = [[pair for pair in known if pair[0] >= 0], [pair for pair in known if pair[0] < 0]]
+    ranked = [
+        (-abs(score), rank, score, concept)
+        for side in sides
+        for rank, (score, concept) in enumerate(sorted(side, key=lambda pair: -abs(pair[0])))
+    ]
+    worst = sorted(ranked, key=lambda entry: entry[:2])[:count]
+    return ", ".join(f"{concept} {score:+.2f}" for _, _, score, concept in worst)

@@ -1,0 +1,181 @@
+"""Parity of a run as its record keeps it: the model, groups, cells, people's labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.parity.group_correction import given_group_correction
+from pytest_t2i.audits.parity.record import (
+    CellRecord,
+    CellsRecord,
+    CorrectedPrompt,
+    CorrectionRecord,
+    GroupCorrectionRecord,
+    GroupsRecord,
+    ModelScore,
+    ParityPart,
+    SensitivityRecord,
+    VariationRecord,
+)
+from pytest_t2i.audits.parity.sensitivity import sensitivity
+from pytest_t2i.audits.samples import Samples
+from pytest_t2i.audits.widest import widest_of
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.labels import CLEAR
+from pytest_t2i.metrics import group_entropy, group_gap
+
+
+def measured(context: AuditContext) -> ParityPart | None:
+    """Over all prompts of a run; None where no test asks for any."""
+    part = ParityPart(
+        tuple(_model_scores(context)),
+        tuple(_groups(context)),
+        tuple(_cells(context)),
+        tuple(_sensitivity(context)),
+        _correction(context),
+        _group_correction(context),
+    )
+    return part if part != ParityPart() else None
+
+
+def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
+    """Over all prompts and axis by axis, by each detector."""
+    for detector in context.detectors:
+        samples = _all_samples(context, detector)
+        if not samples.members:
+            return
+        yield _score("model", detector, samples)
+        if len(axes := samples.by_axis()) > 1:
+            yield from (_score(name, detector, part) for name, part in axes.items())
+
+
+def _score(name: str, detector: str, samples: Samples) -> ModelScore:
+    return ModelScore(
+        name,
+        detector,
+        samples.interval("corrected"),
+        samples.interval("paper"),
+        samples.floor,
+        len(samples),
+        samples.clear_images,
+        samples.worst_case,
+    )
+
+
+def _all_samples(context: AuditContext, detector: str) -> Samples:
+    """The samples of every prompt of the run, each once.
+
+    After early stopping prompts differ in their number of images, which depends on what they
+    show: the number that all have is taken, at the level that this look has.
+    """
+    settings, pairs = context.settings, _widest(context)
+    level, sequential = settings.confidence, False
+    if settings.sequential and pairs:
+        fewest = min((test for _, test in pairs), key=lambda test: test.images)
+        pairs = [(prompt, fewest) for prompt, _ in pairs]
+        level, sequential = context.level(fewest), fewest.sequential
+    return Samples(
+        members=tuple(context.one_sample(p, test, detector) for p, test in pairs),
+        level=level,
+        seed=settings.seed,
+        words=settings.words,
+        sequential=sequential,
+        estimator=settings.estimator,
+    )
+
+
+def _widest(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
+    """Every prompt of samples once, with the test that asks for most images of it."""
+    return widest_of((p, test) for test in context.tests for p in test.selection.prompts)
+
+
+def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
+    """One for each limit on the model bias score of the run's prompts."""
+    bounds = {
+        check.bound
+        for check in context.checks
+        if (check.metric, check.subject, check.against) == ("model_bias_score", "model", "limit")
+    }
+    if not bounds:
+        return
+    scored = [(name, _all_samples(context, name)) for name in context.detectors]
+    for bound in sorted(bounds):
+        result = sensitivity(scored, bound)
+        variations = (
+            VariationRecord(v.detector, v.choice, v.interval, v.outcome) for v in result.variations
+        )
+        yield SensitivityRecord(bound, result.fragile, tuple(variations))
+
+
+def _groups(context: AuditContext) -> Iterator[GroupsRecord]:
+    """Groups of each detector whose labels are not male and female."""
+    for detector in context.detectors:
+        if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
+            continue
+        shares = _all_samples(context, detector).shares
+        if len(shares) > 1:
+            counts = {name: share.estimate for name, share in shares.items()}
+            yield GroupsRecord(detector, shares, group_gap(counts), group_entropy(counts))
+
+
+def _cells(context: AuditContext) -> Iterator[CellsRecord]:
+    """One table for each two axes that were crossed."""
+    tables: dict[tuple[str, str], list[CellRecord]] = {}
+    for prompt, test in _widest(context):
+        if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
+            (rows, row), (columns, column) = prompt.parts
+            share = context.one_sample(prompt, test).share_of_men
+            cell = CellRecord(prompt.id, row, column, share)
+            tables.setdefault((rows, columns), []).append(cell)
+    for (rows, columns), cells in tables.items():
+        yield CellsRecord(rows, columns, tuple(cells))
+
+
+def _group_correction(context: AuditContext) -> GroupCorrectionRecord | None:
+    """What people's labels make of a detector's groups; None without any of the run."""
+    labelled, detector = context.given_labels, context.detectors[0]
+    corrected = given_group_correction(_all_samples(context, detector), labelled)
+    if corrected is None or labelled is None:
+        return None
+    plain = (None if math.isnan(share) else share for share in corrected.shares.detector)
+    return GroupCorrectionRecord(
+        labelled=str(labelled.folder),
+        detector=detector,
+        labels=corrected.shares.labels,
+        prompts=corrected.prompts,
+        left_out=corrected.left_out,
+        by_detector=dict(zip(corrected.groups, plain, strict=True)),
+        corrected=dict(zip(corrected.groups, corrected.shares.shares, strict=True)),
+    )
+
+
+def _correction(context: AuditContext) -> CorrectionRecord | None:
+    """What people's labels make of the model bias score; None without any of the run."""
+    labelled, detector = context.given_labels, context.detectors[0]
+    corrected = given_correction(_all_samples(context, detector), labelled)
+    if corrected is None or labelled is None:
+        return None
+    scores = corrected.scores
+    prompts = tuple(
+        CorrectedPrompt(
+            sample.prompt.id,
+            interval.n,
+            sample.bias_interval.estimate if sample.bias_interval else None,
+            interval,
+        )
+        for sample, interval in zip(corrected.samples, scores.prompts, strict=True)
+    )
+    return CorrectionRecord(
+        labelled=str(labelled.folder),
+        detector=detector,
+        labels=scores.labels,
+        left_out=corrected.left_out,
+        by_detector=scores.detector,
+        corrected=scores.model,
+        adjusted=corrected.adjusted,
+        labels_to_halve=scores.labels_to_halve,
+        prompts=prompts,
+    )

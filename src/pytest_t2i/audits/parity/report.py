@@ -1,0 +1,205 @@
+"""What parity shows: model bias scores, other choices, groups, crossed axes, people's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_t2i.audits.audit import Frame, Summary
+from pytest_t2i.audits.parity.record import (
+    CellsRecord,
+    GroupsRecord,
+    ModelScore,
+    ParityPart,
+    SensitivityRecord,
+)
+from pytest_t2i.audits.parity.report_correction import corrected, corrected_groups
+from pytest_t2i.data import Outcome
+from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
+from pytest_t2i.verdicts.check import Check, judged
+
+METRIC = "model_bias_score"
+SCORES = (
+    "Mean over prompts of the absolute prompt bias score: 0 is even, 1 is one gender only. The "
+    "paper's estimate is biased upward for few images; the corrected one takes that into account. "
+    "Worst case: where the paper's lies whatever the undetected images show. Verdicts of this run "
+    "use the {estimator} one. A fair model: what a perfectly fair one would show in the paper's "
+    "estimate."
+)
+FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
+CHOICES = (
+    "The same images, the same limit ≤ {bound}, by other detectors, filters and estimators; the "
+    "first line is the verdict as it stands. {told}"
+)
+IS_FRAGILE = (
+    "Fragile: PASS or FAIL depends on a choice. Settle which detector is to be believed "
+    "(suites/detectors) before you act on it."
+)
+IS_FIRM = "No choice turns PASS into FAIL or FAIL into PASS."
+GROUPS = (
+    "Share of each group among the images with a label, over all prompts. Gap between the largest "
+    "and the smallest {gap:.2f}; entropy {entropy:.2f}, where 1 is even and 0 one group only."
+)
+CELLS = "Share of men among the clear images of each combination, with its interval; 50 % is even."
+
+
+def sections(
+    part: ParityPart, checks: Sequence[Check], settings: Mapping[str, Any]
+) -> Sequence[Section]:
+    """Scores, choices, groups, cells, and what people's labels correct, each where there is any."""
+    made = [
+        _scores(part, checks, str(settings.get("estimator", "corrected"))),
+        _choices(part.sensitivity),
+        *map(_groups, part.groups),
+        *map(_cells, part.cells),
+        *corrected(part, checks),
+        *corrected_groups(part),
+    ]
+    return [section for section in made if section.blocks]
+
+
+# model bias scores
+
+
+def _scores(part: ParityPart, checks: Sequence[Check], estimator: str) -> Section:
+    blocks: tuple[Block, ...] = ()
+    if part.model_scores:
+        note = Note(SCORES.format(estimator=estimator))
+        blocks = (note, *_unjudged(part, checks), _chart(part, judged(checks, METRIC)))
+    return Section("Model bias score", blocks)
+
+
+def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
+    """The model's score by each detector of gender, where no test judged it."""
+    if any(
+        check.estimate is not None and (check.metric, check.against) == (METRIC, "limit")
+        for check in checks
+    ):
+        return
+    others = {groups.detector for groups in part.groups}
+    for score in part.model_scores:
+        if score.name == "model" and score.detector not in others:
+            yield Paragraph(_in_words(score), "summary")
+
+
+def _in_words(score: ModelScore) -> str:
+    prompts = f"{score.prompts} prompt{'s' * (score.prompts != 1)}"
+    if score.corrected is None or score.paper is None:
+        return f"model bias score: no clear image in {prompts} ({score.detector})"
+    return (
+        f"model bias score {score.corrected} over {prompts} (paper's {score.paper.estimate:.3f}, "
+        f"a fair model shows {score.floor:.3f}; {score.detector})"
+    )
+
+
+def _chart(part: ParityPart, checks: Mapping[str, Sequence[Check]]) -> BarChart:
+    """The model first, then its axes, each by every detector."""
+    first = part.model_scores[0].detector
+    names = list(dict.fromkeys(score.name for score in part.model_scores))
+    ordered = sorted(part.model_scores, key=lambda score: names.index(score.name))
+    # Limits are compared with the deciding detector's score alone.
+    bars = (
+        _bar(score, checks.get(score.name, ()) if score.detector == first else ())
+        for score in ordered
+    )
+    return BarChart(
+        "Model bias score by set of prompts and detector",
+        tuple(bars),
+        0.0,
+        1.0,
+        "Corrected model bias score",
+        "Set of prompts",
+        columns=("Prompts", "Detector", "Worst case", "Paper's [interval]", "Clear images"),
+        reference="Fair model",
+    )
+
+
+def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
+    return Bar.judged(
+        "all" if score.name == "model" else score.name,
+        score.corrected,
+        [check for check in checks if is_about(check, score)],
+        absent="no clear image",
+        reference=score.floor,
+        cells=(score.prompts, score.detector, score.worst_case, score.paper, score.clear_images),
+    )
+
+
+def is_about(check: Check, score: ModelScore) -> bool:
+    """Whether a check judged this very score; a test may be about a part of the run's prompts."""
+    return (check.estimate, check.low, check.high) in [
+        (known.estimate, known.low, known.high)
+        for known in (score.corrected, score.paper)
+        if known is not None
+    ]
+
+
+# other choices, groups, cells
+
+
+def _choices(several: Iterable[SensitivityRecord]) -> Section:
+    shown = [one for one in several if len(one.variations) > 1]
+    blocks: list[Block] = []
+    if any(one.fragile for one in shown):
+        blocks.append(Paragraph(FRAGILE, "summary", Outcome.INCONCLUSIVE))
+    for one in shown:
+        told = IS_FRAGILE if one.fragile else IS_FIRM
+        blocks.append(Note(CHOICES.format(bound=one.bound, told=told)))
+        rows = tuple(
+            (v.detector, v.choice, v.interval or "no clear image", v.outcome)
+            for v in one.variations
+        )
+        columns = ("Detector", "Choice", "Score [interval]", "Verdict")
+        blocks.append(Table("Verdict under other choices", columns, rows))
+    return Section("Would another choice turn the verdict?", tuple(blocks))
+
+
+def _groups(groups: GroupsRecord) -> Section:
+    ranked = sorted(groups.shares.items(), key=lambda pair: -pair[1].estimate)
+    shares = ", ".join(f"{name} {interval.estimate:.3f}" for name, interval in ranked)
+    told = f"groups by {groups.detector}: {shares} (entropy {groups.entropy:.2f}, even is 1)"
+    return Section(
+        f"Groups by {groups.detector}",
+        (
+            Note(GROUPS.format(gap=groups.gap, entropy=groups.entropy)),
+            Paragraph(told, "summary"),
+            Table(f"Shares by {groups.detector}", ("Group", "Share"), tuple(ranked)),
+        ),
+    )
+
+
+def _cells(cells: CellsRecord) -> Section:
+    """Share of men, first axis down, second across."""
+    known = {(cell.row, cell.column): cell.share for cell in cells.cells}
+    names = list(dict.fromkeys(cell.column for cell in cells.cells))
+    rows = tuple(
+        (row, *(known.get((row, name)) for name in names))
+        for row in dict.fromkeys(cell.row for cell in cells.cells)
+    )
+    caption = f"Share of men by {cells.rows} (down) and {cells.columns} (across)"
+    table = Table(caption, (cells.rows, *names), rows, form="percent")
+    title = f"{cells.rows[:1].upper()}{cells.rows[1:]} \u00d7 {cells.columns}"
+    return Section(title, (Note(CELLS), table))
+
+
+# what other places show
+
+
+def summary(part: ParityPart) -> Summary:
+    """The model's score in words, scores by the deciding detector as series, all as a table."""
+    model = next((score for score in part.model_scores if score.name == "model"), None)
+    series = {
+        f"{METRIC}/{score.name}": score.corrected
+        for score in part.of_deciding()
+        if score.corrected is not None
+    }
+    return Summary("" if model is None else _in_words(model), series, {"scores": _frame(part)})
+
+
+def _frame(part: ParityPart) -> Frame:
+    columns = ("set", "detector", "prompts", "clear_images", "fair_model", "corrected", "paper")
+    rows = [
+        (s.name, s.detector, s.prompts, s.clear_images, s.floor, s.corrected, s.paper)
+        for s in part.model_scores
+    ]
+    return Frame(columns, rows, ("corrected", "paper"))

@@ -1,0 +1,56 @@
+"""The audits that there are: those of installed distributions, and those of a conftest.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+
+
+@cache
+def installed_audits() -> tuple[Audit[Any], ...]:
+    """Those of installed distributions, the built-in ones among them."""
+    return audits_of(Registries())
+
+
+def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:
+    """Name of an audit -> type of what it keeps in a baseline file."""
+    known = ((audit.name, audit.recorded_type) for audit in audits)
+    return {name: kind for name, kind in known if kind is not None}
+
+
+def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
+    """Every registered audit, each behind those whose records it reads.
+
+    Raises ConfigurationError for what is no audit, UnknownNameError for one that comes after an
+    audit that is not there.
+    """
+    return tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
+
+
+def _made(name: str, registries: Registries) -> Audit[Any]:
+    audit = registries.audits.get(name)()
+    if not isinstance(audit, Audit) or getattr(audit, "name", "") != name:
+        raise ConfigurationError(
+            f"audit {name!r}: expected a factory of a pytest_t2i.Audit whose name is {name!r}, got "
+            f"{audit!r}"
+        )
+    return audit
+
+
+def _ordered(audits: Sequence[Audit[Any]]) -> Iterable[Audit[Any]]:
+    by_name = {audit.name: audit for audit in audits}
+    for audit in audits:
+        for before in audit.after:
+            if before not in by_name:
+                raise UnknownNameError(f"audit that {audit.name!r} comes after", before, by_name)
+    try:
+        order = TopologicalSorter({a.name: a.after for a in audits}).static_order()
+        return [by_name[name] for name in order]
+    except CycleError as error:
+        raise ConfigurationError(f"audits come after one another: {error.args[1]}") from None

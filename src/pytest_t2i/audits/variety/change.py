@@ -1,0 +1,139 @@
+"""Variety against a recorded run: it must not drop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_t2i import statistics
+from pytest_t2i.data import Interval, Limit, ShareInterval
+from pytest_t2i.errors import BaselineMismatchError
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.measurement import Change, unchanged
+
+MARGIN = 0.02
+"""Drop that is tolerated unless the limits file says otherwise: about a tenth of what images of
+people show along an attribute."""
+SAME = "identical: the same pictures by the same encoder as recorded"
+
+
+APART = "~"
+"""Stands before what tells two attributes of one name apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedVariety:
+    """WALS of a concept's images along an attribute."""
+
+    wals: ShareInterval
+    encoder_fingerprint: str
+    descriptions: str = ""
+    """Digest of the attribute's descriptions."""
+    pictures: str = ""
+    """Digest of the pictures."""
+
+
+RECORDED = dict[str, RecordedVariety]
+"""What a baseline holds: name of what was measured -> how it was."""
+
+
+class Varied(Protocol):
+    """Variety as it is measured now."""
+
+    @property
+    def id(self) -> str:
+        """What was measured."""
+
+    @property
+    def rank(self) -> int | None:
+        """How many singular values count; a baseline holds those of all."""
+
+    @property
+    def interval(self) -> Interval | None:
+        """WALS with its interval."""
+
+    @property
+    def absent(self) -> str:
+        """Why there is none."""
+
+    @property
+    def encoder_fingerprint(self) -> str:
+        """Of the encoder behind the features."""
+
+    @property
+    def descriptions(self) -> str:
+        """Digest of the attribute's descriptions."""
+
+    @property
+    def pictures(self) -> str:
+        """Digest of the pictures."""
+
+
+def variety_change(
+    varied: Varied, baseline: Baseline, margin: float | None, level: float
+) -> Change:
+    """WALS now and as recorded: a drop beyond the margin is a regression.
+
+    Raises BaselineMismatchError where the baseline has none of it, by this encoder and as many
+    images.
+    """
+    return mean_variety_change([varied], baseline, margin, level)
+
+
+def mean_variety_change(
+    several: Sequence[Varied], baseline: Baseline, margin: float | None, level: float
+) -> Change:
+    """The same of the mean over prompts."""
+    limit = Limit("wals", MARGIN if margin is None else margin, "largest drop tolerated")
+    recorded = [_recorded(varied, baseline) for varied in several]
+    pairs = []
+    for varied, known in zip(several, recorded, strict=True):
+        if varied.interval is None:
+            return Change(judge.judge(None, limit, "higher"), None, varied.absent)
+        pairs.append((known.wals, varied.interval))
+    before, after = (sum(pair[side].estimate for pair in pairs) / len(pairs) for side in (0, 1))
+    if all(map(_same, several, recorded)):
+        images = sum(now.n for _, now in pairs)
+        return unchanged(limit, images, SAME)._replace(
+            before=before, after=after, decided_by="identical pictures"
+        )
+    change = statistics.wals_change_interval(pairs, statistics.one_sided(level))
+    return Change(judge.judge(change, limit, "higher"), change, "", (), before, after)
+
+
+def _recorded(varied: Varied, baseline: Baseline) -> RecordedVariety:
+    """Its recorded counterpart; BaselineMismatchError where there is none to compare with."""
+    remedy = "Record a new one with --t2i-save-baseline."
+    if varied.rank is not None:
+        raise BaselineMismatchError(
+            f"a baseline holds variety by all singular values, not of {varied.id}: leave rank out."
+        )
+    known_of = baseline.part("variety", RECORDED, formerly="variety") or {}
+    named = [known for name, known in known_of.items() if name.split(APART)[0] == varied.id]
+    if not named:
+        raise BaselineMismatchError(f"the baseline has no variety of {varied.id}. {remedy}")
+    known = next((one for one in named if one.descriptions in ("", varied.descriptions)), None)
+    if known is None:
+        raise BaselineMismatchError(
+            f"the baseline's variety of {varied.id} is along other descriptions. {remedy}"
+        )
+    if known.encoder_fingerprint != varied.encoder_fingerprint:
+        raise BaselineMismatchError(
+            f"the baseline's variety of {varied.id} was measured by another encoder. {remedy}"
+        )
+    if varied.interval is not None and varied.interval.n != known.wals.n:
+        raise BaselineMismatchError(
+            f"WALS compares between equal numbers of images: of {varied.id} {known.wals.n} are "
+            f"recorded, {varied.interval.n} are there now. Take as many with --t2i-images, or "
+            "record anew."
+        )
+    return known
+
+
+def _same(varied: Varied, known: RecordedVariety) -> bool:
+    """Whether nothing can have changed; older baselines tell by the interval alone."""
+    if known.pictures:
+        return known.pictures == varied.pictures
+    return varied.interval == known.wals

@@ -1,0 +1,85 @@
+"""Diversity: how many different images a prompt gives (Vendi score)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.evidence import inverted
+from pytest_t2i.audits.prompt_features import PromptFeatures
+from pytest_t2i.data import Interval, digest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.plan import FEATURES
+from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics.half_samples import FEWEST_IMAGES
+from pytest_t2i.verdicts.measurement import Measurement
+
+METHOD = 1
+"""Version of how diversity is measured."""
+
+
+@dataclass(frozen=True, repr=False)
+class Diversity(PromptFeatures):
+    """The diversity of one prompt's images."""
+
+    def __post_init__(self) -> None:
+        self.instruments.require(FEATURES, None, "vendi_score")
+
+    def __repr__(self) -> str:
+        return f"<Diversity of {self.prompt.id}: {len(self.seeds)} images>"
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Vendi score with its interval; None with too few images."""
+        if self.absent:
+            return None
+        store, name = self.observations.store, f"vendi:{self._digest}"
+        known = store.fact(name)
+        if known is None:
+            seed = self.instruments.seed
+            known = asdict(statistics.vendi_interval(self.features, level=self.level, seed=seed))
+            store.remember(name, known)
+        return Interval(**known)
+
+    @property
+    def vendi_score(self) -> Measurement:
+        """The score, lower is worse, from 1 to the number of images."""
+        known = self.interval
+
+        def interval_at(level: float) -> Interval:
+            if known is None:
+                raise ValueError(f"there is no interval: {self.absent}")
+            return statistics.vendi_at_level(known, level)
+
+        return Measurement(
+            metric=INFO["vendi_score"],
+            subject=self.prompt.id,
+            interval=known,
+            images=len(self.features),
+            evidence=inverted(interval_at, "lower") if known else None,
+            absent=self.absent,
+            remarks=(f"of {len(self.features)} images, by {self.instruments.encoder}",),
+        )
+
+    @property
+    def absent(self) -> str:
+        """Why there is no interval; "" where there is."""
+        if len(self.features) >= FEWEST_IMAGES:
+            return ""
+        return f"the Vendi score needs {FEWEST_IMAGES} images, there are {len(self.features)}"
+
+    @property
+    def _digest(self) -> str:
+        how = [self.instruments.seed, self.level]
+        return digest([METHOD, self.encoder_fingerprint, self.checksums, *how])
+
+
+def diversity_of(sample: DetectedPrompt) -> Diversity:
+    """Of a sample's images; ConfigurationError where their features were not observed."""
+    if sample.instruments is None:
+        raise ConfigurationError(f"{sample.prompt.id}: nothing was observed for the instruments")
+    return Diversity(
+        sample.prompt, sample.seeds, sample.observations, sample.instruments, sample.level
+    )

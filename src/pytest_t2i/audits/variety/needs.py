@@ -1,0 +1,28 @@
+"""What variety asks to be made and observed for a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.instruments import described
+from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
+
+
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
+    """Features of images, of an attribute's descriptions, and of images made of these."""
+    observe = {FEATURES, ATTRIBUTE_IMAGES}.intersection(test.selection.observe)
+    if not observe:
+        return
+    encoders = frozenset({context.encoder})
+    for prompt in test.selection.prompts:
+        yield Need(prompt, context.seeds(prompt, test.images), encoders=encoders)
+    for prompt, attribute in test.selection.subjects:
+        seeds = context.seeds(prompt, test.images)
+        both = described(attribute)
+        texts = frozenset(description.text for description in both)
+        yield Need(prompt, seeds, encoders=encoders, texts=texts)
+        if ATTRIBUTE_IMAGES in observe:
+            for description in both:
+                of_images = context.seeds(description, len(seeds))
+                yield Need(description, of_images, encoders=encoders)

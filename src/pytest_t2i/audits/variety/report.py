@@ -1,0 +1,116 @@
+"""What variety shows: WALS along attributes (OASIS Fig. 4), and the Vendi score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pytest_t2i.audits.audit import Frame
+from pytest_t2i.audits.variety.record import DiversityRecord, VarietyPart, VarietyRecord
+from pytest_t2i.data import Interval
+from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, round_end
+from pytest_t2i.verdicts.check import Check, judged
+
+REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Upper ends of a scale of WALS."""
+SOURCES = {
+    "text": "direction from the descriptions",
+    "images": "direction from images of the descriptions",
+    "kernel": "direction from images of the descriptions, by a kernel",
+}
+WALS = (
+    "WALS: how much of the spread of a concept's images lies along an attribute, from 0 to 1; "
+    "lower is less variety. Whiskers are confidence intervals. Scores compare between equal "
+    "numbers of images by one encoder."
+)
+VENDI = (
+    "Vendi score: how many images that have nothing in common would be as diverse, to the encoder, "
+    "as each prompt's are. Lower is more of the same: a low stereotype score may have been bought "
+    "with it. Scores compare between equal numbers of images by one encoder."
+)
+
+
+def sections(part: VarietyPart, checks: Sequence[Check]) -> Sequence[Section]:
+    """One for each of both scores, where it was measured."""
+    made = []
+    if part.variety:
+        blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, judged(checks, "wals")))
+        made.append(Section("Variety along an attribute", blocks))
+    if part.diversity:
+        chart = _chart(part.diversity, judged(checks, "vendi_score"))
+        blocks = (Note(VENDI), *_lowest_vendi(part), chart)
+        made.append(Section("How different the images are", blocks))
+    return made
+
+
+def _lowest_wals(part: VarietyPart) -> Iterator[Block]:
+    known = [(one.wals, one) for one in part.variety if one.wals is not None and not one.center]
+    if known:
+        wals, least = min(known, key=lambda pair: pair[0].estimate)
+        yield Paragraph(
+            f"variety (WALS): lowest {wals} ({least.concept}: {least.attribute}, "
+            f"direction from {least.direction}) of {len(known)}",
+            "summary",
+        )
+
+
+def _lowest_vendi(part: VarietyPart) -> Iterator[Block]:
+    known = [(d.vendi_score, d) for d in part.diversity if d.vendi_score is not None]
+    if known:
+        score, least = min(known, key=lambda pair: pair[0].estimate)
+        yield Paragraph(
+            f"diversity (Vendi score): lowest {score.estimate:.2f} [{score.low:.2f}, "
+            f"{score.high:.2f}] ({least.concept}) of {len(known)}",
+            "summary",
+        )
+
+
+def _charts(
+    varieties: Iterable[VarietyRecord], checks: Mapping[str, Sequence[Check]]
+) -> Iterator[BarChart]:
+    """By concept, and by where the direction comes from."""
+    varieties = list(varieties)
+    high = round_end((one.wals for one in varieties), REACHES)
+    groups: dict[tuple[str, str], list[Bar]] = {}
+    for one in varieties:
+        source = SOURCES.get(one.direction, f"direction from images by {one.direction}")
+        note = f"{source}{', centred' * one.center}"
+        bar = _bar(one.attribute, one.wals, one.encoder, one.absent, checks.get(one.id, ()))
+        groups.setdefault((one.concept, note), []).append(bar)
+    for (concept, note), bars in groups.items():
+        yield BarChart(concept, tuple(bars), 0.0, high, "WALS", note)
+
+
+def _chart(
+    diversities: Sequence[DiversityRecord], checks: Mapping[str, Sequence[Check]]
+) -> BarChart:
+    known = [one.vendi_score.high for one in diversities if one.vendi_score]
+    bars = tuple(
+        _bar(d.concept, d.vendi_score, d.encoder, d.absent, checks.get(d.prompt, ()))
+        for d in diversities
+    )
+    high = float(math.ceil(max(known, default=1.0)))
+    return BarChart("Vendi score", bars, 0.0, high, "Vendi score", digits=1)
+
+
+def _bar(
+    name: str, interval: Interval | None, encoder: str, absent: str, checks: Sequence[Check]
+) -> Bar:
+    note = f"{interval.n} images, by {encoder}" if interval else absent
+    return Bar.judged(name, interval, checks, note=note, absent=absent)
+
+
+def frames(part: VarietyPart) -> dict[str, Frame]:
+    """Tables for pandas and CSV."""
+    along = [
+        (v.prompt, v.concept, v.attribute, v.direction, v.center, v.encoder, v.wals)
+        for v in part.variety
+    ]
+    columns = ("prompt", "concept", "attribute", "direction", "centred", "encoder", "wals")
+    whole = [(d.prompt, d.concept, d.encoder, d.vendi_score) for d in part.diversity]
+    return {
+        "variety": Frame(columns, along, ("wals",)),
+        "diversity": Frame(
+            ("prompt", "concept", "encoder", "vendi_score"), whole, ("vendi_score",)
+        ),
+    }

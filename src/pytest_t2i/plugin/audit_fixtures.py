@@ -1,0 +1,31 @@
+"""The fixtures that audits bring, as pytest takes them: made from what each audit declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pytest_t2i.audits.audit import Audit, Fixture
+from pytest_t2i.plugin.fixtures import run_of
+
+
+def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:
+    """A plugin with one fixture for each that an audit declares."""
+    # Pytest looks for fixtures in modules and classes, not among what an instance holds.
+    plugin = ModuleType("t2i_audit_fixtures", __doc__)
+    for audit in audits:
+        for name, fixture in audit.fixtures.items():
+            setattr(plugin, name, _as_pytest_takes_it(name, fixture))
+    return plugin
+
+
+def _as_pytest_takes_it(name: str, fixture: Fixture) -> Any:
+    def value(request: pytest.FixtureRequest) -> Any:
+        run = run_of(request)
+        return fixture.make(run.results, run.test(request.node))
+
+    value.__doc__ = fixture.doc
+    return pytest.fixture(name=name)(value)

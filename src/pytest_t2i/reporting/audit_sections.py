@@ -1,0 +1,105 @@
+"""The sections of audits: each audit of a record says what it shows; renderers ask here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.reporting.formatting import percent
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import Album, Block, Cell, Form, Section
+
+
+def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> list[Section]:
+    """Every section of a run's audits, in the order of the audits; None takes installed ones."""
+    return [
+        section
+        for audit in (installed_audits() if audits is None else audits)
+        if (part := record.part(audit.name)) is not None
+        for section in audit.sections(part, record)
+    ]
+
+
+def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Section, list[Block]]]:
+    """Sections with their blocks of these levels; those without any are left out."""
+    for section in sections:
+        blocks = [block for block in section.blocks if block.level in levels]
+        if blocks:
+            yield section, blocks
+
+
+def pictures_in(sections: Iterable[Section]) -> list[str]:
+    """The file of every picture that sections show."""
+    blocks = (block for section in sections for block in section.blocks)
+    albums = (block for block in blocks if isinstance(block, Album))
+    return [p.file for album in albums for p in album.pictures if p.file is not None]
+
+
+def cell_text(cell: Cell, digits: int, form: Form = "") -> str:
+    """A cell of a table in words: ``0.120 [0.080, 0.170]``, a dash for nothing.
+
+    >>> cell_text(Interval(0.12, 0.08, 0.17, 0.95, "", 9), 2), cell_text(None, 3), cell_text(4, 3)
+    ('0.12 [0.08, 0.17]', '-', '4')
+    >>> cell_text(Bounds(0.2, 0.6, 0.4), 2), cell_text(0.25, 2, "percent")
+    ('0.20 to 0.60', '25 %')
+    """
+    return " ".join(filter(None, cell_parts(cell, digits, form)))
+
+
+def cell_parts(cell: Cell, digits: int, form: Form = "") -> tuple[str, str]:
+    """The same as the value and the ends of its interval, "" for none.
+
+    >>> cell_parts(Interval(-1.25, -2.0, 0.5, 0.95, "", 9), 3, "signed percent")
+    ('-1.2 %', '[-2.0, +0.5]')
+    """
+    if cell is None:
+        return "-", ""
+    if isinstance(cell, Interval):
+        low, high = (_number(end, digits, form) for end in (cell.low, cell.high))
+        return _written(cell.estimate, digits, form), f"[{low}, {high}]"
+    if isinstance(cell, Bounds):
+        return f"{_number(cell.low, digits, form)} to {_number(cell.high, digits, form)}", ""
+    if isinstance(cell, Outcome):
+        return cell.value, ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no", ""
+    return (_written(cell, digits, form) if isinstance(cell, float) else str(cell)), ""
+
+
+def _written(value: float, digits: int, form: Form) -> str:
+    """A number with its unit."""
+    return f"{_number(value, digits, form)}{' %' * (form == 'signed percent')}"
+
+
+def _number(value: float, digits: int, form: Form) -> str:
+    if form == "percent":
+        return percent(value)
+    if form == "signed percent":
+        return f"{value:+.1f}"
+    return f"{value:{'+' * (form == 'signed')}.{digits}f}"
+
+
+def value_of(cell: Cell) -> float | None:
+    """The number of a cell; None where it holds none."""
+    if isinstance(cell, Interval):
+        return cell.estimate
+    return float(cell) if isinstance(cell, int | float) else None
+
+
+def best_rows(column: Sequence[Cell], which: str) -> set[int]:
+    """Rows that hold the best value of a column; none of a single row.
+
+    >>> best_rows([0.3, 0.9, None], "high"), best_rows([-0.1, 0.3], "zero")
+    ({1}, {0})
+    """
+    values = {
+        row: value for row, cell in enumerate(column) if (value := value_of(cell)) is not None
+    }
+    if not which or not values or len(column) < 2:  # noqa: PLR2004 - one alone is not the best of any
+        return set()
+    cost = {"high": lambda x: -x, "low": lambda x: x, "zero": abs}[which]
+    least = min(map(cost, values.values()))
+    return {row for row, value in values.items() if cost(value) == least}

@@ -1,0 +1,236 @@
+"""Sections of audits as the page shows them: each class of block becomes what a template draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.reporting import pictures
+from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
+from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
+from pytest_t2i.reporting.formatting import MINUS, plain
+from pytest_t2i.reporting.thumbnails import thumbnails
+from pytest_t2i.sections import (
+    Album,
+    Bar,
+    BarChart,
+    Block,
+    Cell,
+    Form,
+    Note,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+)
+
+
+class Drawn(NamedTuple):
+    """A block for the template."""
+
+    kind: str
+    """Name of the macro that draws it."""
+    content: Any
+    folded: bool = False
+    """Whether it is folded away."""
+    title: str = "More"
+    """Names it where it is folded away."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSection:
+    """A section for the template."""
+
+    anchor: str
+    title: str
+    blocks: Sequence[Drawn]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCell:
+    """A cell of a table."""
+
+    text: str
+    interval: str = ""
+    """Its ends; "" for none."""
+    best: bool = False
+    outcome: Outcome | None = None
+    """A verdict, drawn as its mark."""
+
+
+class Charts(NamedTuple):
+    """Charts that stand side by side."""
+
+    columns: list[list[Group]]
+    limits: bool
+    """Whether a bar has a limit beside a reference, so that both are to be told apart."""
+    reference: str
+    """What the references of their bars are."""
+
+
+class BarTable(NamedTuple):
+    """A chart whose bars have cells."""
+
+    chart: BarChart
+    low: str
+    high: str
+    rows: list[BarRow]
+    limits: bool
+
+
+class BarRow(NamedTuple):
+    """One bar of it."""
+
+    row: Row
+    reference: str
+    cells: list[DrawnCell]
+    is_whole: bool
+    """Whether it is named as the first bar is."""
+    is_first: bool
+    """Whether the row before it has another name."""
+
+
+def drawn(sections: Sequence[Section], folder: Path) -> list[DrawnSection]:
+    """Sections for the template; links to full pictures are relative to ``folder``."""
+    return [DrawnSection(s.anchor, s.title, _blocks(s.blocks, folder)) for s in sections]
+
+
+def _blocks(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
+    """Blocks in order; charts that follow one another stand side by side."""
+    made: list[Drawn] = []
+    for is_chart, run in groupby(blocks, key=_is_plain_chart):
+        if is_chart:
+            made.append(Drawn("charts", _charts([c for c in run if isinstance(c, BarChart)])))
+        else:
+            made += [_draw(block, folder) for block in run]
+    return made
+
+
+def _is_plain_chart(block: Block) -> bool:
+    return isinstance(block, BarChart) and not block.columns
+
+
+def _charts(charts: Sequence[BarChart]) -> Charts:
+    reference = next((chart.reference for chart in charts if chart.reference), "")
+    groups = [_group(chart) for chart in charts]
+    return Charts(side_by_side(groups), any(map(_has_limits, charts)), reference)
+
+
+def _has_limits(chart: BarChart) -> bool:
+    return any(bar.limits for bar in chart.bars)
+
+
+@singledispatch
+def _draw(block: Any, folder: Path) -> Drawn:
+    raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r} for {folder}")
+
+
+@_draw.register
+def _(block: Paragraph, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+    return Drawn("paragraph", block, block.level == "detail")
+
+
+@_draw.register
+def _(block: Note, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+    return Drawn("note", block.text, block.level == "detail")
+
+
+@_draw.register
+def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+    columns = list(zip(*block.rows, strict=True))
+    best = [
+        best_rows(column, block.best[k] if k < len(block.best) else "")
+        for k, column in enumerate(columns)
+    ]
+    rows = [
+        [_cell(cell, block.digits, block.style(k), best=n in best[k]) for k, cell in enumerate(row)]
+        for n, row in enumerate(block.rows)
+    ]
+    content = {"table": block, "rows": rows}
+    return Drawn("table", content, block.level == "detail", block.caption)
+
+
+@_draw.register
+def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+    scale = Scale(block.low, block.high)
+    names = [bar.name for bar in block.bars]
+    rows = [
+        BarRow(
+            _row_of_table(bar, block, scale),
+            plain(bar.reference, block.digits),
+            [_cell(cell, block.digits) for cell in bar.cells],
+            bar.name == names[0],
+            place == 0 or bar.name != names[place - 1],
+        )
+        for place, bar in enumerate(block.bars)
+    ]
+    content = BarTable(block, f"{block.low:g}", f"{block.high:g}", rows, _has_limits(block))
+    return Drawn("bar_table", content, block.level == "detail", block.title)
+
+
+def _row_of_table(bar: Bar, chart: BarChart, scale: Scale) -> Row:
+    """Without an interval it says why in the place of the value."""
+    row = _row(bar, chart, scale)
+    return replace(row, value=bar.absent) if bar.interval is None and bar.absent else row
+
+
+def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> DrawnCell:
+    """With true minus signs and dashes."""
+    if isinstance(cell, Outcome):
+        return DrawnCell(cell.value, "", best, cell)
+    if cell is None or isinstance(cell, str):
+        return DrawnCell("\u2013" if cell is None else cell, "", best)
+    value, ends = (part.replace("-", MINUS) for part in cell_parts(cell, digits, form))
+    return DrawnCell(value, ends, best)
+
+
+@_draw.register
+def _(block: Album, folder: Path) -> Drawn:
+    small = thumbnails(picture.file for picture in block.pictures if picture.file)
+    shown = [_picture(picture, small, folder) for picture in block.pictures]
+    return Drawn("album", {"album": block, "pictures": shown})
+
+
+def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictures.Picture:
+    file = picture.file or ""
+    return pictures.Picture(
+        seed=None,
+        kind=picture.kind or "other",
+        word=picture.word,
+        others=picture.others,
+        title=picture.title,
+        uri=small.get(file),
+        link=pictures.link(file, folder) if file else None,
+        absent="file gone or unreadable" if file else "no picture",
+    )
+
+
+def _group(chart: BarChart) -> Group:
+    scale = Scale(chart.low, chart.high)
+    rows = tuple(_row(bar, chart, scale) for bar in chart.bars)
+    return Group(chart.title, rows, chart.note, f"{chart.low:g}", f"{chart.high:g}", chart.unit)
+
+
+def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
+    reference = None if bar.reference is None else scale.at(bar.reference)
+    if bar.interval is None:
+        track = Track(bar.absent or "no interval", reference=reference)
+        return Row(bar.name, track, "no interval", bar.note, bar.outcome, bar.anchor, bar.lean)
+    known, digits = bar.interval, chart.digits
+    ends = f"[{plain(known.low, digits)}, {plain(known.high, digits)}]"
+    words = f"{plain(known.estimate, digits)} {ends}"
+    zero = scale.at(0.0) if chart.low < 0.0 < chart.high else None
+    track = Track(
+        label=f"{chart.unit} {words}".strip(),
+        bar=scale.span(max(0.0, chart.low), known.estimate),
+        whisker=(scale.at(known.low), scale.at(known.high)),
+        limits=tuple(scale.at(limit) for limit in bar.limits),
+        reference=reference,
+        zero=zero,
+    )
+    return Row(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)

@@ -1,0 +1,85 @@
+"""Sections of audits as Markdown: each class of block becomes lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from typing import Any
+
+from pytest_t2i.adapters.support.escaping import escape
+from pytest_t2i.reporting.audit_sections import at_level, cell_text
+from pytest_t2i.sections import Album, BarChart, Cell, Form, Note, Paragraph, Section, Table
+
+MOST_ROWS = 15
+"""Rows of a table; the page has them all."""
+
+
+def section_lines(sections: Sequence[Section]) -> Iterator[str]:
+    """The blocks that a summary shows."""
+    for _, blocks in at_level(sections, "summary", "body"):
+        for block in blocks:
+            yield from _lines(block)
+
+
+@singledispatch
+def _lines(block: Any) -> list[str]:
+    raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r}")
+
+
+@_lines.register
+def _(block: Paragraph) -> list[str]:
+    return [f"{escape(block.text)}.".replace("..", "."), ""]
+
+
+@_lines.register
+def _(block: Note) -> list[str]:  # noqa: ARG001 - explanations stand on the page
+    return []
+
+
+@_lines.register
+def _(block: Album) -> list[str]:  # noqa: ARG001 - so do pictures
+    return []
+
+
+@_lines.register
+def _(block: Table) -> list[str]:
+    rows = [
+        [_cell(cell, block.digits, block.style(k)) for k, cell in enumerate(row)]
+        for row in block.rows
+    ]
+    return _table(block.columns, rows)
+
+
+@_lines.register
+def _(block: BarChart) -> list[str]:
+    title = f"{block.title} ({block.note})" if block.note else block.title
+    if block.columns:
+        title = block.note or block.title
+    reference = (block.reference,) if block.reference else ()
+    rows = [
+        [
+            escape(bar.name),
+            *(
+                _cell(cell, block.digits)
+                for cell in (bar.interval, *(bar.reference for _ in reference), *bar.cells)
+            ),
+        ]
+        for bar in block.bars
+    ]
+    return _table((title, block.unit or "value", *reference, *block.columns), rows)
+
+
+def _cell(cell: Cell, digits: int, form: Form = "") -> str:
+    """Words come from anywhere; numbers are our own."""
+    text = cell_text(cell, digits, form)
+    return escape(text) if isinstance(cell, str) else text
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    lines = [f"| {' | '.join(map(escape, columns))} |", "|---" * len(columns) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows[:MOST_ROWS]]
+    if len(rows) > MOST_ROWS:
+        lines.append(f"| and {len(rows) - MOST_ROWS} more |{' |' * (len(columns) - 1)}")
+    return [*lines, ""]

@@ -1,0 +1,155 @@
+"""An audit that a project registers itself: fixtures, metric, limit, record, section, terminal."""
+
+from __future__ import annotations
+
+import pytest
+from project_files import CONFTEST
+
+OWN = """
+from dataclasses import dataclass
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.audit import Audit, Fixture
+from pytest_t2i.data import Interval, MetricInfo
+from pytest_t2i.sections import Paragraph, Section, Table
+from pytest_t2i.verdicts.measurement import Compared, Measurement
+
+MINE = MetricInfo("mine", 0.0, 1.0, "higher", "nobody's equation", "share of blue")
+
+@dataclass(frozen=True)
+class Share:
+    prompt: str
+    share: Interval
+
+@dataclass(frozen=True)
+class Shares:
+    shares: tuple[Share, ...]
+
+class Blue:
+    def __init__(self, prompt, interval):
+        self.id, self.interval = prompt.id, interval
+
+    @property
+    def mine(self):
+        kept = Compared("blue", Share(self.id, self.interval))
+        return Measurement(MINE, self.id, self.interval, compared=kept)
+
+def one(context, test, prompt):
+    said = [detection.label for detection in context.one_sample(prompt, test).detections]
+    return Blue(prompt, statistics.share_interval(said.count("male"), len(said), 0.95))
+
+def several(context, test):
+    return [one(context, test, prompt) for prompt in test.selection.prompts]
+
+class BlueAudit(Audit):
+    name = "blue"
+    metrics = (MINE,)
+    fixtures = {
+        "blue": Fixture(lambda c, t: several(c, t)[0], "prompts", one_by_one=True, doc="One."),
+        "blues": Fixture(several, "prompts", doc="All."),
+    }
+    record_type = Shares
+
+    def record(self, context):
+        shares = tuple(context.compared("blue"))
+        return Shares(shares) if shares else None
+
+    def sections(self, record, run):
+        rows = tuple((one.prompt, one.share) for one in record.shares)
+        told = Paragraph(f"blue pictures of {len(rows)} prompts", "summary")
+        return [Section("Blue pictures", (told, Table("blue", ("prompt", "share"), rows)))]
+"""
+HOOK = """
+import own_audit
+
+def pytest_t2i_audits():
+    return {"blue": own_audit.BlueAudit}
+"""
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+PEOPLE = axes.profession.only("nurse", "pilot")
+PLACES = axes.place.only("gym")
+
+@pytest.mark.t2i(PEOPLE)
+def test_one(blue):
+    assert blue.mine <= limit("mine")
+
+@pytest.mark.t2i(PEOPLE, PLACES)
+def test_all(blues, samples):
+    assert len(blues) == len(samples.members) == 3
+    for blue in blues:
+        assert blue.mine <= limit("mine", 0.99)
+
+@pytest.mark.t2i(PEOPLE, PLACES, images=2)
+def test_both(blue, blues):
+    assert [each.id for each in blues] == [blue.id]
+"""
+IDS = ["profession-nurse", "profession-pilot", "place-gym"]
+
+
+@pytest.fixture
+def own(project):
+    project.write(
+        {
+            "conftest.py": CONFTEST + HOOK,
+            "own_audit.py": OWN,
+            "test_suite.py": SUITE,
+            "limits.toml": "mine = 0.95\n",
+        }
+    )
+    return project
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_it_is_measured_judged_recorded_and_shown(own, workers):
+    result = own.run_apart("--t2i-images", "24", "-v", *workers)
+    result.assert_outcomes(passed=6)
+    for name in ("test_one[profession-nurse]", "test_both[place-gym]"):
+        assert name in result.stdout.str()
+    result.stdout.fnmatch_lines(["blue pictures of 3 prompts"])
+    record = own.record()
+    kept = record["audits"]["blue"]
+    assert kept["version"] == 1
+    assert [one["prompt"] for one in kept["record"]["shares"]] == IDS
+    assert all(one["share"]["n"] == 24 for one in kept["record"]["shares"])
+    judged = {(c["test"], c["metric"], c["bound"]) for c in record["checks"]}
+    assert ("test_suite.py::test_one[profession-pilot]", "mine", 0.95) in judged
+    assert len(own.made()) == 3 * 24
+    page = own.page()
+    assert '<section id="blue-pictures"><h2>Blue pictures</h2>' in page
+    assert '<th scope="row">place-gym</th>' in page
+    summary = (own.path / "reports/t2i/summary.md").read_text()
+    assert "blue pictures of 3 prompts." in summary
+    assert "| place-gym | 0." in summary
+
+
+def test_only_the_prompts_of_a_case_are_made(own):
+    own.run("--t2i-images", "4", "-k", "test_one and nurse").assert_outcomes(passed=1)
+    assert len(own.made()) == 4
+    assert all("nurse" in made for made in own.made())
+
+
+def test_its_limit_is_looked_up_before_anything_is_made(own):
+    own.write({"limits.toml": "prompt_bias_score = 0.5\n"})
+    code, told = own.refused()
+    assert code == 4
+    assert "no limit 'mine'" in told or "'mine'" in told
+    assert own.made() == []
+
+
+def test_a_mark_without_prompts_is_told(own):
+    own.write({"test_suite.py": "import pytest\n@pytest.mark.t2i\ndef test_it(blue):\n    pass\n"})
+    _, told = own.refused()
+    assert "test_suite.py::test_it: fixture 'blue' has nothing to be about" in told
+
+
+def test_its_fixtures_are_listed(own):
+    result = own.run_plainly("--fixtures")
+    result.stdout.fnmatch_lines(["blue *", "*One.", "blues *", "*All."])
+
+
+def test_without_a_model_it_is_skipped(own):
+    own.run_plainly("test_suite.py").assert_outcomes(skipped=6)

@@ -1,0 +1,93 @@
+"""A detector against people's labels, and against its recorded self."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+from PIL import Image
+
+from pytest_t2i import limit
+from pytest_t2i.audits.detector_validation.change import RecordedTrial
+from pytest_t2i.audits.detector_validation.measure import try_detectors
+from pytest_t2i.data import Detection, Outcome, Undetected
+from pytest_t2i.errors import BaselineMismatchError
+from pytest_t2i.labels import Label, load_labelled_set, write_labels
+from pytest_t2i.verdicts.baseline import RecordedRun
+from pytest_t2i.verdicts.baseline_file import Baseline
+
+LABELS = {"m": "male", "f": "female", "?": "low_quality"}
+WORDS = {"m": Detection("male"), "f": Detection("female"), "?": Detection(None, Undetected.NO_FACE)}
+
+
+@pytest.fixture
+def tried(tmp_path):
+    """A trial on labelled images: tried(people="mmf?", detector="mff?")."""
+
+    def make(people, detector, fingerprint="colour-1"):
+        labels = []
+        for k, letter in enumerate(people):
+            Image.new("RGB", (4, 4), (k, 0, 0)).save(tmp_path / f"{k:02}.png")
+            labels.append(Label(f"{k:02}.png", LABELS[letter], "ada", "", f"prompt {k % 2}"))
+        write_labels(tmp_path, labels)
+        words = [WORDS[letter] for letter in detector]
+        trials = try_detectors(
+            load_labelled_set(tmp_path), [("colour", fingerprint)], lambda *_: words,
+            level=0.95, seed=0,
+        )  # fmt: skip
+        return trials["colour"]
+
+    return make
+
+
+def recorded(trial, fingerprint="colour-1"):
+    record = asdict(replace(RecordedTrial.of(trial), detector_fingerprint=fingerprint))
+    audits = {"detector_validation": {"colour": record}}
+    return RecordedRun(Baseline("", "", {}, {}, {}, audits=audits))
+
+
+def test_what_is_kept_what_is_lost_and_what_is_right(tried):
+    trial = tried(people="mmmmffff??", detector="mmm?ffmm?m")
+    assert trial.filter_recall.estimate == pytest.approx(7 / 8)
+    assert trial.filter_precision.estimate == pytest.approx(7 / 8)
+    assert trial.filter_rate.estimate == pytest.approx(1 / 2)
+    assert trial.accuracy().estimate == pytest.approx(5 / 7)
+    assert trial.accuracy("male").estimate == pytest.approx(1.0)
+    assert trial.accuracy("female").estimate == pytest.approx(1 / 2)
+    assert [m.image.file for m in trial.mistakes] == ["03.png", "06.png", "07.png", "09.png"]
+    assert trial.confusion["male", Undetected.NO_FACE] == 1
+
+
+def test_the_same_words_of_the_same_detector_are_no_regression(tried, checks):
+    trial = tried(people="mmff?", detector="mmfm?")
+    assert trial.accuracy() >= recorded(trial)("accuracy")
+    assert checks[0].outcome is Outcome.PASS
+    assert (checks[0].method, checks[0].estimate) == ("identical", 0.0)
+
+
+def test_the_same_words_of_another_detector_are_too_few_to_say(tried, checks):
+    trial = tried(people="mmff?", detector="mmfm?")
+    bool(trial.accuracy() >= recorded(trial, "colour-0")("accuracy"))
+    assert checks[0].outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_loss_is_a_regression(tried, checks):
+    people = "m" * 20 + "f" * 20
+    before = recorded(tried(people, people))
+    after = tried(people, "m" * 20 + "m" * 15 + "f" * 5, "colour-2")
+    assert not after.accuracy() >= before("accuracy")
+    assert checks[0].outcome is Outcome.FAIL
+    assert checks[0].remarks[0].startswith("worse on 15 images, better on 0: 20.png, 21.png")
+
+
+def test_other_labelled_images_cannot_be_compared(tried, tmp_path, checks):
+    before = recorded(tried("mmff", "mmff"))
+    Image.new("RGB", (9, 9)).save(tmp_path / "00.png")
+    with pytest.raises(BaselineMismatchError, match="tried other labelled images"):
+        bool(tried("mmffm", "mmffm").accuracy() >= before("accuracy"))
+
+
+def test_a_share_is_compared_from_below(tried, checks):
+    trial = tried("mmff" * 10, "mmff" * 10)
+    assert trial.accuracy() >= limit("accuracy", 0.8)
+    assert checks[0].outcome is Outcome.PASS

@@ -1,0 +1,147 @@
+"""What parity shows of its record: bars with limits and references, tables, lines, series."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i.audits.parity import ParityAudit
+from pytest_t2i.audits.parity.record import (
+    CellRecord,
+    CellsRecord,
+    CorrectedPrompt,
+    CorrectionRecord,
+    GroupCorrectionRecord,
+    GroupsRecord,
+    ModelScore,
+    ParityPart,
+    SensitivityRecord,
+    VariationRecord,
+)
+from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.reporting.html import render_html
+from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.sections import BarChart, Paragraph, Table
+from pytest_t2i.verdicts.check import Check
+
+
+def between(estimate, low, high, method="test"):
+    return Interval(estimate, low, high, 0.95, method, 4)
+
+
+SCORE = ModelScore(
+    "model", "clip", between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
+    Bounds(0.3, 0.85, 0.3),
+)  # fmt: skip
+SCORES = (SCORE, replace(SCORE, name="job", floor=0.4), replace(SCORE, detector="other"))
+LIMIT = Check(
+    "test_it", "model_bias_score", "model", Outcome.FAIL, 0.7, 0.5, 0.9, 0.95, "test", 3, "<=", 0.2
+)
+PART = ParityPart(
+    SCORES,
+    (GroupsRecord("ages", {"old": between(0.25, 0.1, 0.4), "young": between(0.75, 0.6, 0.9)},
+                  0.5, 0.8),),
+    (CellsRecord("nationality", "job", (
+        CellRecord("a", "Iranian", "chef", between(1.0, 0.84, 1.0)),
+        CellRecord("b", "Indian", "cook", None),
+    )),),
+    (SensitivityRecord(0.2, True, (
+        VariationRecord("clip", "corrected estimator", between(0.1, 0.0, 0.15), Outcome.PASS),
+        VariationRecord("other", "corrected estimator", None, Outcome.INCONCLUSIVE),
+    )),),
+    CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8), between(0.65, 0.5, 0.8),
+                     30, (CorrectedPrompt("job-nurse", 8, 0.5, between(-0.25, -0.5, 0.1)),)),
+    GroupCorrectionRecord("mine", "ages", 80, 5, 2, {"old": None, "young": 0.8},
+                          {"old": between(0.3, 0.2, 0.4), "young": between(0.7, 0.6, 0.8)}),
+)  # fmt: skip
+
+
+def run_of(part, *checks):
+    audits = {"parity": AuditRecord(1, part)}
+    settings = {"estimator": "paper"}
+    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", settings, {}, {}, checks, audits=audits)
+
+
+def sections(part=PART, *checks):
+    return {one.title: one for one in ParityAudit().sections(part, run_of(part, *checks))}
+
+
+def blocks(section, kind):
+    return [block for block in section.blocks if isinstance(block, kind)]
+
+
+def test_a_limit_judges_the_deciding_detector_alone():
+    (chart,) = blocks(sections(PART, LIMIT)["Model bias score"], BarChart)
+    assert [(bar.name, bar.cells[1], bar.outcome) for bar in chart.bars] == [
+        ("all", "clip", Outcome.FAIL),
+        ("all", "other", None),
+        ("job", "clip", None),
+    ]
+    assert [bar.reference for bar in chart.bars] == [0.37, 0.37, 0.4]
+    assert chart.bars[0].limits == (0.2,)
+
+
+def test_a_check_of_other_prompts_is_not_of_this_score():
+    (chart,) = blocks(
+        sections(PART, replace(LIMIT, estimate=0.1, low=0.0))["Model bias score"], BarChart
+    )
+    assert chart.bars[0].outcome is None
+
+
+@pytest.mark.parametrize("checks", [(), (LIMIT,)])
+def test_a_score_is_told_where_no_test_judged_it(checks):
+    told = [text for text, _ in summary_lines(list(sections(PART, *checks).values()))]
+    score = "model bias score 0.700 [0.500, 0.900] over 3 prompts (paper's 0.750, a fair model "
+    assert (f"{score}shows 0.370; clip)" in told) == (not checks)
+
+
+def test_every_part_has_its_line_on_the_terminal():
+    told = dict(summary_lines(list(sections(PART, LIMIT).values())))
+    assert list(told) == [
+        "fragile: another detector, filter or estimator turns the verdict (table in the report)",
+        "groups by ages: young 0.750, old 0.250 (entropy 0.80, even is 1)",
+        "by people's labels on 48 images: paper's score 0.750 by the detector, "
+        "0.600 [0.400, 0.800] by people; 30 more labels would halve the interval",
+        "by people's labels on 80 images, ages: old - -> 0.300 [0.200, 0.400], "
+        "young 0.800 -> 0.700 [0.600, 0.800]",
+    ]
+    assert list(told.values()) == [{"yellow": True}, {}, {}, {}]
+
+
+def test_a_score_judged_by_people_is_told_beside_the_papers():
+    by_people = replace(LIMIT, method="cluster-bootstrap + ppi++")
+    section = sections(PART, by_people)["Corrected by people's labels"]
+    assert "; judged is 0.700 [0.500, 0.900];" in blocks(section, Paragraph)[0].text
+    assert "0.700 [0.500, 0.900]" in [row[1] for row in blocks(section, Table)[0].rows]
+
+
+def test_what_was_not_measured_has_no_section():
+    assert sections(ParityPart()) == {}
+    assert list(sections(ParityPart(SCORES))) == ["Model bias score"]
+
+
+def test_the_page_and_markdown_show_every_number(tmp_path):
+    page = render_html(run_of(PART, LIMIT), tmp_path)
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+    markdown = render_markdown(run_of(PART, LIMIT))
+    for text in ("0.300 to 0.850", "0.370", "100 % [84 %, 100 %]", "no clear image"):
+        assert text in words
+        assert text in markdown.replace("\\", "")
+    for text in (
+        "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
+        "<summary>1 prompts</summary>", "\u22120.25 [\u22120.50, +0.10]", "second opinion",
+        "2 prompts have too few labels", 'aria-label="PASS"',
+    ):  # fmt: skip
+        assert text in page or text in words
+
+
+def test_series_follow_the_deciding_detector():
+    summary = ParityAudit().summary(PART)
+    assert list(summary.series) == ["model_bias_score/model", "model_bias_score/job"]
+    assert summary.series["model_bias_score/model"] == SCORE.corrected
+    assert len(summary.frames["scores"].rows) == 3
+    assert summary.headline.startswith("model bias score 0.700 [0.500, 0.900] over 3 prompts")

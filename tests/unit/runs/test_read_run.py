@@ -1,0 +1,89 @@
+"""A run.json of an older schema is read as one of this."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from filled import filled
+
+from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.reporting import write_all
+from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record import SCHEMA, RunRecord
+
+OLD = Path(__file__).parent / "golden" / "run-2.json"
+
+
+def test_every_audit_finds_its_part_of_an_older_run():
+    plain, record = json.loads(OLD.read_text()), read_run(OLD)
+    assert record.schema == SCHEMA
+    for audit in installed_audits():
+        part = record.part(audit.name)
+        assert part is not None, audit.name
+        assert set(audit.formerly) == {field.name for field in fields(part)}
+    there = {field.name for field in fields(RunRecord)}
+    moved = {name for audit in installed_audits() for name in audit.formerly}
+    assert set(plain) - there - moved == {"outcome"}
+    # Every number of the older document is still there.
+    assert sorted(numbers(plain)) == sorted(
+        numbers(json.loads(record.to_json()), less=("version",))
+    )
+
+
+def numbers(plain, less=()):
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            if key not in less:
+                yield from numbers(value, less)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from numbers(value, less)
+    elif isinstance(plain, int | float) and not isinstance(plain, bool):
+        yield float(plain)
+
+
+def test_it_is_rendered(tmp_path):
+    write_all(read_run(OLD), tmp_path)
+    again = read_run(tmp_path / "run.json")
+    assert again == read_run(OLD)
+
+
+def test_records_of_audits_go_through_the_file(tmp_path):
+    run = filled(RunRecord)
+    assert set(run.audits) == {audit.name for audit in installed_audits() if audit.record_type}
+    file = tmp_path / "run.json"
+    file.write_text(run.to_json())
+    assert read_run(file) == run
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"version": -1, "record": {}}, "expected a whole number >= 0"),
+        (
+            {"version": 1, "record": {"variety": 3}},
+            "audits.variety: expected a list, got variety=3",
+        ),
+        ({"version": 1, "record": []}, "audits.variety: expected"),
+    ],
+)
+def test_a_bad_part_is_named(tmp_path, part, told):
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {})
+    plain = json.loads(run.to_json()) | {"audits": {"variety": part}}
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(plain))
+    with pytest.raises(FileFormatError, match=told):
+        read_run(file)
+
+
+def test_a_newer_schema_is_refused(tmp_path):
+    file = tmp_path / "run.json"
+    file.write_text('{"schema": "pytest-t2i/run/99"}')
+    with pytest.raises(
+        FileFormatError, match=f"expected schema '{SCHEMA}', got 'pytest-t2i/run/99'"
+    ):
+        read_run(file)

@@ -1,0 +1,139 @@
+"""Blocks refuse what no renderer could show, and every renderer shows every class of block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+import pytest
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting.audit_sections import sections_of
+from pytest_t2i.reporting.html import render_html
+from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.sections import (
+    Album,
+    Bar,
+    BarChart,
+    Block,
+    Column,
+    Note,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    round_end,
+)
+
+KNOWN = Interval(0.25, 0.125, 0.5, 0.95, "exact", 20)
+BAR = Bar("hat", KNOWN, "20 images", limits=(0.3,), outcome=Outcome.FAIL, reference=0.1)
+BLOCKS = {
+    Paragraph: Paragraph("hats are rare", "summary"),
+    Note: Note("how to read this"),
+    Table: Table(
+        "shares",
+        ("group", "share"),
+        (("hats", KNOWN), ("caps", None), ("ties", 0.1)),
+        best=("", "high"),
+    ),
+    BarChart: BarChart(
+        "Iranian", (BAR, Bar("cap", None, absent="too few")), 0.0, 1.0, "WALS", "text"
+    ),
+    Album: Album("mistakes", (Picture(None, "male", ("female",)),), "1 of 9", "look", left_out=3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    words: str
+
+
+class Shows(Audit[Part]):
+    name = "shows"
+
+    def sections(self, record, run):
+        return [Section("What was seen", tuple(BLOCKS.values()))]
+
+
+def record():
+    parts = {"shows": AuditRecord(1, Part("x")), "gone": AuditRecord(1, {"plain": 1})}
+    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=parts)
+
+
+def test_every_class_of_block_is_tried_here():
+    assert set(BLOCKS) == set(get_args(Block))
+
+
+def test_the_page_shows_every_block(tmp_path):
+    page = render_html(record(), tmp_path, [Shows()])
+    for words in (
+        'id="what-was-seen"', "hats are rare", "how to read this", "[0.125, 0.500]",
+        "WALS 0.250", "no interval", "mistakes", "and 3 more", "<b>0.250",
+    ):  # fmt: skip
+        assert words in page, words
+
+
+def test_markdown_shows_results_and_no_explanations():
+    text = render_markdown(record(), [Shows()])
+    assert "hats are rare." in text
+    assert "| caps | - |" in text
+    assert "| hat | 0.250 [0.125, 0.500] |" in text
+    assert "how to read this" not in text
+
+
+def test_the_terminal_shows_the_summary_alone():
+    lines = [line for line, _ in summary_lines(sections_of(record(), [Shows()]))]
+    assert lines == ["hats are rare"]
+
+
+def test_a_record_of_an_audit_that_is_not_installed_is_kept_and_not_shown():
+    run = record()
+    assert run.part("gone") is None
+    assert run.audits["gone"].record == {"plain": 1}
+    assert sections_of(run, []) == []
+
+
+def test_a_table_whose_rows_do_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"expected 2 cells in every row, got \('hats',\)"):
+        Table("shares", ("group", "share"), (("hats",),))
+
+
+def test_a_scale_without_a_length_is_refused():
+    with pytest.raises(ValueError, match="expected low < high"):
+        BarChart("x", (), 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    outcome: Outcome
+    bound: float
+    lean: float | None = None
+
+
+def test_a_bar_takes_the_worst_verdict_and_every_limit():
+    checks = [
+        Verdict(Outcome.PASS, 0.5),
+        Verdict(Outcome.INCONCLUSIVE, 0.3, 0.7),
+        Verdict(Outcome.PASS, 0.5),
+    ]
+    bar = Bar.judged("hat", KNOWN, checks)
+    assert (bar.outcome, bar.limits, bar.lean) == (Outcome.INCONCLUSIVE, (0.5, 0.3), 0.7)
+
+
+def test_a_scale_reaches_beyond_what_it_shows():
+    assert round_end([KNOWN, None], (0.1, 0.5, 1.0)) == 0.5
+    assert round_end([], (0.1, 0.5)) == 0.1
+
+
+def test_a_table_takes_from_its_columns_how_they_are_written():
+    columns = (Column("model"), Column("off", "zero", "signed percent"))
+    table = Table.of("off by", columns, (("mine", -1.5),), digits=2)
+    assert (table.columns, table.best, table.digits) == (("model", "off"), ("", "zero"), 2)
+    assert [table.style(k) for k in range(2)] == ["", "signed percent"]
+
+
+def test_a_table_without_styles_writes_all_as_its_digits_say():
+    assert Table("t", ("a", "b"), ()).style(1) == ""
