@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from distributions import installed, write_metadata
+from distributions import forget_what_is_installed, installed, write_metadata
 
 # Compiled modules load once per process: they must be there before pytester takes the snapshot
 # of modules that it goes back to. The others need not be loaded again for every run.
@@ -73,6 +73,7 @@ def example(pytester, companion):
     def run(name, *arguments):
         if not (pytester.path / "pyproject.toml").exists():
             shutil.copytree(EXAMPLES / name, pytester.path, dirs_exist_ok=True)
+        forget_what_is_installed()  # each run is a process of its own, to a reader
         return pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
 
     return run

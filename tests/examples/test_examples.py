@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i import axes
+from pytest_t2i import axes, read_run
 from pytest_t2i.cli.main import main
 from pytest_t2i.verdicts.baseline_file import read_baseline
 
@@ -49,6 +49,40 @@ def test_the_companion_keeps_its_promises(example):
     result = example("companion", "tests", "--import-mode=importlib")
     assert result.ret == 0
     result.assert_outcomes(passed=6)
+
+
+SUITE = ("--t2i-model", "painted", "--t2i-images", "100", "suite")
+
+
+def test_the_companions_audit_is_one_of_ours(example, pytester, capsys):
+    """Its limit, section, record, table, history, card and baseline, from one module."""
+    kept = ("--t2i-save-baseline", "b.json")
+    first = example("companion", *SUITE, *kept)
+    first.assert_outcomes(passed=10, skipped=10)
+    first.stdout.fnmatch_lines(["Simpson diversity, least even: place-*"])
+    reports = pytester.path / "reports/t2i"
+    record = json.loads((reports / "run.json").read_text())
+    assert len(record["audits"]["evenness"]["record"]["prompts"]) == 10
+    assert "How evenly labels are spread" in (reports / "index.html").read_text()
+    assert "| Labels of each prompt | Simpson diversity |" in (reports / "summary.md").read_text()
+    frame = read_run(reports / "run.json").to_frame("evenness")
+    assert list(frame["simpson_diversity_low"] <= frame["simpson_diversity"]) == [True] * 10
+    assert main(["export", "fairness-card", str(reports / "run.json"), "--output", "card"]) == 0
+    card = json.loads((pytester.path / "card/fairness-card.json").read_text())
+    assert "least even" in card["audits"]["evenness"]
+    (past,) = (reports / "history").glob("*.json")
+    assert any("place-" in name for name in json.loads(past.read_text())["series"])
+
+    again = example("companion", *SUITE, "--t2i-baseline", "b.json")
+    again.assert_outcomes(passed=20)
+
+
+def test_a_model_whose_labels_vary_less_is_red_by_the_companions_audit(example):
+    example("companion", *SUITE, "--t2i-save-baseline", "b.json")
+    biased = ("--t2i-model", "painted-biased", "--t2i-images", "100", "suite")
+    done = example("companion", *biased, "--t2i-baseline", "b.json")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*simpson_diversity of place-*"])
 
 
 def test_the_companion_is_listed(companion, capsys):
