@@ -21,7 +21,7 @@ from typing import Any
 from pytest_t2i.runs.read_run import read_run
 
 LEFT_OUT = ("created", "seconds", "work", "provenance", "settings", "schema")
-NUMBER = re.compile(r"[+-]?\d+\.\d+")
+NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
@@ -36,7 +36,8 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         for number, inner in enumerate(value):
             yield from leaves(inner, f"{place}[{number}]")
     else:
-        yield place, value
+        # Where a picture lies depends on the folder of the run.
+        yield place, Path(value).name if isinstance(value, str) and "/" in value else value
 
 
 class Words(HTMLParser):
