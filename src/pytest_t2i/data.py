@@ -54,6 +54,8 @@ Strip = Annotated[str, Meta(pattern=rf"^{JPEG}[A-Za-z0-9+/=]*\Z")]
 """A JPEG as a data URI: a page shows it, and fetches nothing."""
 Source = Annotated[str, Meta(pattern=r"^(text|images|kernel(:\w+)?)\Z")]
 """Where the direction of an attribute comes from."""
+PicturePath = Annotated[str, Meta(description="path of a picture")]
+"""File of a picture of a run; a record's paths of pictures are found by it."""
 Moment = Annotated[
     str,
     Meta(

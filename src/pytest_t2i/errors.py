@@ -263,3 +263,16 @@ def some(names: Sequence[str], most: int = 3) -> str:
     """
     others = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + others
+
+
+def names_of(what: str, value: Any) -> tuple[Any, ...]:
+    """One name or several, of a mark.
+
+    >>> names_of("a space", "image"), names_of("a space", ["prompt", "image"])
+    (('image',), ('prompt', 'image'))
+    """
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise ConfigurationError(f"mark t2i: {what} is a name or a list of them, got {value!r}")
+    return tuple(value)

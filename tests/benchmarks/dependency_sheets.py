@@ -21,7 +21,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from pytest_t2i import Prompt, axes
-from pytest_t2i.audits.dependency_groups import Placed, maps_of, word_mask
+from pytest_t2i.audits.dependencies.groups import Placed, maps_of, word_mask
 from pytest_t2i.data import ATTENTION
 
 OUT = Path("reports/sheets")

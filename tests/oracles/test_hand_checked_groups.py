@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.dependency_groups import GROUPS
+from pytest_t2i.audits.dependencies.groups import GROUPS
 
 TABLE = Path(__file__).parent / "hand_checked_groups.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "objects.md"

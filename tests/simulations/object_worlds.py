@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_t2i.audits.object_counts import Table
-from pytest_t2i.audits.objects import Objects
+from pytest_t2i.audits.objects.counts import Table
+from pytest_t2i.audits.objects.measure import Objects
 
 IMAGES = 4
 """Of each prompt of a triplet."""

@@ -13,7 +13,7 @@ from object_worlds import WORLDS, counts, frequent_with_one, objects_of
 from uncertainty import rate
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.object_counts import VARIANTS
+from pytest_t2i.audits.objects.counts import VARIANTS
 from pytest_t2i.metrics import object_independence
 
 PERMUTATIONS = 199

@@ -13,7 +13,7 @@ from pytest_t2i import metrics, statistics
 from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
 from pytest_t2i.adapters.models.attention import observed, word_maps
 from pytest_t2i.adapters.models.prompt_embeddings import family_of
-from pytest_t2i.audits.dependency_groups import word_mask
+from pytest_t2i.audits.dependencies.groups import word_mask
 from pytest_t2i.prompts.words_in_prompts import attention_words
 
 from training.evaluate import ATTENTION, SHOT, Plan

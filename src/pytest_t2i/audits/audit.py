@@ -7,7 +7,7 @@ imported by the methods that need it, as every start of pytest loads the class f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -99,6 +99,13 @@ class AuditContext(Protocol):
     def fingerprint(self, detector: str) -> str:
         """Which version of a detector's code and weights looks."""
 
+    @property
+    def finder(self) -> str:
+        """The object finder."""
+
+    def cases(self, test: AskedTest) -> Sequence[AskedTest]:
+        """The test cases of its test function, itself among them: they share one error level."""
+
     def detections(self, fingerprint: str, keys: Sequence[str]) -> Sequence[Detection]:
         """What the detector with this fingerprint said of images, by the digests of their files."""
 
@@ -111,7 +118,7 @@ class AuditContext(Protocol):
     def sample(self, test: Any) -> Any:
         """The detections of the one prompt of a test (``pytest_t2i.Sample``)."""
 
-    def samples(self, test: Any) -> Any:
+    def samples(self, test: Any, detector: str | None = None) -> Any:
         """Those of all its prompts, corrected by labels where there are any."""
 
     def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Any:
@@ -127,6 +134,14 @@ class AuditContext(Protocol):
         """Records of what the tests of the run compared, from every process, each once."""
 
 
+def _none_watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
+    return ()
+
+
+def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Fixture:
     """What tests receive by one name.
@@ -137,12 +152,32 @@ class Fixture:
 
     make: Callable[[AuditContext, Any], Any]
     """(context, test) -> its value."""
-    about: About
-    """What the mark must name for it; "detectors" need no mark's word, but labelled images."""
+    about: About | None
+    """What the mark must name for it; "detectors" need no mark's word, but labelled images; None
+    for what is the same for all tests."""
     one_by_one: bool = False
     """Whether there is one test case for each of them; else one test has them all."""
     doc: str = ""
     """What ``pytest --fixtures`` says."""
+    finds: bool = False
+    """Whether it needs an object finder."""
+    unmet: Callable[[Settings], str] = _nothing_unmet
+    """Why a run cannot give it: the test is skipped; "" where it can."""
+    watched: Callable[[Settings], Collection[str]] = _none_watched
+    """Its metrics whose intervals allow for looking again and again, as early stopping does."""
+
+
+class Keyword(NamedTuple):
+    """A keyword of the mark that an audit understands.
+
+    >>> Keyword(lambda value: tuple(value), default=()).read(["prompt", "image"])
+    ('prompt', 'image')
+    """
+
+    read: Callable[[Any], Hashable]
+    """What was given -> what the audit is told; ConfigurationError for what it does not take."""
+    default: Hashable
+    """What it is told where the mark does not say."""
 
 
 class Frame(NamedTuple):
@@ -170,6 +205,45 @@ class Step(NamedTuple):
     text: str
 
 
+class Figure(NamedTuple):
+    """One number of the first screen.
+
+    >>> Figure("Similarity gap", "+0.021", ("widest of 3 spaces",)).target
+    ''
+    """
+
+    title: str
+    value: str
+    notes: tuple[str, ...]
+    """Lines below it."""
+    target: str = ""
+    """Title of the section that explains it."""
+
+
+class Value(NamedTuple):
+    """One measured value, for a card.
+
+    >>> Value("model_bias_score", "profession", None, "clip").name
+    'profession'
+    """
+
+    metric: str
+    name: str
+    """Of what it was measured: "model", an axis, a stereotype."""
+    interval: Interval | None
+    detector: str = ""
+    """Whose word it rests on; "" where it rests on none."""
+
+
+class NamedRecord(NamedTuple, Generic[R]):
+    """What an audit keeps of one of several models."""
+
+    model: str
+    record: R
+    run: Any
+    """The whole RunRecord."""
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What other places show of an audit's record.
@@ -184,6 +258,24 @@ class Summary:
     """Name -> what is followed over versions."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
     """Name of a table -> the table."""
+    values: Sequence[Value] = ()
+    """Every value, for cards; () takes those of ``series``."""
+    figures: Sequence[Figure] = ()
+    """Numbers for the first screen of the page."""
+    scope: str = ""
+    """A sentence that says what was measured, for a Fairness Card."""
+    limitations: Sequence[str] = ()
+    """Sentences that say what the numbers do not show."""
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    """Subject of a check -> what was seen of it, in a few words."""
+
+    @property
+    def all_values(self) -> Sequence[Value]:
+        """Every value, from the series where there are no others."""
+        if self.values:
+            return self.values
+        parts = ((name.partition("/"), interval) for name, interval in self.series.items())
+        return [Value(metric, name, interval) for (metric, _, name), interval in parts]
 
 
 class Audit(Generic[R]):
@@ -205,6 +297,12 @@ class Audit(Generic[R]):
     """What it measures; ``limit("name")`` knows them."""
     fixtures: Mapping[str, Fixture] = {}
     """What tests receive."""
+    keywords: Mapping[str, Keyword] = {}
+    """Keywords of the mark ``t2i`` that it understands: ``test.selection.asked("name")``."""
+    unmeasured: str = ""
+    """A sentence for a Fairness Card of a run that did not measure it."""
+    place: int = 50
+    """Where its sections stand in a report; the smallest stands first."""
     formerly: tuple[str, ...] = ()
     """Fields of its record that stood at the top of a run.json of an older schema."""
 
@@ -217,6 +315,12 @@ class Audit(Generic[R]):
     def recorded_type(self) -> Any:
         """Type of its part of a baseline file, such as ``dict[str, Mine]``; None for none."""
         return None
+
+    def check(self, context: AuditContext, test: AskedTest) -> None:
+        """Refuse, before an image is made, a test that could not be judged.
+
+        Raises ConfigurationError with what to do.
+        """
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """What must be made and observed for a test, besides its prompts' detections."""
@@ -241,6 +345,12 @@ class Audit(Generic[R]):
     def summary(self, record: R) -> Summary:
         """What other places show."""
         return Summary()
+
+    def compare(
+        self, models: Sequence[NamedRecord[R]], *, level: float, seed: int
+    ) -> Sequence[Section]:
+        """What ``t2i compare`` shows of several models besides its table of series."""
+        return ()
 
     def next_steps(self, record: R, run: Any) -> Iterable[Step]:
         """What to do next; the core keeps the four most pressing of all."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,6 +13,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.adapters.support.png import without_origin
+from pytest_t2i.audits.audit import About, AskedTest, AuditContext
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
@@ -39,11 +40,36 @@ class Siblings(Generic[Member]):
         """Id -> place among the members."""
         return {name: place for place, name in enumerate(self.ids)}
 
+    def named(self, name: str) -> Member:
+        """The member with an id."""
+        return self.members[self.places[name]]
+
     def family(self, metric: Hashable, build: Any) -> Family:
         """The family of a metric, built from the members when it is asked for first."""
         if metric not in self._families:
             self._families[metric] = build(self.members)
         return self._families[metric]
+
+
+def siblings_of(
+    context: AuditContext,
+    test: AskedTest,
+    about: About,
+    measure: Callable[[AskedTest], Iterable[Any]],
+    name: Callable[[Any], str],
+) -> Siblings[Any]:
+    """The members of all cases of a test function, measured together, once.
+
+    ``measure`` gives those of one case, ``name`` the id of one. Each knows its ``siblings``.
+    """
+
+    def build() -> Siblings[Any]:
+        members = [member for case in context.cases(test) for member in measure(case)]
+        siblings: Siblings[Any] = Siblings([], [name(member) for member in members])
+        siblings.members = [replace(member, siblings=siblings) for member in members]
+        return siblings
+
+    return context.once(("siblings", test.function, about), build)
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.audits import references
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.emergence import Emergence, emergence_of
+from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
+from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import checked_attribute
-from pytest_t2i.audits.optimised_prompts import TOP, WIDTH, chosen_search
-from pytest_t2i.audits.origins import Origins
-from pytest_t2i.audits.origins_of_images import origins_of_sample
+from pytest_t2i.audits.origins.measure import Origins
+from pytest_t2i.audits.origins.of_images import origins_of_sample
+from pytest_t2i.audits.origins.optimised_prompts import TOP, WIDTH, chosen_search
 from pytest_t2i.audits.parity import crossed_groups, groups
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.measure import Corrected
-from pytest_t2i.audits.predisposition import Predisposition, of_attribute
+from pytest_t2i.audits.references import measure as references
 from pytest_t2i.audits.variety.diversity import diversity_of
 from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval

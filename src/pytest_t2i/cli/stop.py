@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.languages.by_name import CONTINUING, continuing
-from pytest_t2i.audits.optimised_prompts import BEAM, TOP, WIDTH, chosen_search
-from pytest_t2i.audits.origins_of_images import OriginParts, face_part, text_encoder
+from pytest_t2i.audits.origins.of_images import OriginParts, face_part, text_encoder
+from pytest_t2i.audits.origins.optimised_prompts import BEAM, TOP, WIDTH, chosen_search
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.candidates import add_llm
 from pytest_t2i.cli.hunt import check_model

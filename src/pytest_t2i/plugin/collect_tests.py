@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_t2i.audits.audit import AuditContext
 from pytest_t2i.errors import T2IError
-from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.plugin.fixtures import NO_MODEL
 from pytest_t2i.plugin.marker import selection_of
 from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
@@ -23,6 +23,7 @@ class Selecting:
     """Selects tests for a run, before an image is made."""
 
     session: Session
+    context: AuditContext
     limits: LimitFiles
     recorded: Baseline | None
     """The run of --t2i-baseline."""
@@ -48,7 +49,7 @@ class Selecting:
     def _reason_to_skip(self, selection: Selection) -> str:
         if selection.detectors and self.session.labels is None:
             return NO_LABELS
-        if (selection.finds or selection.attends) and self.session.settings.objects is None:
+        if selection.finds and self.session.settings.objects is None:
             return NO_FINDER
         return NO_MODEL if selection.needs_model and not self.session.has_model else ""
 
@@ -56,10 +57,8 @@ class Selecting:
         """Limits, shares of a reference and recorded prompts that the test asks for are there."""
         for name in limits_named_in(item.function):
             self.limits.look_up(name, test.file)
+        for audit in self.session.audits:
+            audit.check(self.context, test)
         prompts = test.selection.prompts
-        if "reference" in item.fixturenames and self.session.reference is not None:
-            detector = self.session.components.detector(DetectorRef(self.session.detectors[0]))
-            for prompt in prompts:
-                self.session.reference.of(prompt, detector.labels)
         if self.recorded is not None and "baseline" in item.fixturenames:
             check_prompts(self.recorded, prompts, test.images)

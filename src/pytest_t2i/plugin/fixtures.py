@@ -20,42 +20,6 @@ def run_of(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def triplet(request: pytest.FixtureRequest) -> Any:
-    """The images of one triplet; the test runs once per triplet of its t2i marker."""
-    return run_of(request).results.triplets(run_of(request).test(request.node)).members[0]
-
-
-@pytest.fixture
-def triplets(request: pytest.FixtureRequest) -> Any:
-    """The images of every triplet of the t2i marker."""
-    return run_of(request).results.triplets(run_of(request).test(request.node))
-
-
-@pytest.fixture
-def objects(request: pytest.FixtureRequest) -> Any:
-    """The objects in the images of every triplet of the t2i marker."""
-    return run_of(request).results.objects(run_of(request).test(request.node))
-
-
-@pytest.fixture
-def dependencies(request: pytest.FixtureRequest) -> Any:
-    """The objects of triplets by what brought them in, the prompt or the scene."""
-    return run_of(request).results.dependencies(run_of(request).test(request.node))
-
-
-@pytest.fixture
-def stereotype(request: pytest.FixtureRequest) -> Any:
-    """One stereotype as measured; the test runs once per stereotype of its t2i marker."""
-    return run_of(request).results.association(run_of(request).test(request.node))
-
-
-@pytest.fixture
-def stereotypes(request: pytest.FixtureRequest) -> Any:
-    """Every stereotype of the t2i marker, as measured."""
-    return run_of(request).results.associations(run_of(request).test(request.node))
-
-
-@pytest.fixture
 def model(request: pytest.FixtureRequest) -> Any:
     """The model under test (pytest_t2i.TextToImage)."""
     return run_of(request).session.components.model().get()
@@ -65,15 +29,6 @@ def model(request: pytest.FixtureRequest) -> Any:
 def detector(request: pytest.FixtureRequest) -> Any:
     """The detector whose word decides (pytest_t2i.Detector)."""
     return run_of(request).detector()
-
-
-@pytest.fixture
-def reference(request: pytest.FixtureRequest) -> Any:
-    """The distribution of --t2i-reference; the test is skipped without one."""
-    given = run_of(request).session.reference
-    if given is None:
-        pytest.skip("t2i: no reference given; run with --t2i-reference uniform, oasis or FILE")
-    return given
 
 
 @pytest.fixture

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pytest_t2i.audits.audit import Keyword
 from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options
 from pytest_t2i.plugin.members import fixtures_about, members_of
+from pytest_t2i.plugin.project_audits import audits_of_project
 from pytest_t2i.prompts import read_captions
 from pytest_t2i.runs.marker_arguments import select
 from pytest_t2i.runs.selection import Selection
@@ -37,9 +40,15 @@ def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
         arguments += marker.args
         keywords = {**marker.kwargs, **keywords}
     try:
-        return select(arguments, keywords, captions_of(item.config))
+        return select(arguments, keywords, captions_of(item.config), keywords_of(item.config))
     except T2IError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+
+
+def keywords_of(config: pytest.Config) -> Mapping[str, Keyword]:
+    """Keywords of the mark that audits understand, by name."""
+    audits = audits_of_project(config)
+    return {name: keyword for audit in audits for name, keyword in audit.keywords.items()}
 
 
 def captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
@@ -55,15 +64,23 @@ def selection_of(item: pytest.Function) -> Selection:
     known = fixtures_about(item.config)
     used = {name: known[name] for name in known if name in item.fixturenames}
     selection = read_marker(item)
-    members = {about: members_of(selection, about, item.config) for about, _ in used.values()}
+    kinds = {fixture.about for fixture in used.values() if fixture.about is not None}
+    members = {about: members_of(selection, about, item.config) for about in kinds}
     # A case that has one member alone has no others, whatever else it asks for.
     members |= {
-        about: (item.callspec.params[name],) for name, (about, alone) in used.items() if alone
+        fixture.about: (item.callspec.params[name],)
+        for name, fixture in used.items()
+        if fixture.one_by_one and fixture.about is not None
+    }
+    understood = {
+        keyword
+        for audit in audits_of_project(item.config)
+        if not used.keys().isdisjoint(audit.fixtures)
+        for keyword in audit.keywords
     }
     return replace(
         selection.only(members),
-        finds="objects" in used,
-        attends="dependencies" in used,
-        spaces=selection.spaces if {"triplet", "triplets"} & used.keys() else (),
-        expected=selection.expected if {"objects", "dependencies"} & used.keys() else (),
+        fixtures=frozenset(used),
+        finds=any(fixture.finds for fixture in used.values()),
+        keywords=tuple(pair for pair in selection.keywords if pair[0] in understood),
     )

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from pytest_t2i.audits.audit import About
+from pytest_t2i.audits.audit import About, Fixture
 from pytest_t2i.plugin.fixtures import RUN
 from pytest_t2i.plugin.project_audits import audits_of_project
-from pytest_t2i.runs.selection import ONE_BY_ONE, TOGETHER, Selection
+from pytest_t2i.runs.selection import Selection
 
 
-class Members(NamedTuple):
-    """What a fixture is about."""
-
-    about: About
-    one_by_one: bool
-    """Whether there is one test case for each member; else one test has them all."""
-
-
-def fixtures_about(config: pytest.Config) -> Mapping[str, Members]:
-    """Every fixture that is about members, those of audits first."""
+def fixtures_about(config: pytest.Config) -> Mapping[str, Fixture]:
+    """The fixtures of all audits, by name."""
     return {
-        **{
-            name: Members(fixture.about, fixture.one_by_one)
-            for audit in audits_of_project(config)
-            for name, fixture in audit.fixtures.items()
-        },
-        **{name: Members(about, one_by_one=True) for name, about in ONE_BY_ONE.items()},
-        **{name: Members(about, one_by_one=False) for name, about in TOGETHER.items()},
+        name: fixture
+        for audit in audits_of_project(config)
+        for name, fixture in audit.fixtures.items()
     }
 
 

@@ -15,15 +15,15 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     except pytest.UsageError as error:
         # Told as one line: any other exception at collection shows pytest's own frames.
         raise pytest.Collector.CollectError(str(error)) from None
-    for fixture, (about, one_by_one) in fixtures_about(metafunc.config).items():
-        if fixture not in metafunc.fixturenames:
+    for name, fixture in fixtures_about(metafunc.config).items():
+        if name not in metafunc.fixturenames or fixture.about is None:
             continue
-        members = members_of(selection, about, metafunc.config)
+        members = members_of(selection, fixture.about, metafunc.config)
         if not members:
             raise pytest.Collector.CollectError(
-                f"{metafunc.definition.nodeid}: fixture {fixture!r} has nothing to be about: give "
+                f"{metafunc.definition.nodeid}: fixture {name!r} has nothing to be about: give "
                 "the mark t2i(...) an axis, prompt, triplet or stereotype"
             )
-        if one_by_one:
-            ids = [member if about == "detectors" else member.id for member in members]
-            metafunc.parametrize(fixture, members, indirect=True, ids=ids)
+        if fixture.one_by_one:
+            ids = [member if fixture.about == "detectors" else member.id for member in members]
+            metafunc.parametrize(name, members, indirect=True, ids=ids)

@@ -114,7 +114,7 @@ class Run:
             return
         try:
             with usage_errors():
-                selecting = Selecting(self.session, self.limits, self.recorded)
+                selecting = Selecting(self.session, self.results, self.limits, self.recorded)
                 for item in session.items:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
                         selecting.select(item)

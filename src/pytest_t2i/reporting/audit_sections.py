@@ -14,10 +14,11 @@ from pytest_t2i.sections import Album, Block, Cell, Form, Section
 
 
 def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> list[Section]:
-    """Every section of a run's audits, in the order of the audits; None takes installed ones."""
+    """Every section of a run's audits, in the order of their places; None takes installed ones."""
+    audits = installed_audits() if audits is None else audits
     return [
         section
-        for audit in (installed_audits() if audits is None else audits)
+        for audit in sorted(audits, key=lambda audit: audit.place)
         if (part := record.part(audit.name)) is not None
         for section in audit.sections(part, record)
     ]

@@ -12,6 +12,8 @@ from pytest_t2i.reporting.first_screen import in_words
 from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed
 from pytest_t2i.reporting.sections import undetected_table
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import summaries
+from pytest_t2i.sections import Section
 from pytest_t2i.verdicts.check import Check
 
 SCORES = "model-bias-score"
@@ -37,21 +39,10 @@ class Figure:
 def figures(record: RunRecord) -> Iterator[Figure]:
     """The numbers one looks for first."""
     yield from _model_figures(record)
-    scored = [
-        (stereotype.score.estimate, stereotype)
-        for stereotype in record.stereotypes
-        if stereotype.score is not None
-    ]
-    if scored:
-        score, worst = max(scored, key=lambda pair: pair[0])
-        note = (f"{worst.concept}: {worst.attribute}", f"highest of {len(scored)} stereotypes")
-        yield Figure("Stereotype score \u03a8", f"{score:.2f}", note, target="stereotypes")
-    gaps = [g for g in record.gaps if g.name == "model" and g.gap is not None]
-    if gaps:
-        widest = max(gaps, key=lambda g: abs(g.gap.estimate) if g.gap else 0.0)
-        notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
-        value = signed(widest.gap.estimate, 3) if widest.gap else ""
-        yield Figure("Similarity gap", value, notes, target="gaps")
+    for summary in summaries(record):
+        for one in summary.figures:
+            target = Section(one.target, ()).anchor if one.target else ""
+            yield Figure(one.title, one.value, one.notes, target=target)
     undetected = undetected_table(record)
     if undetected:
         name, reasons, total = undetected[0]

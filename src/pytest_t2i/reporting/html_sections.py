@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
 from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
+from pytest_t2i.reporting.drawn import Drawn, draw
 from pytest_t2i.reporting.formatting import MINUS, plain
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.sections import (
@@ -28,18 +28,6 @@ from pytest_t2i.sections import (
     Section,
     Table,
 )
-
-
-class Drawn(NamedTuple):
-    """A block for the template."""
-
-    kind: str
-    """Name of the macro that draws it."""
-    content: Any
-    folded: bool = False
-    """Whether it is folded away."""
-    title: str = "More"
-    """Names it where it is folded away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +95,7 @@ def _blocks(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
         if is_chart:
             made.append(Drawn("charts", _charts([c for c in run if isinstance(c, BarChart)])))
         else:
-            made += [_draw(block, folder) for block in run]
+            made += [draw(block, folder) for block in run]
     return made
 
 
@@ -125,22 +113,17 @@ def _has_limits(chart: BarChart) -> bool:
     return any(bar.limits for bar in chart.bars)
 
 
-@singledispatch
-def _draw(block: Any, folder: Path) -> Drawn:
-    raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r} for {folder}")
-
-
-@_draw.register
+@draw.register
 def _(block: Paragraph, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
     return Drawn("paragraph", block, block.level == "detail")
 
 
-@_draw.register
+@draw.register
 def _(block: Note, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
     return Drawn("note", block.text, block.level == "detail")
 
 
-@_draw.register
+@draw.register
 def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
     columns = list(zip(*block.rows, strict=True))
     best = [
@@ -155,7 +138,7 @@ def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - every block is giv
     return Drawn("table", content, block.level == "detail", block.caption)
 
 
-@_draw.register
+@draw.register
 def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
     scale = Scale(block.low, block.high)
     names = [bar.name for bar in block.bars]
@@ -189,7 +172,7 @@ def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> Dr
     return DrawnCell(value, ends, best)
 
 
-@_draw.register
+@draw.register
 def _(block: Album, folder: Path) -> Drawn:
     small = thumbnails(picture.file for picture in block.pictures if picture.file)
     shown = [_picture(picture, small, folder) for picture in block.pictures]

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
-from pytest_t2i.audits.origins import Origins
+from pytest_t2i.audits.origins.measure import Origins
 from pytest_t2i.reporting.formatting import interval_words, percent, percent_interval
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from pytest_t2i.reporting.formatting import (
     excess,
     metric_words,
     plural,
-    prone,
 )
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.verdicts.check import Check
 
 
@@ -161,12 +161,8 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
 def subject_notes(record: RunRecord) -> dict[str, str]:
     """What was seen of a check's subject, in a few words."""
     notes = {prompt.id: counted(prompt.decided) for prompt in record.prompts if prompt.counts}
-    for stereotype in record.stereotypes:
-        if stereotype.share is not None:
-            notes[stereotype.id] = (
-                f"{stereotype.share.estimate:.0%} of images, {stereotype.expected:.1%} in the real "
-                f"world{prone(stereotype)}"
-            )
+    for summary in summaries(record):
+        notes.update(summary.subjects)
     return notes
 
 

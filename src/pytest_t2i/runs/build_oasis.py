@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.emergence import Emergence
-from pytest_t2i.audits.predisposition import Predisposition
+from pytest_t2i.audits.emergence.measure import Emergence
+from pytest_t2i.audits.emergence.predisposition import Predisposition
 from pytest_t2i.data import FORESEEN, JPEG, VELOCITY, Attribute, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.record import (
@@ -39,7 +39,7 @@ def emergence_records(results: Results) -> Iterator[EmergenceRecord]:
         for guidance in (True, False):
             emergence = Emergence(
                 prompt, seeds, attribute, results.observations,
-                results.session.instruments(test.selection), results.session.settings.confidence,
+                results.instruments(test), results.session.settings.confidence,
                 guidance,
             )  # fmt: skip
             yield _emergence(emergence)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 
-from pytest_t2i.audits.dependencies import Dependencies
-from pytest_t2i.audits.dependency_groups import GROUPS
-from pytest_t2i.audits.object_counts import VARIANTS, Counted
-from pytest_t2i.audits.objects import Objects
+from pytest_t2i.audits.dependencies.groups import GROUPS
+from pytest_t2i.audits.dependencies.measure import Dependencies, dependencies_of
+from pytest_t2i.audits.objects.counts import VARIANTS, Counted
+from pytest_t2i.audits.objects.measure import Objects, objects_of
 from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Mask
 from pytest_t2i.metrics import object_independence
@@ -50,7 +51,9 @@ def _all(asking: Sequence[SelectedTest], of_test: Callable[[SelectedTest], C]) -
 def objects_record(results: Results) -> ObjectsRecord | None:
     """The objects of the run; None where no test asks for them."""
     tests = distinct(results.session.tests.values())
-    objects = _all([t for t in tests if t.selection.finds], results.objects)
+    objects = _all(
+        [t for t in tests if "objects" in t.selection.fixtures], partial(objects_of, results)
+    )
     if objects is None:
         return None
     rows = [pair for pair in objects.cooccurrences if len(pair)]
@@ -77,7 +80,10 @@ def objects_record(results: Results) -> ObjectsRecord | None:
 def dependencies_record(results: Results) -> DependenciesRecord | None:
     """The dependency groups of the run; None where no test asks for them."""
     tests = distinct(results.session.tests.values())
-    groups = _all([t for t in tests if t.selection.attends], results.dependencies)
+    groups = _all(
+        [t for t in tests if "dependencies" in t.selection.fixtures],
+        partial(dependencies_of, results),
+    )
     if groups is None:
         return None
     asked = sum(3 * len(member.seeds) for member in groups.members)

@@ -142,7 +142,7 @@ def provenance(session: Session) -> dict[str, Any]:
             "left out": dict(captions.left_out),
             "left out for": dict(list(captions.human_words.items())[:10]),
         }
-    if any(t.selection.finds or t.selection.attends for t in session.tests.values()):
+    if any(t.selection.finds for t in session.tests.values()):
         finder = session.components.finder(session.finder)
         facts["objects"] = {
             "finder": finder.name,

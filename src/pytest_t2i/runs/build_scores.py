@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pytest_t2i.audits.counts import counts_of
 from pytest_t2i.audits.samples import Sample
+from pytest_t2i.audits.stereotypes.measure import one_association
 from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.record import (
@@ -83,7 +84,7 @@ class Scores:
         """Every stereotype, with the most images that a test asks for."""
         pairs = ((s, test) for test in self.tests for s in test.selection.stereotypes)
         for stereotype, test in widest_of(pairs):
-            measured = self.results.one_association(stereotype, test)
+            measured = one_association(self.results, stereotype, test)
             yield StereotypeRecord(
                 stereotype.id,
                 stereotype.prompt.concept,

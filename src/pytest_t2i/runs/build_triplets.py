@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.neutrality import TripletSample, TripletSamples
+from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples, one_triplet
 from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.runs.record import GapRecord, LeaningRecord
 from pytest_t2i.runs.results import Results
@@ -27,11 +27,13 @@ class Gaps:
     @cached_property
     def _asking(self) -> list[SelectedTest]:
         tests = distinct(self.results.session.tests.values())
-        return [test for test in tests if test.selection.triplets]
+        return [test for test in tests if test.selection.asked("spaces")]
 
     @cached_property
     def _spaces(self) -> list[str]:
-        return list(dict.fromkeys(s for test in self._asking for s in test.selection.spaces))
+        return list(
+            dict.fromkeys(s for test in self._asking for s in test.selection.asked("spaces"))
+        )
 
     def records(self) -> Iterator[GapRecord]:
         """Space by space, over all triplets that are measured in it and axis by axis."""
@@ -45,7 +47,9 @@ class Gaps:
 
     def leaning(self) -> LeaningRecord | None:
         """One test over all spaces that every triplet is measured in."""
-        spaces = [s for s in self._spaces if all(s in t.selection.spaces for t in self._asking)]
+        spaces = [
+            s for s in self._spaces if all(s in t.selection.asked("spaces") for t in self._asking)
+        ]
         if not spaces:
             return None
         samples = self._samples(self._members(spaces[0]))
@@ -60,15 +64,10 @@ class Gaps:
         pairs = (
             (three, test)
             for test in self._asking
-            if space in test.selection.spaces
+            if space in test.selection.asked("spaces")
             for three in test.selection.triplets
         )
-        return tuple(
-            self.results.triplets(
-                replace(test, selection=replace(test.selection, triplets=(three,)))
-            ).members[0]
-            for three, test in widest_of(pairs)
-        )
+        return tuple(one_triplet(self.results, three, test) for three, test in widest_of(pairs))
 
     def _samples(self, members: Sequence[TripletSample]) -> TripletSamples:
         s = self.results.session.settings

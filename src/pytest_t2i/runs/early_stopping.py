@@ -7,7 +7,7 @@ stops there. docs/decisions/0006-early-stopping.md says why this is valid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,18 +17,11 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.undecidable import limit_of
-from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import looks
 from pytest_t2i.verdicts.limit import verdict_of
 from pytest_t2i.verdicts.limits_file import LimitFiles
 from pytest_t2i.verdicts.measurement import Measurement
 
-WATCHED = {
-    ("sample", "prompt_bias_score"),
-    ("samples", "model_bias_score"),
-    ("stereotype", "stereotype_score"),
-}
-"""Fixture and metric for which there is an interval that allows for looking again and again."""
 UNFORESEEN = (
     "tests whose comparison is not known before they run had all their images made at once: "
 )
@@ -79,7 +72,7 @@ class Rounds:
             test
             for test in self.session.tests.values()
             if test.comparisons
-            and all(_allows(self.session.settings, c) for c in test.comparisons)
+            and all(map(self._allows, test.comparisons))
             and len(looks(test.images)) > 1
         ]
 
@@ -103,13 +96,14 @@ class Rounds:
         )
 
     def _measured(self, test: SelectedTest, comparison: Comparison) -> Measurement:
-        fixtures: dict[str, Callable[[SelectedTest], Any]] = {
-            "sample": self.results.sample,
-            "samples": self.results.samples,
-            "stereotype": self.results.association,
-        }
-        measurement: Measurement = getattr(fixtures[comparison.fixture](test), comparison.metric)
+        value = self.results.fixture(comparison.fixture, test)
+        measurement: Measurement = getattr(value, comparison.metric)
         return measurement
+
+    def _allows(self, comparison: Comparison) -> bool:
+        """Whether there is an interval that allows for looking again and again."""
+        fixture = self.session.fixtures.get(comparison.fixture)
+        return fixture is not None and comparison.metric in fixture.watched(self.session.settings)
 
 
 def stopped(tests: Iterable[SelectedTest]) -> dict[str, list[int]]:
@@ -121,10 +115,3 @@ def stop_at(session: Session, images: Mapping[str, Any]) -> None:
     """Let tests ask for so many images; as given by ``stopped``."""
     for node, (count, planned) in images.items():
         session.tests[node] = session.tests[node].stopped(count, planned)
-
-
-def _allows(settings: Settings, comparison: Comparison) -> bool:
-    # The paper's score rises as images get fewer, and labels correct all images of a run.
-    fixed = settings.estimator == "paper" or settings.labels is not None
-    watched = (comparison.fixture, comparison.metric) in WATCHED
-    return watched and not (fixed and comparison.fixture == "samples")

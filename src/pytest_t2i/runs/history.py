@@ -31,6 +31,8 @@ from pytest_t2i.runs.summaries import series_of_audits
 SCHEMA = "pytest-t2i/history/1"
 SCORES = "model_bias_score/"
 """What the names of series of model bias scores begin with: "model" or an axis follows."""
+OLDER = {"scores": SCORES, "stereotypes": "stereotype_score/", "gaps": "similarity_gap/"}
+"""Field of an older file -> what the names of the same series begin with."""
 MOST_KEPT = 500
 """Files of a folder; the oldest go first."""
 ENOUGH_MADE = 20
@@ -51,11 +53,11 @@ class PastRun:
     seed: int
     outcome: Outcome
     scores: Mapping[str, ShareInterval] = field(default_factory=dict)
-    """Corrected model bias score: "model", or an axis. Empty in files that have ``series``."""
+    """Of files without ``series``: corrected model bias score; "model", or an axis."""
     stereotypes: Mapping[str, ShareInterval] = field(default_factory=dict)
-    """Stereotype score by id."""
+    """Of older files: stereotype score by id."""
     gaps: Mapping[str, Interval] = field(default_factory=dict)
-    """Similarity gap by "space: set of triplets"."""
+    """Of older files: similarity gap by "space: set of triplets"."""
     counts: Mapping[str, tuple[Count, Count, Count]] = field(default_factory=dict)
     """Neutral prompt's id -> male, female, undetected images."""
     made: Count = 0
@@ -68,8 +70,12 @@ class PastRun:
 
     @property
     def followed(self) -> Mapping[str, Interval]:
-        """``series``, with the ``scores`` of an older file under the names of today."""
-        older = {f"{SCORES}{name}": score for name, score in self.scores.items()}
+        """``series``, with what an older file holds besides under the names of today."""
+        older = {
+            f"{prefix}{name}": value
+            for field, prefix in OLDER.items()
+            for name, value in getattr(self, field).items()
+        }
         return older | dict(self.series)
 
     @property
@@ -92,13 +98,10 @@ def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> P
         int(settings.get("images", 0)),
         int(settings.get("seed", 0)),
         record.outcome,
-        {},
-        {s.id: s.score for s in record.stereotypes if s.score is not None},
-        {f"{g.space}: {g.name}": g.gap for g in record.gaps if g.gap is not None},
-        {prompt.id: _counts(prompt, detector) for prompt in neutral},
-        0 if record.done.is_ready_made else record.done.made,
-        seconds_per_image(record) or 0.0,
-        series_of_audits(record, audits),
+        counts={prompt.id: _counts(prompt, detector) for prompt in neutral},
+        made=0 if record.done.is_ready_made else record.done.made,
+        seconds_per_image=seconds_per_image(record) or 0.0,
+        series=series_of_audits(record, audits),
     )
 
 
@@ -128,7 +131,7 @@ def keep(
     The file's name begins with the time, so that files sort; the oldest beyond 500 go.
     """
     past = past_run(record, audits)
-    if record.is_interrupted or not (record.prompts or record.gaps or past.series):
+    if record.is_interrupted or not (record.prompts or past.series):
         return None
     plain = asdict(past)
     content = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()

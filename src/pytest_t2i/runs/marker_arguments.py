@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_t2i.data import Attribute, Prompt, Triplet, Variant
-from pytest_t2i.errors import ConfigurationError, shown
+from pytest_t2i.audits.audit import Keyword
+from pytest_t2i.data import EMPTY, Attribute, Prompt, Triplet, Variant
+from pytest_t2i.errors import ConfigurationError, names_of, shown
 from pytest_t2i.generation.plan import OBSERVED
-from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
 from pytest_t2i.prompts import (
     Axes,
     Axis,
@@ -23,23 +23,25 @@ from pytest_t2i.runs.prompt_ids import tagged, tags_of
 from pytest_t2i.runs.selection import Selection
 from pytest_t2i.settings import MOST_IMAGES
 
-KEYWORDS = ("images", "spaces", "expected", "attributes", "observe")
-"""Keywords of the mark."""
+KEYWORDS = ("images", "attributes", "observe")
+"""Keywords of every mark; audits have more."""
 
 
 def select(
-    arguments: Iterable[Any], keywords: dict[str, Any], captions: Sequence[Triplet] = ()
+    arguments: Iterable[Any],
+    keywords: dict[str, Any],
+    captions: Sequence[Triplet] = (),
+    of_audits: Mapping[str, Keyword] = EMPTY,
 ) -> Selection:
     """The marker's arguments: axes, prompts, triplets, stereotypes, captions, or names of axes.
 
-    ``captions`` are the triplets of --t2i-captions. Raises ConfigurationError that names the
-    argument.
+    ``captions`` are the triplets of --t2i-captions, ``of_audits`` the keywords that audits
+    understand. Raises ConfigurationError that names the argument.
     """
-    unknown = sorted(set(keywords) - set(KEYWORDS))
+    unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
-        raise ConfigurationError(
-            f"mark t2i: unknown argument {unknown[0]!r}; known are {', '.join(KEYWORDS)}"
-        )
+        known = ", ".join((*KEYWORDS, *of_audits))
+        raise ConfigurationError(f"mark t2i: unknown argument {unknown[0]!r}; known are {known}")
     members = _Members()
     for argument in _flat(arguments, captions):
         members.add(argument)
@@ -48,8 +50,10 @@ def select(
         triplets=_distinct(members.triplets),
         stereotypes=_distinct(members.stereotypes),
         most_images=_images(keywords.get("images")),
-        expected=_expected(keywords.get("expected", {})),
-        spaces=_spaces(keywords.get("spaces", SPACES)),
+        keywords=tuple(
+            (name, keyword.read(keywords[name]) if name in keywords else keyword.default)
+            for name, keyword in of_audits.items()
+        ),
         attributes=_attributes(keywords.get("attributes", ())),
         observe=_observe(keywords.get("observe", ())),
     ).checked()
@@ -123,42 +127,8 @@ def _images(value: Any) -> int | None:
     return value
 
 
-def _expected(value: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, Mapping):
-        raise ConfigurationError(
-            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
-        )
-    for word, reason in value.items():
-        if not isinstance(reason, str) or not reason.strip():
-            raise ConfigurationError(
-                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
-            )
-    return tuple((str(word).lower(), reason) for word, reason in value.items())
-
-
-def _spaces(value: Any) -> tuple[str, ...]:
-    spaces = _names("a space", value)
-    for space in spaces:
-        if not is_space(space):
-            known = ", ".join(dict.fromkeys((*SPACES, *PAPER)))
-            raise ConfigurationError(
-                f"mark t2i: a space is one of {known}, or an encoder with its weights such as "
-                f"clip:reference, got {space!r}"
-            )
-    return spaces
-
-
-def _names(what: str, value: Any) -> tuple[Any, ...]:
-    """One name or several."""
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, Iterable):
-        raise ConfigurationError(f"mark t2i: {what} is a name or a list of them, got {value!r}")
-    return tuple(value)
-
-
 def _observe(value: Any) -> tuple[str, ...]:
-    names = _names("what to observe", value)
+    names = names_of("what to observe", value)
     for name in names:
         if name not in OBSERVED:
             raise ConfigurationError(

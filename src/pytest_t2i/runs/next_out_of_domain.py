@@ -28,11 +28,11 @@ def out_of_domain(
         detector = session.components.detector(DetectorRef(session.detectors[0]))
         yield _told(unlike, total, detector, "detector with --t2i-detector")
     selections = [test.selection for test in session.tests.values()]
-    if any(one.finds or one.attends for one in selections):
+    if any(one.finds for one in selections):
         finder = session.components.finder(session.finder)
         seen = partial(results.observations.objects, finder=finder.name)
         yield from _unlike(results, finder, seen, "object finder with --t2i-objects")
-    if any(one.triplets and "image" in one.spaces for one in selections):
+    if any(one.triplets and "image" in (one.asked("spaces") or ()) for one in selections):
         encoder = session.components.encoder(session.encoder)
         encoded = partial(results.observations.arrays, name=encoder.fingerprint)
         yield from _unlike(results, encoder, encoded, "detector with --t2i-detector")

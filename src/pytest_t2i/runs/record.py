@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
 
 import msgspec
 
@@ -24,6 +24,7 @@ from pytest_t2i.data import (
     Name,
     Number,
     Outcome,
+    PicturePath,
     Prone,
     Share,
     ShareInterval,
@@ -33,10 +34,10 @@ from pytest_t2i.data import (
     check_ends,
 )
 from pytest_t2i.generation.work import Work
+from pytest_t2i.runs.picture_paths import with_pictures
 from pytest_t2i.verdicts.check import Check, judged
 
 SCHEMA = "pytest-t2i/run/3"
-Pictured = TypeVar("Pictured", "ImageRecord", "ExampleRecord", "BeforeRecord")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class ImageRecord:
     """One image of a prompt and what each detector says of it."""
 
     seed: int
-    file: str | None
+    file: PicturePath | None
     """Path of the PNG; None when the model refused."""
     detections: Mapping[str, Detection]
     """Detector name -> what it says; scores are kept of the deciding detector alone. {} where none
@@ -250,7 +251,7 @@ class ExampleRecord:
     """The object, or the noun that shows none."""
     prompt: str
     seed: int
-    file: str | None
+    file: PicturePath | None
     region: Mask
     """Where the object lies; nowhere for a noun that shows none."""
     noun: str
@@ -297,21 +298,13 @@ class DependenciesRecord:
     """Different nouns of the prompts."""
     groups: tuple[GroupRecord, ...]
 
-    def with_files(self, of: Callable[[str], str]) -> DependenciesRecord:
-        """With the file of every picture exchanged."""
-        groups = tuple(
-            replace(group, example=group.example and _with_file(group.example, of))
-            for group in self.groups
-        )
-        return replace(self, groups=groups)
-
 
 @dataclass(frozen=True, slots=True)
 class BeforeRecord:
     """A picture of the baseline's model, where the store still has it."""
 
     seed: int
-    file: str
+    file: PicturePath
     said: str
     """What the detector said then: a label, or why there is none."""
 
@@ -334,14 +327,6 @@ class BaselineRecord:
     """What differs in settings, libraries and platform."""
     pictures: Mapping[str, tuple[BeforeRecord, ...]] = field(default_factory=dict)
     """Prompt id -> pictures of then, of the prompts that probably became more biased."""
-
-    def with_files(self, of: Callable[[str], str]) -> BaselineRecord:
-        """With the file of every picture exchanged."""
-        pictures = {
-            prompt: tuple(_with_file(image, of) for image in images)
-            for prompt, images in self.pictures.items()
-        }
-        return replace(self, pictures=pictures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,16 +406,7 @@ class RunRecord:
 
     def with_files(self, of: Callable[[str], str]) -> RunRecord:
         """The record with the file of every picture exchanged, labelled images left alone."""
-        prompts = tuple(
-            replace(prompt, images=tuple(_with_file(image, of) for image in prompt.images))
-            for prompt in self.prompts
-        )
-        return replace(
-            self,
-            prompts=prompts,
-            dependencies=self.dependencies and self.dependencies.with_files(of),
-            baseline=self.baseline and self.baseline.with_files(of),
-        )
+        return with_pictures(self, of)
 
     def files(self) -> list[str]:
         """The file of every picture that is named, labelled images left out."""
@@ -512,7 +488,3 @@ class RunRecord:
         # Without an indent json is ten times as fast, and refuses NaN, which msgspec does not.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return msgspec.json.format(text, indent=1)
-
-
-def _with_file(picture: Pictured, of: Callable[[str], str]) -> Pictured:
-    return picture if picture.file is None else replace(picture, file=of(picture.file))

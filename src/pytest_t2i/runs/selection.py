@@ -10,30 +10,13 @@ from typing import Any, NamedTuple
 from pytest_t2i.audits.audit import About
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.data import Attribute, Prompt, Triplet
-from pytest_t2i.generation.spaces import SPACES
-from pytest_t2i.prompts import (
-    Stereotype,
-)
+from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of
 
-ONE_BY_ONE: Mapping[str, About] = {
-    "sample": "prompts",
-    "triplet": "triplets",
-    "stereotype": "stereotypes",
-}
-"""Fixture that makes one test case per member -> what its members are."""
 KINDS: tuple[About, ...] = ("prompts", "triplets", "stereotypes")
 """Kinds of members that images are made of."""
 ABOUT: tuple[About, ...] = (*KINDS, "detectors")
 """Kinds of members."""
-TOGETHER: Mapping[str, About] = {
-    "samples": "prompts",
-    "triplets": "triplets",
-    "objects": "triplets",
-    "dependencies": "triplets",
-    "stereotypes": "stereotypes",
-}
-"""Fixture that gives all members to one test case -> what its members are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +26,12 @@ class Selection:
     prompts: tuple[Prompt, ...] = ()
     triplets: tuple[Triplet, ...] = ()
     stereotypes: tuple[Stereotype, ...] = ()
-    spaces: tuple[str, ...] = SPACES
-    """Where similarity gaps are measured."""
+    fixtures: frozenset[str] = frozenset()
+    """Names of the audits' fixtures that the test receives."""
     finds: bool = False
-    """Whether objects are to be found in the images of triplets."""
-    attends: bool = False
-    """Whether attention to words is to be kept of these images too."""
-    expected: tuple[tuple[str, str], ...] = ()
-    """Objects that are expected to depend on gender, and why."""
+    """Whether one of them needs an object finder."""
+    keywords: tuple[tuple[str, Any], ...] = ()
+    """Keywords of audits, and what they are told; of audits whose fixtures the test receives."""
     detectors: tuple[str, ...] = ()
     """Detectors that are to be tried on the labelled set."""
     attributes: tuple[Attribute, ...] = ()
@@ -69,10 +50,9 @@ class Selection:
         about: dict[str, Any] = {kind: members.get(kind, ()) for kind in ABOUT}
         return replace(self, **about)
 
-    @property
-    def all_members(self) -> tuple[Prompt | Triplet | Stereotype, ...]:
-        """Prompts, triplets and stereotypes."""
-        return (*self.prompts, *self.triplets, *self.stereotypes)
+    def asked(self, keyword: str) -> Any:
+        """What an audit is told by a keyword of the mark; None where the test has none of it."""
+        return dict(self.keywords).get(keyword)
 
     def tagged(self, tags: Tags) -> Selection:
         """The same, its prompts told from others of the same id."""

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from filelock import FileLock
 
-from pytest_t2i.audits import (
-    dependencies,
-    emergence,
-    neutrality,
-    object_counts,
-    predisposition,
-    stereotypes,
-)
-from pytest_t2i.audits.audit import Audit, AuditContext
+from pytest_t2i.audits.audit import Audit, AuditContext, Fixture
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.registered import installed_audits
-from pytest_t2i.data import FORESEEN, VELOCITY, GenerationSettings, Prompt
+from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
@@ -29,7 +21,7 @@ from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.work import Work
 from pytest_t2i.labels import FILE_NAME, LabelledSet, load_labelled_set
-from pytest_t2i.prompts import CaptionFile, Reference, read_captions, read_reference
+from pytest_t2i.prompts import CaptionFile, read_captions
 from pytest_t2i.protocols import Calibrated
 from pytest_t2i.runs.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
@@ -73,6 +65,11 @@ class Session:
     """Whether the run was stopped before its end."""
 
     # what it works with
+
+    @cached_property
+    def fixtures(self) -> Mapping[str, Fixture]:
+        """The fixtures of all audits, by name."""
+        return {name: made for audit in self.audits for name, made in audit.fixtures.items()}
 
     @property
     def store(self) -> Store:
@@ -149,12 +146,6 @@ class Session:
                 sets.get(self.labels)(folder)
         return load_labelled_set(folder)
 
-    @cached_property
-    def reference(self) -> Reference | None:
-        """What shares of labels are compared with; None when nothing is given."""
-        given = self.settings.reference
-        return None if given is None else read_reference(given)
-
     @property
     def captions(self) -> CaptionFile | None:
         """Captions that are prompts, and what was left out of their file; None without."""
@@ -211,45 +202,15 @@ class Session:
     def make_plan(self, context: AuditContext) -> Plan:
         """Everything the selected tests ask for; ``context`` is what audits work with."""
         plan = Plan(self.generation)
-        refs = [DetectorRef(name) for name in self.detectors]
+        refs = frozenset(DetectorRef(name) for name in self.detectors)
         for test in distinct(self.tests.values()):
-            self._add(plan, test, refs)
+            plan.add_all(
+                Need(prompt, self.seeds(prompt, test.images), refs)
+                for prompt in test.selection.prompts
+            )
             for audit in self.audits:
                 plan.add_all(audit.needs(context, test))
         return plan
-
-    def _add(self, plan: Plan, test: SelectedTest, refs: Sequence[DetectorRef]) -> None:
-        selection, images = test.selection, test.images
-        plan.add_all(
-            Need(prompt, self.seeds(prompt, images), frozenset(refs))
-            for prompt in selection.prompts
-        )
-        seeds = [self.seeds(s.prompt, images) for s in selection.stereotypes]
-        plan.add_all(stereotypes.needs(selection.stereotypes, seeds, refs))
-        self._add_observed(plan, test)
-        seeds = [self.seeds(three.neutral, images) for three in selection.triplets]
-        plan.add_all(neutrality.needs(selection.triplets, seeds, selection.spaces, self.encoder))
-        if selection.finds:
-            plan.add_all(object_counts.needs(selection.triplets, seeds, self.finder))
-        if selection.attends:
-            plan.add_all(dependencies.needs(selection.triplets, seeds, self.finder))
-
-    def _add_observed(self, plan: Plan, test: SelectedTest) -> None:
-        """What the test asks to be observed for the instruments of OASIS."""
-        subjects = [
-            (prompt, self.seeds(prompt, test.images), attribute)
-            for prompt, attribute in test.selection.subjects
-        ]
-        observe = set(test.selection.observe)
-        if VELOCITY in observe:
-            plan.add_all(emergence.needs(subjects))
-        if FORESEEN in observe:
-            refs = [DetectorRef(name) for name in self.detectors]
-            plan.add_all(predisposition.needs(subjects or self._unattributed(test), refs))
-
-    def _unattributed(self, test: SelectedTest) -> list[tuple[Prompt, tuple[int, ...], None]]:
-        """Prompts of which detectors' own labels are asked alone."""
-        return [(p, self.seeds(p, test.images), None) for p in test.selection.prompts]
 
     def instruments(self, selection: Selection) -> Instruments:
         """What the instruments of OASIS need for what a test selects."""

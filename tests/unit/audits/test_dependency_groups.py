@@ -10,9 +10,9 @@ needs("textblob")
 needs("lemminflect")
 
 from pytest_t2i import triplet
-from pytest_t2i.audits.dependencies import Dependencies
-from pytest_t2i.audits.dependency_groups import GROUPS, maps_of, placed, tally, word_mask
-from pytest_t2i.audits.object_counts import Member
+from pytest_t2i.audits.dependencies.measure import Dependencies
+from pytest_t2i.audits.dependencies.groups import GROUPS, maps_of, placed, tally, word_mask
+from pytest_t2i.audits.objects.counts import Member
 from pytest_t2i.data import Box, FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.prompts.words_in_prompts import attention_words, lemma, nouns

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pytest_t2i import metrics, triplet
-from pytest_t2i.audits.object_counts import Member, Table
-from pytest_t2i.audits.objects import Objects
+from pytest_t2i.audits.objects.counts import Member, Table
+from pytest_t2i.audits.objects.measure import Objects
 from pytest_t2i.data import Box, FoundObject, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.limit import Limit, verdict_of

@@ -240,5 +240,5 @@ class TestRemembering:
 
     def test_another_method_is_asked(self, asked, monkeypatch):
         assert asked(Named())[0] == 2
-        monkeypatch.setattr("pytest_t2i.audits.origins_of_images.METHOD", "newer")
+        monkeypatch.setattr("pytest_t2i.audits.origins.of_images.METHOD", "newer")
         assert asked(Named())[0] == 2

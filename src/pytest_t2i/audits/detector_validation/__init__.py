@@ -31,6 +31,7 @@ class DetectorValidation(Audit["TrialsPart"]):
     """Every detector on the labelled images: its filter, its labels, the scores by it."""
 
     name = "detector_validation"
+    place = 90
     formerly = ("trials",)
     fixtures = MappingProxyType(
         {

@@ -7,7 +7,7 @@ whether another choice would turn the verdict. Tests ask with the fixtures ``sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, AuditContext, Fixture, Summary
@@ -15,12 +15,20 @@ from pytest_t2i.audits.audit import Audit, AuditContext, Fixture, Summary
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity.record import ParityPart
     from pytest_t2i.sections import Section
+    from pytest_t2i.settings import Settings
+
+
+def _watched_of_model(settings: Settings) -> Collection[str]:
+    # The paper's score rises as images get fewer, and labels correct all images of a run.
+    fixed = settings.estimator == "paper" or settings.labels is not None
+    return () if fixed else ("model_bias_score",)
 
 
 class ParityAudit(Audit["ParityPart"]):
     """How far a prompt's images, and those of all prompts, are from even."""
 
     name = "parity"
+    place = 10
     formerly = ("model_scores", "groups", "cells", "sensitivity", "correction", "group_correction")
     fixtures: Mapping[str, Fixture] = {
         "sample": Fixture(
@@ -28,11 +36,13 @@ class ParityAudit(Audit["ParityPart"]):
             about="prompts",
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
+            watched=lambda settings: ("prompt_bias_score",),  # noqa: ARG005 - as it is called
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),
             about="prompts",
             doc="The samples of every prompt of the t2i marker, for model-level metrics.",
+            watched=_watched_of_model,
         ),
     }
 

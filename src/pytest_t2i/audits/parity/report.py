@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_t2i.audits.audit import Frame, Summary
+from pytest_t2i.audits.audit import Frame, Summary, Value
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
     GroupsRecord,
@@ -193,7 +193,22 @@ def summary(part: ParityPart) -> Summary:
         for score in part.of_deciding()
         if score.corrected is not None
     }
-    return Summary("" if model is None else _in_words(model), series, {"scores": _frame(part)})
+    return Summary(
+        "" if model is None else _in_words(model),
+        series,
+        {"scores": _frame(part)},
+        values=[Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores],
+        scope=_scope(part),
+        limitations=()
+        if part.correction
+        else ("The detector's mistakes are not corrected by people's labels.",),
+    )
+
+
+def _scope(part: ParityPart) -> str:
+    axes = [score.name for score in part.model_scores if score.name != "model"]
+    over = f" over {', '.join(dict.fromkeys(axes))}" if axes else ""
+    return f"Balance of gender in images of prompts that leave it open{over}."
 
 
 def _frame(part: ParityPart) -> Frame:

@@ -21,6 +21,7 @@ class VarietyAudit(Audit["VarietyPart"]):
     """How much of the spread lies along an attribute, and how many different images there are."""
 
     name = "variety"
+    place = 35
     formerly = ("variety", "diversity")
 
     @property

@@ -17,10 +17,10 @@ from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
-from pytest_t2i.reporting.formatting import allowed_drawn, undetected_of
+from pytest_t2i.reporting.formatting import allowed_drawn, detector_names, undetected_of
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import headlines
+from pytest_t2i.runs.summaries import headlines, summaries
 
 VERSION = "0.1.0"
 EXAMPLES = 3
@@ -137,8 +137,6 @@ def _prompts(record: RunRecord) -> list[dict[str, Any]]:
 
 
 def _refusals(record: RunRecord) -> dict[str, Any]:
-    scores = getattr(record.part("parity"), "model_scores", ())
-    detectors = list(dict.fromkeys(score.detector for score in scores))
     return {
         "handling": "an image without a label counts as no group; verdicts that hang on such "
         "images stay open",
@@ -146,25 +144,19 @@ def _refusals(record: RunRecord) -> dict[str, Any]:
             detector: {
                 str(reason): count for reason, count in undetected_of(record, detector).items()
             }
-            for detector in detectors
+            for detector in detector_names(record)
         },
     }
 
 
 def _metrics(record: RunRecord) -> list[dict[str, Any]]:
-    scores = [
-        {"metric": "model_bias_score", "set": s.name, "detector": s.detector} | _values(s.corrected)
-        for s in getattr(record.part("parity"), "model_scores", ())
+    return [
+        {"metric": value.metric, "set": value.name}
+        | ({"detector": value.detector} if value.detector else {})
+        | _values(value.interval)
+        for summary in summaries(record)
+        for value in summary.all_values
     ]
-    stereotypes = [
-        {"metric": "stereotype_score", "set": s.id, "detector": s.detector} | _values(s.score)
-        for s in record.stereotypes
-    ]
-    gaps = [
-        {"metric": "similarity_gap", "set": f"{g.space}: {g.name}"} | _values(g.gap)
-        for g in record.gaps
-    ]
-    return [*scores, *stereotypes, *gaps]
 
 
 def _values(interval: Interval | None) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_t2i.adapters.support.escaping import clean
-from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
@@ -63,15 +62,12 @@ def _parameters(record: RunRecord) -> dict[str, str]:
 
 def metrics_of(record: RunRecord) -> dict[str, float]:
     """Every number with its interval, under names that MLflow takes."""
-    named: list[tuple[str, Interval | None]] = [*series_of_audits(record).items()]
-    named += [(f"stereotype_score/{s.id}", s.score) for s in record.stereotypes]
-    named += [(f"similarity_gap/{gap.space}/{gap.name}", gap.gap) for gap in record.gaps]
     numbers: dict[str, float] = {}
-    for name, interval in named:
-        if interval is not None:
-            clean = "".join(c if c.isalnum() or c in "_-./ " else "_" for c in name)
-            for part in ("estimate", "low", "high"):
-                numbers[f"{clean}/{part}"] = float(getattr(interval, part))
+    for name, interval in series_of_audits(record).items():
+        named = name.replace(": ", "/")
+        clean = "".join(c if c.isalnum() or c in "_-./ " else "_" for c in named)
+        for part in ("estimate", "low", "high"):
+            numbers[f"{clean}/{part}"] = float(getattr(interval, part))
     for outcome, count in record.tally().items():
         numbers[f"checks/{outcome}"] = float(count)
     return numbers

@@ -18,16 +18,18 @@ from pytest_t2i.verdicts.check import Check
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
 """Around the section in a card, so that the next run replaces it."""
 TASK = "text-to-image"
+SETS = {"": "all", "model": "all"}
+"""What sets of prompts are called on a card."""
 
 
 def write_model_card(record: RunRecord, file: Path) -> None:
     """Write a card, or bring one that is there up to date: its metadata and our section.
 
-    Raises ConfigurationError for a run without a score, FileFormatError for a card whose metadata
-    cannot be read, MissingExtraError without huggingface_hub.
+    Raises ConfigurationError for a run without a measured score, FileFormatError for a card whose
+    metadata cannot be read, MissingExtraError without huggingface_hub.
     """
-    if not getattr(record.part("parity"), "model_scores", ()):
-        raise ConfigurationError("a model card needs a model bias score; this run has none")
+    if not _values(record):
+        raise ConfigurationError("a model card needs a measured score; this run has none")
     write_whole(file, model_card(record, read_text(file) if file.exists() else "", file).encode())
 
 
@@ -105,21 +107,5 @@ def _measured(check: Check) -> str:
 
 
 def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
-    followed = [(*_named(name), value) for name, value in series_of_audits(record).items()]
-    stereotypes = [
-        ("stereotype_score", f"{s.concept}: {s.attribute}", s.score)
-        for s in record.stereotypes
-        if s.score is not None
-    ]
-    gaps = [
-        ("similarity_gap", f"{gap.space}: {gap.name}", gap.gap)
-        for gap in record.gaps
-        if gap.gap is not None
-    ]
-    return [*followed, *stereotypes, *gaps]
-
-
-def _named(series: str) -> tuple[str, str]:
-    """Metric and set of prompts of a series, "metric/set"."""
-    metric, _, name = series.partition("/")
-    return metric, "all" if name in ("", "model") else name
+    followed = ((name.partition("/"), one) for name, one in series_of_audits(record).items())
+    return [(metric, SETS.get(name, name), one) for (metric, _, name), one in followed]

@@ -9,7 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.object_counts import (
+from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.objects.counts import (
     FEMININE,
     GENDERS,
     MASCULINE,
@@ -17,6 +18,7 @@ from pytest_t2i.audits.object_counts import (
     Counted,
     Score,
     Table,
+    counted,
 )
 from pytest_t2i.audits.parity.measure import ALTERNATIVES
 from pytest_t2i.data import Evidence, Interval
@@ -286,6 +288,11 @@ class Objects(Counted):
             for alternative in ALTERNATIVES
         )
         return Evidence(beyond, within)
+
+
+def objects_of(context: AuditContext, test: AskedTest) -> Objects:
+    """The objects in the images of the triplets of a test."""
+    return counted(Objects, context, test)
 
 
 def _one_sided(interval: Interval | None) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from pytest_t2i.audits.object_counts import PEOPLE
+from pytest_t2i.audits.objects.counts import PEOPLE
 from pytest_t2i.data import FoundObject
 from pytest_t2i.metrics import coverage
 from pytest_t2i.prompts.words_in_prompts import attention_words, lemma, nouns

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.audit import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
@@ -21,20 +22,17 @@ PRESENT = "present"
 """What a detector that looks for an attribute says where it finds it."""
 
 
-def needs(
-    subjects: Iterable[tuple[Prompt, tuple[int, ...], Attribute | None]],
-    detectors: Sequence[DetectorRef],
-) -> list[Need]:
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """What it asks for: foreseen pictures, and every detector on them and on the finished ones."""
-    asked = []
-    for prompt, seeds, attribute in subjects:
-        refs = {*detectors}
-        if attribute is not None:
-            refs.add(DetectorRef(detectors[0].name, attribute))
-        asked.append(
-            Need(prompt, seeds, frozenset(refs), observe=frozenset({FORESEEN})),
-        )
-    return asked
+    if FORESEEN not in test.selection.observe:
+        return
+    detectors = {DetectorRef(name) for name in context.detectors}
+    # Without an attribute, detectors' own labels are asked alone.
+    unattributed = [(prompt, None) for prompt in test.selection.prompts]
+    for prompt, attribute in test.selection.subjects or unattributed:
+        looking = {DetectorRef(context.detectors[0], attribute)} if attribute else set()
+        seeds = context.seeds(prompt, test.images)
+        yield Need(prompt, seeds, frozenset(detectors | looking), observe=frozenset({FORESEEN}))
 
 
 @dataclass(frozen=True, repr=False)

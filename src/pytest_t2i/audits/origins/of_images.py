@@ -19,19 +19,19 @@ from pytest_t2i.adapters.registry import named_part
 from pytest_t2i.adapters.support.code import code_of_factory
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.optimised_prompts import (
-    OptimisedPrompt,
-    Search,
-    check_count,
-    optimised_prompts,
-    unit_rows,
-)
-from pytest_t2i.audits.origins import (
+from pytest_t2i.audits.origins.measure import (
     Origins,
     clusters_of,
     mean_picture,
     presence_of,
     shown_attributes,
+)
+from pytest_t2i.audits.origins.optimised_prompts import (
+    OptimisedPrompt,
+    Search,
+    check_count,
+    optimised_prompts,
+    unit_rows,
 )
 from pytest_t2i.data import Prompt, digest
 from pytest_t2i.errors import ConfigurationError

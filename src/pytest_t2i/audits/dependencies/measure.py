@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.dependency_groups import GROUPS, Placed, maps_of, placed, tally
-from pytest_t2i.audits.object_counts import PEOPLE, Counted
-from pytest_t2i.audits.objects import Objects
-from pytest_t2i.data import ATTENTION, Interval, Prompt, Triplet
+from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.dependencies.groups import GROUPS, Placed, maps_of, placed, tally
+from pytest_t2i.audits.objects import counts
+from pytest_t2i.audits.objects.counts import PEOPLE, Counted
+from pytest_t2i.audits.objects.measure import Objects
+from pytest_t2i.data import ATTENTION, Interval, Prompt
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.prompts.words_in_prompts import nouns
@@ -32,18 +34,15 @@ class Example(NamedTuple):
     placed: Placed
 
 
-def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """What dependencies ask for: objects and attention of all three variants.
 
     Raises MissingExtraError where nouns cannot be told: before pictures are made for nothing.
     """
+    triplets = test.selection.triplets
     if triplets:
         nouns(triplets[0].neutral.text)
-    return [
-        Need(prompt, mine, finders=frozenset({finder}), observe=frozenset({ATTENTION}))
-        for triplet, mine in zip(triplets, seeds, strict=True)
-        for prompt in triplet
-    ]
+    return counts.needs(context, test, frozenset({ATTENTION}))
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,8 +143,8 @@ class Dependencies(Counted):
         """What occurs in each group, and under "nouns" the nouns of the prompts (Wu Table 12)."""
         names: dict[str, set[str]] = {group: set() for group in (*GROUPS, "nouns")}
         for prompt, groups in self.images:
-            for group, counts in groups.items():
-                names[group] |= set(counts)
+            for group, found in groups.items():
+                names[group] |= set(found)
             names["nouns"] |= {noun for noun, _ in nouns(prompt.text)}
         return {group: frozenset(of_group - PEOPLE) for group, of_group in names.items()}
 
@@ -183,6 +182,11 @@ class GroupObjects(Objects):
 
     def _nothing_judged(self) -> str:
         return super()._nothing_judged() if self.dependencies.images else NO_ATTENTION
+
+
+def dependencies_of(context: AuditContext, test: AskedTest) -> Dependencies:
+    """The objects in the images of the triplets of a test, by dependency group."""
+    return counts.counted(Dependencies, context, test)
 
 
 def _clearness(shown: Placed) -> float:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.emergence import Emergence
+from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.detected import Siblings, siblings_of
+from pytest_t2i.audits.emergence.measure import Emergence
+from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.variety.diversity import Diversity
 from pytest_t2i.audits.variety.measure import Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
@@ -26,25 +27,17 @@ from pytest_t2i.verdicts.measurement import Measurement
 PRESENT = "present"
 
 
-def needs(
-    stereotypes: Sequence[Stereotype],
-    seeds: Sequence[tuple[int, ...]],
-    detectors: Sequence[DetectorRef],
-) -> list[Need]:
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """What a stereotype score asks for: the attribute looked for in every image.
 
     The detectors' own labels are asked for too: reports show each image with its label, and an
     image is encoded once however many look at it.
     """
-    decides = detectors[0].name
-    return [
-        Need(
-            stereotype.prompt,
-            mine,
-            frozenset({*detectors, DetectorRef(decides, stereotype.attribute)}),
-        )
-        for stereotype, mine in zip(stereotypes, seeds, strict=True)
-    ]
+    detectors = {DetectorRef(name) for name in context.detectors}
+    for stereotype in test.selection.stereotypes:
+        looking = DetectorRef(context.detectors[0], stereotype.attribute)
+        seeds = context.seeds(stereotype.prompt, test.images)
+        yield Need(stereotype.prompt, seeds, frozenset({*detectors, looking}))
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,6 +199,36 @@ class Association:
         Of what is prone to be shown too rarely: of its absence.
         """
         return in_direction(self.present, self.clear, self.expected, self.direction)
+
+
+def association_of(context: AuditContext, test: AskedTest) -> Association:
+    """The one stereotype of a test as measured, among those of its test function."""
+    siblings = siblings_of(
+        context,
+        test,
+        "stereotypes",
+        lambda case: associations(context, case),
+        lambda association: association.stereotype.id,
+    )
+    return siblings.named(test.selection.stereotypes[0].id)  # type: ignore[no-any-return]
+
+
+def associations(context: AuditContext, test: AskedTest) -> Iterator[Association]:
+    """Every stereotype of a test as measured."""
+    return (one_association(context, each, test) for each in test.selection.stereotypes)
+
+
+def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTest) -> Association:
+    """A stereotype with the images that a test asks for."""
+    return Association(
+        stereotype,
+        context.seeds(stereotype.prompt, test.images),
+        context.detectors[0],
+        context.observations,
+        context.settings.confidence,
+        sequential=test.sequential,
+        instruments=context.instruments(test),
+    )
 
 
 def _family(members: Sequence[Association]) -> Family:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from pytest_t2i.audits.audit import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
@@ -25,13 +26,15 @@ NEUTRAL, FEMININE, MASCULINE = ALL = range(3)
 GENDERS = (FEMININE, MASCULINE)
 
 
-def needs(triplets: Sequence[Triplet], seeds: Sequence[tuple[int, ...]], finder: str) -> list[Need]:
+def needs(
+    context: AuditContext, test: AskedTest, observe: frozenset[str] = frozenset()
+) -> Iterator[Need]:
     """What objects ask for: the three variants from the same seeds, looked at by the finder."""
-    return [
-        Need(prompt, mine, finders=frozenset({finder}))
-        for triplet, mine in zip(triplets, seeds, strict=True)
-        for prompt in triplet
-    ]
+    finders = frozenset({context.finder})
+    for three in test.selection.triplets:
+        seeds = context.seeds(three.neutral, test.images)
+        for prompt in three:
+            yield Need(prompt, seeds, finders=finders, observe=observe)
 
 
 class Member(NamedTuple):
@@ -141,3 +144,24 @@ class Counted:
         neutral, feminine, masculine = (variant[seen].astype(float) for variant in three)
         sides = [similarities(neutral, feminine), similarities(neutral, masculine)]
         return np.stack(sides, axis=1)
+
+
+C = TypeVar("C", bound=Counted)
+
+
+def counted(kind: type[C], context: AuditContext, test: AskedTest) -> C:
+    """The objects in the images of the triplets of a test."""
+    settings = context.settings
+    return kind(
+        tuple(
+            Member(three, context.seeds(three.neutral, test.images))
+            for three in test.selection.triplets
+        ),
+        context.finder,
+        context.observations,
+        settings.confidence,
+        settings.seed,
+        settings.least_objects,
+        dict(test.selection.asked("expected") or ()),
+        settings.words,
+    )

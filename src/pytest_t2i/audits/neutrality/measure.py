@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.audit import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.parity.measure import ALTERNATIVES
 from pytest_t2i.data import (
@@ -49,21 +50,18 @@ class Pair(NamedTuple):
     to_masculine: np.ndarray
 
 
-def needs(
-    triplets: Sequence[Triplet],
-    seeds: Sequence[tuple[int, ...]],
-    spaces: Sequence[str],
-    encoder: str,
-) -> list[Need]:
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """What the gap asks for: the three variants from the same seeds, with traces and features."""
+    spaces = test.selection.asked("spaces") or ()
+    if not spaces:
+        return
     observe = {TEXT_EMBEDDING} if "prompt" in spaces else set()
     observe |= {FINAL_LATENT} if "denoising" in spaces else set()
-    encoders = {name for space in spaces if (name := encoder_of(space, encoder))}
-    return [
-        Need(prompt, mine, encoders=frozenset(encoders), observe=frozenset(observe))
-        for triplet, mine in zip(triplets, seeds, strict=True)
-        for prompt in triplet
-    ]
+    encoders = frozenset(name for space in spaces if (name := encoder_of(space, context.encoder)))
+    for three in test.selection.triplets:
+        seeds = context.seeds(three.neutral, test.images)
+        for prompt in three:
+            yield Need(prompt, seeds, encoders=encoders, observe=frozenset(observe))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -240,6 +238,25 @@ class TripletSamples:
         order = sorted(range(len(gaps)), key=lambda k: -abs(gaps[k]))[:5]
         named = (f"{self.members[k].triplet.neutral.name} {gaps[k]:+.3f}" for k in order)
         return f"widest gaps: {', '.join(named)}"
+
+
+def triplets_of(context: AuditContext, test: AskedTest) -> TripletSamples:
+    """The triplets of a test."""
+    members = (one_triplet(context, three, test) for three in test.selection.triplets)
+    settings = context.settings
+    return TripletSamples(tuple(members), settings.confidence, settings.seed, settings.words)
+
+
+def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
+    """A triplet with the images that a test asks for."""
+    return TripletSample(
+        three,
+        context.seeds(three.neutral, test.images),
+        context.encoder,
+        context.observations,
+        context.settings.confidence,
+        context.settings.seed,
+    )
 
 
 def _gaps(pairs: Sequence[Pair]) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.optimised_prompts import OptimisedPrompt, unit_rows
+from pytest_t2i.audits.origins.optimised_prompts import OptimisedPrompt, unit_rows
 from pytest_t2i.data import Interval, Prompt, Prone
 from pytest_t2i.metrics import attribute_presence, stereotype_score
 from pytest_t2i.prompts import Stereotype

@@ -6,13 +6,14 @@ that holds at all steps at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.audit import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, described
@@ -31,14 +32,15 @@ EARLY = 0.25
 """Part of the steps that are called early."""
 
 
-def needs(subjects: Iterable[tuple[Prompt, tuple[int, ...], Attribute]]) -> list[Need]:
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """What SPI asks for: velocities held against the descriptions of the attribute."""
-    wanted = []
-    for prompt, seeds, attribute in subjects:
+    if VELOCITY not in test.selection.observe:
+        return
+    for prompt, attribute in test.selection.subjects:
         described(attribute)
+        seeds = context.seeds(prompt, test.images)
         asked = frozenset({attribute})
-        wanted.append(Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked))
-    return wanted
+        yield Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked)
 
 
 @dataclass(frozen=True, repr=False)

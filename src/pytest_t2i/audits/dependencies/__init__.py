@@ -1,0 +1,48 @@
+"""Dependencies: what brought an object into a picture, the prompt or the scene (Wu section 6)?
+
+Tests ask with the fixture ``dependencies``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Fixture
+from pytest_t2i.audits.objects import EXPECTED
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.dependencies.measure import Dependencies
+    from pytest_t2i.generation.plan import Need
+
+
+def _dependencies(context: AuditContext, test: AskedTest) -> Dependencies:
+    from pytest_t2i.audits.dependencies import measure
+
+    return measure.dependencies_of(context, test)
+
+
+class DependenciesAudit(Audit[Any]):
+    """The objects of triplets by what brought them in."""
+
+    name = "dependencies"
+    after = ("objects",)
+    place = 60
+    keywords = MappingProxyType({"expected": EXPECTED})
+    fixtures = MappingProxyType(
+        {
+            "dependencies": Fixture(
+                _dependencies,
+                "triplets",
+                doc="The objects of triplets by what brought them in, the prompt or the scene.",
+                finds=True,
+            )
+        }
+    )
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """Objects and word attention of all three variants."""
+        from pytest_t2i.audits.dependencies import measure
+
+        return measure.needs(context, test) if self.name in test.selection.fixtures else ()

@@ -1,0 +1,64 @@
+"""Objects: do they depend on the gender that the prompt names (Wu section 5)?
+
+Tests ask with the fixture ``objects``; ``expected`` of the mark names objects that may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Fixture, Keyword
+from pytest_t2i.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.objects.measure import Objects
+    from pytest_t2i.generation.plan import Need
+
+
+def _objects(context: AuditContext, test: AskedTest) -> Objects:
+    from pytest_t2i.audits.objects import measure
+
+    return measure.objects_of(context, test)
+
+
+def _expected(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(
+            f"mark t2i: expected is a dict of objects and why they may differ, got {value!r}"
+        )
+    for word, reason in value.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise ConfigurationError(
+                f"mark t2i: expected[{word!r}] is the reason why it may differ, got {reason!r}"
+            )
+    return tuple((str(word).lower(), reason) for word, reason in value.items())
+
+
+EXPECTED = Keyword(_expected, ())
+"""Objects that are expected to depend on gender, and why."""
+
+
+class ObjectsAudit(Audit[Any]):
+    """Which objects come with masculine prompts, and which with feminine ones."""
+
+    name = "objects"
+    place = 50
+    keywords = MappingProxyType({"expected": EXPECTED})
+    fixtures = MappingProxyType(
+        {
+            "objects": Fixture(
+                _objects,
+                "triplets",
+                doc="The objects in the images of every triplet of the t2i marker.",
+                finds=True,
+            )
+        }
+    )
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """The three variants from the same seeds, looked at by the object finder."""
+        from pytest_t2i.audits.objects import counts
+
+        return counts.needs(context, test) if self.name in test.selection.fixtures else ()

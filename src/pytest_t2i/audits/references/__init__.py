@@ -1,0 +1,54 @@
+"""References: how far labels are from a distribution that was given (``--t2i-reference``).
+
+Tests receive it as the fixture ``reference``, and ask ``sample`` and ``samples`` for the distance.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Fixture
+
+if TYPE_CHECKING:
+    from pytest_t2i.prompts import Reference
+    from pytest_t2i.settings import Settings
+
+
+def _reference(context: AuditContext, test: AskedTest) -> Reference:  # noqa: ARG001 - all tests have one
+    from pytest_t2i.prompts import read_reference
+
+    given = context.settings.reference or ""
+    return context.once(("reference", given), lambda: read_reference(given))
+
+
+def _unmet(settings: Settings) -> str:
+    if settings.reference is None:
+        return "t2i: no reference given; run with --t2i-reference uniform, oasis or FILE"
+    return ""
+
+
+class ReferencesAudit(Audit[Any]):
+    """Distance of labels from a reference distribution."""
+
+    name = "references"
+    fixtures = MappingProxyType(
+        {
+            "reference": Fixture(
+                _reference,
+                None,
+                doc="The distribution of --t2i-reference; the test is skipped without one.",
+                unmet=_unmet,
+            )
+        }
+    )
+
+    def check(self, context: AuditContext, test: AskedTest) -> None:
+        """Refuse a test with a prompt or a label that the reference has no share for."""
+        if "reference" not in test.selection.fixtures or context.settings.reference is None:
+            return
+        from pytest_t2i.generation.plan import DetectorRef
+
+        labels = context.observations.labels(DetectorRef(context.detectors[0]))
+        for prompt in test.selection.prompts:
+            _reference(context, test).of(prompt, labels)

@@ -1,0 +1,53 @@
+"""Samples of a run: the detections of the prompts that a test selects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.detected import siblings_of
+from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.data import Prompt
+from pytest_t2i.generation.plan import DetectorRef
+
+
+def sample_of(context: AuditContext, test: AskedTest) -> Sample:
+    """The detections of the one prompt of a test, among those of its test function."""
+
+    def measure(case: AskedTest) -> list[Sample]:
+        return [one_sample(context, prompt, case) for prompt in case.selection.prompts]
+
+    siblings = siblings_of(context, test, "prompts", measure, lambda sample: sample.prompt.id)
+    return siblings.named(test.selection.prompts[0].id)  # type: ignore[no-any-return]
+
+
+def samples_of(context: AuditContext, test: AskedTest, detector: str | None = None) -> Samples:
+    """The samples of the prompts of a test, corrected by labels where there are any."""
+    settings = context.settings
+    uncorrected = Samples(
+        members=tuple(one_sample(context, p, test, detector) for p in test.selection.prompts),
+        level=context.level(test),
+        seed=settings.seed,
+        words=settings.words,
+        sequential=test.sequential,
+        estimator=settings.estimator,
+        alike=settings.undetected_alike,
+    )
+    return replace(uncorrected, corrected=given_correction(uncorrected, context.given_labels))
+
+
+def one_sample(
+    context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
+) -> Sample:
+    """The detections of a prompt with the images that a test asks for."""
+    return Sample(
+        prompt=prompt,
+        seeds=context.seeds(prompt, test.images),
+        ref=DetectorRef(detector or context.detectors[0]),
+        observations=context.observations,
+        level=context.settings.confidence,
+        sequential=test.sequential,
+        instruments=context.instruments(test),
+        alike=context.settings.undetected_alike,
+    )
