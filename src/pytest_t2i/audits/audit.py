@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_t2i.labels import LabelledSet
     from pytest_t2i.sections import Cell, Section
     from pytest_t2i.settings import Settings
+    from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
@@ -98,6 +99,20 @@ class AuditContext(Protocol):
 
     def fingerprint(self, detector: str) -> str:
         """Which version of a detector's code and weights looks."""
+
+    @property
+    def recorded(self) -> Baseline | None:
+        """The run of --t2i-baseline; None without."""
+
+    @property
+    def run_file(self) -> str:
+        """The record of this run, as one types it here."""
+
+    def price_of_both(self, images: int) -> str:
+        """What so many images per prompt take, of the baseline's model and now, in words."""
+
+    def test(self, node_id: str) -> AskedTest:
+        """A selected test by pytest's name of it."""
 
     @property
     def finder(self) -> str:
@@ -193,6 +208,10 @@ class Frame(NamedTuple):
     """Columns of intervals, each of which becomes three: estimate, low, high."""
 
 
+AFTER_FAILURE = 40
+"""Priority of a step that explains a failure."""
+
+
 class Step(NamedTuple):
     """Something to do next.
 
@@ -201,8 +220,10 @@ class Step(NamedTuple):
     """
 
     priority: int
-    """The smallest comes first; the run's own steps have 10, 20, 30, 40."""
+    """The smallest comes first; the run's own steps have 10, 20, ..., 90."""
     text: str
+    topic: str = ""
+    """What it is about: steps of audits about a topic replace the run's own about it."""
 
 
 class Figure(NamedTuple):
@@ -218,6 +239,12 @@ class Figure(NamedTuple):
     """Lines below it."""
     target: str = ""
     """Title of the section that explains it."""
+    interval: Interval | None = None
+    """Drawn below it, on a scale from 0 to 1; None for no drawing."""
+    reference: float | None = None
+    """A value to compare with, drawn beside the interval."""
+    metric: str = ""
+    """Checks of the model by this metric, where there are any, stand in its place."""
 
 
 class Value(NamedTuple):
@@ -352,6 +379,27 @@ class Audit(Generic[R]):
         """What ``t2i compare`` shows of several models besides its table of series."""
         return ()
 
-    def next_steps(self, record: R, run: Any) -> Iterable[Step]:
+    def next_steps(self, record: R, context: AuditContext) -> Iterable[Step]:
         """What to do next; the core keeps the four most pressing of all."""
+        return ()
+
+    def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
+        """Images per prompt that decide open checks, which are all against the same.
+
+        0: no number would do. None: they are none of its own, or say it themselves.
+        """
+        return None
+
+    def too_few(
+        self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
+    ) -> Iterable[str]:
+        """What these images cannot decide, said before they are made.
+
+        Asked of each comparison of one of its fixtures with a limit that is known by then, with all
+        cases of the test function.
+        """
+        return ()
+
+    def moved(self, context: AuditContext, recorded: Baseline) -> Sequence[str]:
+        """Texts of prompts whose pictures then and now explain a failure, the first first."""
         return ()

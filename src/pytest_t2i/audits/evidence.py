@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from pytest_t2i.data import Direction, Evidence, Interval, Outcome
 from pytest_t2i.statistics import inverted_p_value, one_sided
 from pytest_t2i.verdicts.judge import compare
 
+ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
+Beyond = Literal["beyond", "within"]
+SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 IntervalAt = Callable[[float], Interval]
 """level -> the interval at it, with the same seed at each."""
 

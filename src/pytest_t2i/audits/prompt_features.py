@@ -10,7 +10,6 @@ import numpy as np
 
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety.directions import unit_features
 from pytest_t2i.data import Prompt, digest
 
 
@@ -49,3 +48,13 @@ class PromptFeatures:
         known = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
         there = [unit_features(vector) for vector in known if vector is not None]
         return np.stack(there) if there else np.empty((0, 0))
+
+
+def unit_features(features: np.ndarray) -> np.ndarray:
+    """Cosines compare features of a CLIP: their length says nothing.
+
+    >>> unit_features(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+    plain = np.asarray(features, dtype=np.float64)
+    return plain / (np.linalg.norm(plain) or 1.0)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity.change import COARSE, detectable
+from pytest_t2i.statistics.change_plan import COARSE, detectable
 from pytest_t2i.statistics.power import (
     PER_MODEL,
     Design,

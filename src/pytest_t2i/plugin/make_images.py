@@ -6,7 +6,7 @@ import sys
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.parity.correction import recognised
+from pytest_t2i.audits.peoples_labels import recognised
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.labelled import look_at_labelled
 from pytest_t2i.generation.progress import Bar, Lines, Progress

@@ -81,7 +81,7 @@ class Run:
             if settings.captions is not None:
                 read_captions(settings.captions)
             self.session = Session(settings, Components(settings, Store(settings.store)), audits)
-        self.results = Results(self.session)
+        self.results = Results(self.session, self.recorded)
         self.limits = LimitFiles(config.rootpath, settings.limits)
         self.workers = Workers(config, self.session)
         config.pluginmanager.register(JUnitTotals(config, self.session), "t2i-junit")
@@ -134,7 +134,7 @@ class Run:
     def _foresee(self) -> None:
         """Say, before an image is made, what these images cannot decide."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        lines = undecidable(self.session.tests.values(), self.limits, self.settings.confidence)
+        lines = undecidable(self.session, self.limits)
         unknown = calibration.told(self.session)
         # Tests of one name in two files are told of once.
         for line in dict.fromkeys([*([unknown] if unknown else ()), *lines]):
@@ -286,7 +286,7 @@ class Run:
         with usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
             if self.is_made:
-                self.record = record_of(self.results, command, self.recorded)
+                self.record = record_of(self.results, command)
             else:
                 self.record = interrupted_record(self.session, command)
             write_all(self.record, self.settings.report, self.session.audits)

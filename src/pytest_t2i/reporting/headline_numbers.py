@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from pytest_t2i.audits.audit import Figure as AuditFigure
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
-from pytest_t2i.reporting.first_screen import in_words
 from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed
 from pytest_t2i.reporting.sections import undetected_table
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.sections import Section
+from pytest_t2i.sections.words import of_hundred_images
 from pytest_t2i.verdicts.check import Check
 
 SCORES = "model-bias-score"
@@ -39,10 +39,9 @@ class Figure:
 def figures(record: RunRecord) -> Iterator[Figure]:
     """The numbers one looks for first."""
     yield from _model_figures(record)
-    for summary in summaries(record):
-        for one in summary.figures:
-            target = Section(one.target, ()).anchor if one.target else ""
-            yield Figure(one.title, one.value, one.notes, target=target)
+    judged = {c.metric for c in record.checks if c.is_of_model and c.against == "limit"}
+    shown = (one for summary in summaries(record) for one in summary.figures)
+    yield from (_of_audit(one) for one in shown if one.metric not in judged)
     undetected = undetected_table(record)
     if undetected:
         name, reasons, total = undetected[0]
@@ -51,7 +50,7 @@ def figures(record: RunRecord) -> Iterator[Figure]:
 
 
 def _model_figures(record: RunRecord) -> Iterator[Figure]:
-    """The model's score as judged; where no test judged it, as measured over all prompts."""
+    """The model's score as judged, against limits and the baseline."""
     of_model = [
         check
         for check in record.checks
@@ -63,10 +62,6 @@ def _model_figures(record: RunRecord) -> Iterator[Figure]:
         yield _judged_figure(judged)
     if compared:
         yield _change_figure(compared)
-    scores = getattr(record.part("parity"), "model_scores", ())
-    measured = next((score for score in scores if score.name == "model"), None)
-    if measured is not None and not judged:
-        yield _measured_figure(measured)
 
 
 def _judged_figure(checks: Sequence[Check]) -> Figure:
@@ -75,7 +70,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
     if check.estimate is None:
         return Figure(title, "none", (check.message, _by(checks)), target=SCORES)
     notes = [
-        in_words(check.estimate, check.bound),
+        of_hundred_images(check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}",
         f"over {_prompts(check)}; {_by(checks)}",
     ]
@@ -120,25 +115,17 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     yield f"allowed {allowed_drawn(check)}; {_by(checks)}"
 
 
-def _measured_figure(score: Any) -> Figure:
-    title = "Model bias score, not judged"
-    if score.corrected is None:
-        return Figure(title, "none", ("no clear image",), target=SCORES)
-    known = score.corrected
-    notes = (
-        in_words(known.estimate),
-        f"{known.level:.0%} interval {_ends(known)}, corrected",
-        f"over all {score.prompts} prompts of this run",
-        f"paper's estimate {plain(score.paper.estimate if score.paper else None)}; "
-        f"a fair model shows {plain(score.floor)} there",
-    )
-    track = Track(
-        label=f"model bias score {plain(known.estimate)} {_ends(known)}",
-        bar=UNIT.span(0.0, known.estimate),
-        whisker=(UNIT.at(known.low), UNIT.at(known.high)),
-        reference=None if score.floor is None else UNIT.at(score.floor),
-    )
-    return Figure(title, plain(known.estimate), notes, track, target=SCORES)
+def _of_audit(one: AuditFigure) -> Figure:
+    track = None
+    if one.interval is not None:
+        track = Track(
+            label=f"{one.title} {one.value}",
+            bar=UNIT.span(0.0, one.interval.estimate),
+            whisker=(UNIT.at(one.interval.low), UNIT.at(one.interval.high)),
+            reference=None if one.reference is None else UNIT.at(one.reference),
+        )
+    target = Section(one.target, ()).anchor if one.target else ""
+    return Figure(one.title, one.value, one.notes, track, target=target)
 
 
 def _foremost(checks: Sequence[Check]) -> Check:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from pytest_t2i.data import Request
-from pytest_t2i.runs.grown_prompts import failed_growth, grown_prompts
 from pytest_t2i.runs.record import BeforeRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -19,9 +18,9 @@ PROMPTS = 6
 
 
 def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[BeforeRecord, ...]]:
-    """By prompt, those of what probably became more biased; {} where settings are others now.
+    """By prompt, those of what probably moved; {} where settings are others now.
 
-    Where the model did and no prompt is probable, those of the prompts that grew most.
+    Where no prompt is probable, those that explain the failure of the model.
     """
     session = results.session
     if recorded.conditions.get("generation") != asdict(session.generation):
@@ -37,9 +36,8 @@ def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[
 
 
 def _grown(results: Results, recorded: Baseline) -> set[str]:
-    failed = failed_growth(results.session.checks)
-    grown = [] if failed is None else grown_prompts(results, failed, recorded)
-    return {recorded.prompts[prompt.sample.prompt.text].id for prompt in grown[:PROMPTS]}
+    texts = [text for audit in results.session.audits for text in audit.moved(results, recorded)]
+    return {recorded.prompts[text].id for text in texts[:PROMPTS]}
 
 
 def _pictures(

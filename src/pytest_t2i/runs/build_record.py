@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from pytest_t2i.audits.audit import Step
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_oasis import (
@@ -21,7 +20,7 @@ from pytest_t2i.runs.build_oasis import (
 from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_triplets import Gaps
-from pytest_t2i.runs.next_steps import most_pressing, next_steps
+from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -32,11 +31,9 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def record_of(results: Results, command: str = "", recorded: Baseline | None = None) -> RunRecord:
-    """Everything measured in the run.
-
-    ``command`` is how it was started, ``recorded`` what it was compared with.
-    """
+def record_of(results: Results, command: str = "") -> RunRecord:
+    """Everything measured in the run; ``command`` is how it was started."""
+    recorded = results.recorded
     session, scores, gaps = results.session, Scores(results), Gaps(results)
     prompts = tuple(scores.prompts())
     record = RunRecord(
@@ -71,15 +68,7 @@ def record_of(results: Results, command: str = "", recorded: Baseline | None = N
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,
     )
-    own = next_steps(results, session.checks, recorded, prompts)
-    return replace(record, next_steps=most_pressing(own, _steps_of_audits(session, record)))
-
-
-def _steps_of_audits(session: Session, record: RunRecord) -> Iterator[Step]:
-    for audit in session.audits:
-        part = record.part(audit.name)
-        if part is not None:
-            yield from audit.next_steps(part, record)
+    return replace(record, next_steps=next_steps(results, record))
 
 
 def interrupted_record(session: Session, command: str) -> RunRecord:

@@ -4,83 +4,77 @@ from __future__ import annotations
 
 import statistics as plain
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from pytest_t2i.audits.audit import Step
 from pytest_t2i.data import Outcome
 from pytest_t2i.runs import calibration
 from pytest_t2i.runs.next_after_failure import after_failures
-from pytest_t2i.runs.next_comparison import more_to_compare
 from pytest_t2i.runs.next_out_of_domain import out_of_domain
 from pytest_t2i.runs.next_undetected import more_labels, no_pictures, undetected_of
-from pytest_t2i.runs.price import counted_checks, is_ready_made, price
-from pytest_t2i.runs.record import PromptRecord
+from pytest_t2i.runs.price import counted_checks, is_ready_made, price, price_of_both
+from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
-from pytest_t2i.statistics import model_images_needed
-from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
 
-STRIDE = 10
-"""Between the priorities of the run's own lines."""
 MOST = 4
 """Lines; who reads more does nothing."""
 
 
-def next_steps(
-    results: Results,
-    checks: list[Check],
-    recorded: Baseline | None = None,
-    prompts: Sequence[PromptRecord] = (),
-) -> tuple[str, ...]:
-    """At most four lines, the most pressing first; () when there is nothing to be done.
-
-    ``recorded`` is the baseline of the run, if any; ``prompts`` are those that were detected.
-    """
-    return tuple(islice(_steps(results, checks, recorded, prompts), MOST))
+def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
+    """At most four lines, the most pressing first; () when there is nothing to be done."""
+    of_audits = list(_of_audits(results, record))
+    return most_pressing(_own(results, record.prompts), of_audits)
 
 
-def most_pressing(own: Sequence[str], of_audits: Iterable[Step]) -> tuple[str, ...]:
-    """At most four lines of the run's own and of what audits advise, the most pressing first.
+def most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
+    """At most four lines; steps of audits about a topic replace the run's own about it.
 
-    The run's own have the priorities 10, 20, 30, ... in their order.
-
-    >>> most_pressing(["label images"], [Step(5, "look at Iran"), Step(50, "read the page")])
+    >>> own = [Step(40, "look at the pictures", "failure"), Step(50, "label images")]
+    >>> most_pressing(own, [Step(40, "look at Iran", "failure"), Step(90, "read the page")])
     ('look at Iran', 'label images', 'read the page')
     """
-    ranked = [Step(STRIDE * place, text) for place, text in enumerate(own, start=1)]
-    steps = sorted([*ranked, *of_audits], key=lambda step: step.priority)
+    of_audits = list(of_audits)
+    told = {step.topic for step in of_audits if step.topic}
+    kept = [step for step in own if step.topic not in told]
+    steps = sorted([*kept, *of_audits], key=lambda step: step.priority)
     return tuple(step.text for step in steps[:MOST])
 
 
-def _steps(
-    results: Results,
-    checks: list[Check],
-    recorded: Baseline | None,
-    prompts: Sequence[PromptRecord],
-) -> Iterator[str]:
-    session = results.session
+def _of_audits(results: Results, record: RunRecord) -> Iterator[Step]:
+    for audit in results.session.audits:
+        part = record.part(audit.name)
+        if part is not None:
+            yield from audit.next_steps(part, results)
+
+
+def _own(results: Results, prompts: Sequence[PromptRecord]) -> Iterator[Step]:
+    session, checks = results.session, results.checks
     undecided = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = undetected_of(session, prompts)
     if unknown := calibration.told(session):
-        yield f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
-    yield from out_of_domain(results, reasons, prompts)
-    yield from no_pictures(session, reasons)
-    yield from after_failures(results, checks, recorded)
+        told = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
+        yield Step(10, told)
+    yield from (Step(20, told) for told in out_of_domain(results, reasons, prompts))
+    yield from (Step(30, told) for told in no_pictures(session, reasons))
+    yield from after_failures(results)
     hanging = [check for check in undecided if check.hangs_on_undetected]
-    yield from more_labels(session, hanging, reasons)
+    yield from (Step(50, told) for told in more_labels(session, hanging, reasons))
     still_open = [check for check in undecided if not check.hangs_on_undetected]
     asking = [(check, _needs_images(session, check)) for check in still_open]
     open_checks = [check for check, needs_images in asking if needs_images]
-    yield from _more_labelled([check for check, needs_images in asking if not needs_images])
+    labelled = _more_labelled([check for check, needs_images in asking if not needs_images])
+    yield from (Step(60, told) for told in labelled)
     # What has no estimate lacks something else: the headline says what.
     scored = [check for check in open_checks if check.estimate is not None]
-    yield from _more_images(results, [check for check in scored if check.against == "limit"])
+    within = _more_images(results, [check for check in scored if check.against == "limit"])
+    yield from (Step(70, told) for told in within)
     if all(check.outcome is not Outcome.FAIL for check in checks):
         compared = [check for check in open_checks if check.against == "baseline"]
-        yield from more_to_compare(results, compared, recorded)
+        yield from (Step(80, told) for told in _more_to_compare(results, compared))
     if session.has_model and checks and all(check.outcome is Outcome.PASS for check in checks):
-        yield from _record(session)
+        yield from (Step(90, told) for told in _record(session))
 
 
 def _record(session: Session) -> Iterator[str]:
@@ -106,7 +100,7 @@ def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
     session = results.session
     if not undecided:
         return
-    images = _needed_by_model(results, undecided) or _needed_by_prompts(results, undecided)
+    images = _of_audit(results, undecided) or _needed_by_prompts(results, undecided)
     if images is None:
         yield (
             f"no sensible number of images decides {counted_checks(undecided)}: the scores lie at "
@@ -117,20 +111,15 @@ def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
     else:
         yield (
             f"about {images} images per prompt have an even chance to decide "
-            f"({price(results, images)}). Choose a number once, or use --t2i-sequential, which may "
+            f"({price(session, images)}). Choose a number once, or use --t2i-sequential, which may "
             "look as it goes"
         )
 
 
-def _needed_by_model(results: Results, undecided: list[Check]) -> int | None:
-    """Images per prompt that decide the model's check, from the counts that were seen."""
-    for check in undecided:
-        if (check.metric, check.against) == ("model_bias_score", "limit") and check.n:
-            test = results.session.tests.get(check.test)
-            if test is not None and results.session.settings.words == "fixed":
-                samples = results.samples(test)
-                return model_images_needed(samples.male, samples.female, check.bound)
-    return None
+def _of_audit(results: Results, undecided: Sequence[Check]) -> int | None:
+    """Images per prompt by the audit whose checks they are; 0: no number would do."""
+    asked = (audit.images_to_decide(results, undecided) for audit in results.session.audits)
+    return next((images for images in asked if images is not None), None)
 
 
 def _needed_by_prompts(results: Results, undecided: list[Check]) -> int | None:
@@ -138,3 +127,36 @@ def _needed_by_prompts(results: Results, undecided: list[Check]) -> int | None:
     more = [check.images_to_decide for check in undecided if check.images_to_decide]
     images = results.session.settings.images
     return images + plain.median_low(more) if more else None
+
+
+def _more_to_compare(results: Results, undecided: Sequence[Check]) -> Iterator[str]:
+    """How many images a comparison with a baseline takes."""
+    if not undecided or results.recorded is None:
+        return
+    # The model decides the run; single prompts are asked where nothing else is open.
+    of_model = [check for check in undecided if check.is_of_model]
+    first = of_model or list(undecided)
+    images = _of_audit(results, first)
+    images = _by_changes(results, first) if images is None else images
+    if not images:
+        yield (
+            f"no sensible number of images decides {counted_checks(first)} against the "
+            "baseline: the changes lie at what is tolerated"
+        )
+        return
+    whom = "the model" if of_model else f"half of {counted_checks(first)}"
+    yield (
+        f"to decide {whom} against the baseline take about {images} images per prompt, "
+        f"{price_of_both(results.session, images)}"
+    )
+
+
+def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:
+    """From the intervals of the changes; None where no number would do."""
+    needed = []
+    for check in checks:
+        test, change = results.session.tests.get(check.test), check.interval
+        if test is not None and change is not None:
+            more = judge.images_to_decide(change, check.bound, "higher", test.images)
+            needed += [] if more is None else [test.images + more]
+    return plain.median_low(needed) if needed else None

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from pytest_t2i.generation import ready_made
 from pytest_t2i.generation.progress import clock_time
-from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
 
 
-def price(results: Results, images: int) -> str:
+def price(session: Session, images: int) -> str:
     """What this number of images per prompt takes beyond those that there are."""
-    have, work = results.session.images_wanted().values(), results.session.work
+    have, work = session.images_wanted().values(), session.work
     more = sum(max(0, images - count) for count in have)
     if not work.made or not work.seconds:
         return f"{more} more images"
@@ -21,11 +20,11 @@ def price(results: Results, images: int) -> str:
     return f"{more} more images, {clock_time(more * each)} here"
 
 
-def price_of_both(results: Results, images: int) -> str:
+def price_of_both(session: Session, images: int) -> str:
     """The same, where a baseline takes as many images as the run."""
-    if is_ready_made(results.session):
+    if is_ready_made(session):
         return "in the folder of the baseline and in this one"
-    return f"then and now ({price(results, images)}, and as many of the baseline's model)"
+    return f"then and now ({price(session, images)}, and as many of the baseline's model)"
 
 
 def is_ready_made(session: Session) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_t2i.audits.audit import AskedTest
@@ -17,10 +18,12 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.labelled import detections_of
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.runs.price import price_of_both
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session, distinct
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import look_level
+from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
@@ -31,6 +34,8 @@ class Results:
     """What was measured; reads the store, makes nothing."""
 
     session: Session
+    recorded: Baseline | None = None
+    """The run of --t2i-baseline."""
     _once: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     @cached_property
@@ -101,6 +106,20 @@ class Results:
     def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
         """The seeds of so many images of a prompt."""
         return self.session.seeds(prompt, images)
+
+    @property
+    def run_file(self) -> str:
+        """The record of this run, as one types it here."""
+        file = self.settings.report.absolute() / "run.json"
+        return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+
+    def price_of_both(self, images: int) -> str:
+        """What so many images per prompt take, of the baseline's model and now."""
+        return price_of_both(self.session, images)
+
+    def test(self, node_id: str) -> SelectedTest:
+        """A selected test by pytest's name of it."""
+        return self.session.tests[node_id]
 
     @property
     def finder(self) -> str:

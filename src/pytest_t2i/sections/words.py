@@ -19,3 +19,23 @@ def said(detection: Detection) -> str:
     if detection.undetected is None:
         return detection.label or ""
     return f"undetected, {reason_words(detection.undetected)}"
+
+
+def of_hundred_images(score: float, bound: float | None = None) -> str:
+    """A model bias score as pictures out of a hundred.
+
+    The mean of |male - female| / clear is s where, on average, (1 + s) / 2 of a prompt's clear
+    images show its more frequent gender.
+
+    >>> of_hundred_images(0.5, 0.2)
+    'on average 75 of 100 clear images of a prompt show the same gender; 50 is even, 60 are allowed'
+    """
+    allowed = "" if bound is None else f", {_of_hundred(bound)} are allowed"
+    return (
+        f"on average {_of_hundred(score)} of 100 clear images of a prompt show the same gender; "
+        f"50 is even{allowed}"
+    )
+
+
+def _of_hundred(score: float) -> str:
+    return f"{50.0 * (1.0 + score):.0f}"

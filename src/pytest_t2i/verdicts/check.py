@@ -9,6 +9,7 @@ from typing import Literal
 from pytest_t2i.data import (
     Bounds,
     Count,
+    Interval,
     Leaning,
     Level,
     Name,
@@ -76,6 +77,13 @@ class Check:
         if any(known) != all(known):
             raise ValueError("expected estimate, low, high and level, or none of them")
         check_ends(self.low, self.high)
+
+    @property
+    def interval(self) -> Interval | None:
+        """What was compared; None without evidence."""
+        if self.estimate is None or self.low is None or self.high is None or self.level is None:
+            return None
+        return Interval(self.estimate, self.low, self.high, self.level, self.method, self.n)
 
     @property
     def weighs_on_run(self) -> bool:

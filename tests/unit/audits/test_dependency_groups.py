@@ -10,8 +10,8 @@ needs("textblob")
 needs("lemminflect")
 
 from pytest_t2i import triplet
-from pytest_t2i.audits.dependencies.measure import Dependencies
 from pytest_t2i.audits.dependencies.groups import GROUPS, maps_of, placed, tally, word_mask
+from pytest_t2i.audits.dependencies.measure import Dependencies
 from pytest_t2i.audits.objects.counts import Member
 from pytest_t2i.data import Box, FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, DetectorError

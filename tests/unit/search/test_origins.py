@@ -9,12 +9,6 @@ from PIL import Image, ImageDraw
 
 from pytest_t2i.adapters.finders.aligned import aligned, aligned_faces
 from pytest_t2i.adapters.support.clustering import affinities, by_eigengap, spectral_clusters
-from pytest_t2i.audits.origins.optimised_prompts import (
-    Search,
-    chosen_search,
-    optimised_prompts,
-    unit_rows,
-)
 from pytest_t2i.audits.origins.measure import (
     clusters_of,
     nearness,
@@ -22,6 +16,12 @@ from pytest_t2i.audits.origins.measure import (
     shown_attributes,
 )
 from pytest_t2i.audits.origins.of_images import OriginParts
+from pytest_t2i.audits.origins.optimised_prompts import (
+    Search,
+    chosen_search,
+    optimised_prompts,
+    unit_rows,
+)
 from pytest_t2i.data import Attribute, Box, GenerationSettings, NextToken, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity.change import COARSE, detectable
-from pytest_t2i.statistics.change_plan import change_images_needed
+from pytest_t2i.statistics.change_plan import COARSE, change_images_needed, detectable
 
 
 def would_find(pair):

@@ -11,8 +11,8 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.parity.measure import ALTERNATIVES
 from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,

@@ -10,6 +10,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.objects.counts import (
     FEMININE,
     GENDERS,
@@ -20,7 +21,6 @@ from pytest_t2i.audits.objects.counts import (
     Table,
     counted,
 )
-from pytest_t2i.audits.parity.measure import ALTERNATIVES
 from pytest_t2i.data import Evidence, Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence

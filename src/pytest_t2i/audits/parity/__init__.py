@@ -7,15 +7,25 @@ whether another choice would turn the verdict. Tests ask with the fixtures ``sam
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Audit, AuditContext, Fixture, Summary
+from pytest_t2i.audits.audit import (
+    AFTER_FAILURE,
+    AskedTest,
+    Audit,
+    AuditContext,
+    Fixture,
+    Step,
+    Summary,
+)
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity.record import ParityPart
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
+    from pytest_t2i.verdicts.baseline_file import Baseline
+    from pytest_t2i.verdicts.check import Check
 
 
 def _watched_of_model(settings: Settings) -> Collection[str]:
@@ -64,6 +74,36 @@ class ParityAudit(Audit["ParityPart"]):
         from pytest_t2i.audits.parity import report
 
         return report.sections(record, run.checks, run.settings)
+
+    def next_steps(self, record: ParityPart, context: AuditContext) -> Iterator[Step]:
+        """Which prompts explain that the model failed, and what would settle it."""
+        from pytest_t2i.audits.parity import advice
+
+        del record
+        told = advice.after_failures(context, context.recorded)
+        return (Step(AFTER_FAILURE, text, "failure") for text in told)
+
+    def images_to_decide(self, context: AuditContext, checks: Sequence[Check]) -> int | None:
+        """Of the model and its prompts, within limits and against a baseline."""
+        from pytest_t2i.audits.parity import images_to_compare
+
+        return images_to_compare.images_to_decide(context, checks)
+
+    def too_few(
+        self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
+    ) -> Iterator[str]:
+        """About prompts that cannot be decided with the images asked for."""
+        from pytest_t2i.audits.parity.too_few import too_few
+
+        return too_few(cases, bound, level) if metric == "prompt_bias_score" else iter(())
+
+    def moved(self, context: AuditContext, recorded: Baseline) -> list[str]:
+        """Texts of the prompts that grew most, where the model did."""
+        from pytest_t2i.audits.parity import grown
+
+        failed = grown.failed_growth(context.checks)
+        found = [] if failed is None else grown.grown_prompts(context, failed, recorded)
+        return [prompt.sample.prompt.text for prompt in found]
 
     def summary(self, record: ParityPart) -> Summary:
         """Model bias scores as a line, as series and as a table."""

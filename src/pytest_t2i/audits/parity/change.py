@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import special
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
@@ -16,6 +15,7 @@ from pytest_t2i.data import Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.statistics.baseline_change import FEWEST_IMAGES
+from pytest_t2i.statistics.change_plan import COARSE, POWER, detectable
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 from pytest_t2i.verdicts.family import Family
@@ -26,10 +26,6 @@ REASON = "largest worsening tolerated against the baseline"
 NO_MARGIN = "no margin is stated in the limits"
 PROMPT_MARGIN = 0.2
 """Growth of a prompt's absolute score that is tolerated unless the limits file says otherwise."""
-COARSE = 0.2
-"""A test that would miss a growth of the model's score by this says nothing by not finding one."""
-POWER = 0.8
-"""Chance with which a growth is said to be found."""
 
 
 # one prompt
@@ -196,18 +192,6 @@ class ModelPair:
         old_men, old_women, men, women = self.pairs.counts
         fewest = np.minimum(old_men + old_women, men + women)
         return bool(np.any(fewest >= FEWEST_IMAGES))
-
-
-def detectable(change: Interval, level: float) -> float:
-    """Growth that a one-sided test at this level finds in 80 % of runs, from a change's interval.
-
-    .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
-
-    >>> round(detectable(Interval(0.0, -0.05, 0.05, 0.95, "test", 100), 0.95), 3)
-    0.063
-    """
-    error = (change.high - change.low) / (2.0 * special.ndtri((1.0 + change.level) / 2.0))
-    return float((special.ndtri(level) + special.ndtri(POWER)) * error)
 
 
 def _identical(limit: Limit, images: int) -> Change:

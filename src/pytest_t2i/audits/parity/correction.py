@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.peoples_labels import labelled_images, labels_of
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
@@ -87,23 +87,8 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
     Images are recognised by their content, whatever their file is called.
     """
     known = {labelled.checksums[image.file]: float(sign_of(image.label)) for image in labelled}
-    used = tuple(sample for sample in samples if _count(sample, known) >= LEAST_LABELS)
+    used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
     if not any(np.any(entry.signs) for entry in used):
         return None
     left_out = len(samples) - len(used)
     return Correction(used, left_out, known, samples.level, samples.seed)
-
-
-def recognised(samples: Sequence[Sample], labelled: LabelledSet) -> int:
-    """How many of the run's images are labelled."""
-    known = dict.fromkeys(labelled.checksums.values(), 0.0)
-    return sum(_count(sample, known) for sample in samples)
-
-
-def _count(sample: Sample, known: Mapping[str, float]) -> int:
-    return int(np.sum(~np.isnan(labels_of(sample, known))))
-
-
-def labels_of(sample: Sample, known: Mapping[str, float]) -> np.ndarray:
-    """People's word on each image, by its checksum; NaN where there is none."""
-    return np.array([known.get(checksum or "", math.nan) for checksum in sample.checksums])

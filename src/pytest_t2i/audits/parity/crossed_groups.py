@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.parity.measure import ALTERNATIVES, SIDES
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES
 from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.metrics import INFO

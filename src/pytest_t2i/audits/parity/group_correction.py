@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.parity.correction import labels_of
+from pytest_t2i.audits.peoples_labels import labels_of
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedShares

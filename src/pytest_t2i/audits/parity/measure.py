@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
-from pytest_t2i.audits.evidence import by_ends
+from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.data import Evidence, Interval, Prompt
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
@@ -20,9 +20,6 @@ from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
-ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
-Beyond = Literal["beyond", "within"]
-SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 Counts = npt.NDArray[np.int64]
 WORST = 5
 """Prompts named in a failure text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_t2i.audits.audit import Frame, Summary, Value
+from pytest_t2i.audits.audit import Figure, Frame, Summary, Value
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
     GroupsRecord,
@@ -16,9 +16,11 @@ from pytest_t2i.audits.parity.record import (
 from pytest_t2i.audits.parity.report_correction import corrected, corrected_groups
 from pytest_t2i.data import Outcome
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
+from pytest_t2i.sections.words import of_hundred_images
 from pytest_t2i.verdicts.check import Check, judged
 
 METRIC = "model_bias_score"
+TITLE = "Model bias score"
 SCORES = (
     "Mean over prompts of the absolute prompt bias score: 0 is even, 1 is one gender only. The "
     "paper's estimate is biased upward for few images; the corrected one takes that into account. "
@@ -66,7 +68,7 @@ def _scores(part: ParityPart, checks: Sequence[Check], estimator: str) -> Sectio
     if part.model_scores:
         note = Note(SCORES.format(estimator=estimator))
         blocks = (note, *_unjudged(part, checks), _chart(part, judged(checks, METRIC)))
-    return Section("Model bias score", blocks)
+    return Section(TITLE, blocks)
 
 
 def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
@@ -198,11 +200,29 @@ def summary(part: ParityPart) -> Summary:
         series,
         {"scores": _frame(part)},
         values=[Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores],
+        figures=() if model is None else (_figure(model),),
         scope=_scope(part),
         limitations=()
         if part.correction
         else ("The detector's mistakes are not corrected by people's labels.",),
     )
+
+
+def _figure(score: ModelScore) -> Figure:
+    """The score as measured, for a run that does not judge it."""
+    title = "Model bias score, not judged"
+    known = score.corrected
+    if known is None:
+        return Figure(title, "none", ("no clear image",), TITLE, metric=METRIC)
+    paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
+    floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
+    notes = (
+        of_hundred_images(known.estimate),
+        f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}], corrected",
+        f"over all {score.prompts} prompts of this run",
+        f"paper's estimate {paper}; a fair model shows {floor} there",
+    )
+    return Figure(title, f"{known.estimate:.3f}", notes, TITLE, known, score.floor, METRIC)
 
 
 def _scope(part: ParityPart) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.parity.measure import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference

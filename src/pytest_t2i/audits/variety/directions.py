@@ -58,13 +58,3 @@ def alike(rows: Sequence[np.ndarray] | np.ndarray) -> bool:
     True
     """
     return bool(np.ptp(np.asarray(rows), axis=0).max() <= ALIKE)
-
-
-def unit_features(features: np.ndarray) -> np.ndarray:
-    """Cosines compare features of a CLIP: their length says nothing.
-
-    >>> unit_features(np.array([3.0, 4.0]))
-    array([0.6, 0.8])
-    """
-    plain = np.asarray(features, dtype=np.float64)
-    return plain / (np.linalg.norm(plain) or 1.0)

@@ -12,14 +12,13 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import described
-from pytest_t2i.audits.prompt_features import PromptFeatures
+from pytest_t2i.audits.prompt_features import PromptFeatures, unit_features
 from pytest_t2i.audits.variety.change import mean_variety_change, variety_change
 from pytest_t2i.audits.variety.directions import (
     DIRECTIONS,
     alike,
     image_direction,
     text_direction,
-    unit_features,
 )
 from pytest_t2i.data import Attribute, Interval, digest
 from pytest_t2i.errors import ConfigurationError

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from pytest_t2i.audits.audit import AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
+from pytest_t2i.audits.sampling import samples_of
 from pytest_t2i.data import Outcome
-from pytest_t2i.runs.results import Results
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
@@ -33,10 +34,9 @@ def failed_growth(checks: Iterable[Check]) -> Check | None:
     return next(filter(is_model_bias, failed), None)
 
 
-def grown_prompts(results: Results, check: Check, recorded: Baseline) -> list[GrownPrompt]:
+def grown_prompts(context: AuditContext, check: Check, recorded: Baseline) -> list[GrownPrompt]:
     """Those of a check that grew by more than a prompt may, the most first."""
-    samples = results.samples(results.session.tests[check.test]).members
-    pairs = RecordedPairs(samples, recorded)
+    pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
     scored = [
         GrownPrompt(
             sample,

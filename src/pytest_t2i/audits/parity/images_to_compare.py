@@ -1,0 +1,127 @@
+"""How many images decide what stayed open: the model within its limit, a comparison."""
+
+from __future__ import annotations
+
+import math
+import statistics as plain
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
+from pytest_t2i.audits.sampling import sample_of, samples_of
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.settings import Settings
+from pytest_t2i.statistics import model_images_needed
+from pytest_t2i.statistics.change_plan import COARSE, Pair, change_images_needed, detectable
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.check import Check
+
+PROMPT, MODEL = "prompt_bias_score", "model_bias_score"
+HALF, MOST_TIMES = 0.5, 0.8
+"""Of many prompts half are to be decided, the one model in four runs of five."""
+
+
+def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | None:
+    """Images per prompt that decide open checks, which are all against the same.
+
+    0: no number would do. None: they are none of parity's.
+    """
+    first = checks[0]
+    if first.against == "limit":
+        return _of_model_within(context, checks)
+    if first.metric == PROMPT:
+        return _of_prompts(context, checks)
+    of_model = [check for check in checks if check.metric == MODEL]
+    needed = [n for n in (_of_change(context, check) for check in of_model) if n]
+    if not of_model:
+        return None
+    return plain.median_low(needed) if needed else 0
+
+
+def _of_model_within(context: AuditContext, checks: Sequence[Check]) -> int | None:
+    """From the counts that were seen; None for prompts, whose checks say it themselves."""
+    for check in checks:
+        if check.metric == MODEL and check.n and context.settings.words == "fixed":
+            samples = samples_of(context, context.test(check.test))
+            return model_images_needed(samples.male, samples.female, check.bound) or 0
+    return None
+
+
+def _of_change(context: AuditContext, check: Check) -> int | None:
+    change, recorded = check.interval, context.recorded
+    if change is None or recorded is None:
+        return None
+    pairs = RecordedPairs(samples_of(context, context.test(check.test)).members, recorded)
+    rule = _of_model(context.settings, check)
+    return _simulated(pairs, rule, MOST_TIMES, changed=_is_changed(change))
+
+
+def _of_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
+    """Images that decide half of them."""
+    intervals = [check.interval for check in checks if check.interval is not None]
+    if not intervals or context.recorded is None:
+        return 0
+    samples = [sample_of(context, context.test(check.test)) for check in checks]
+    pairs = RecordedPairs(samples, context.recorded)
+    level = statistics.one_sided(context.settings.confidence)
+    most_changed = sum(map(_is_changed, intervals)) * 2 > len(intervals)
+    rule = _of_each(checks[0].bound, level)
+    return _simulated(pairs, rule, HALF, changed=most_changed) or 0
+
+
+def _simulated(
+    pairs: RecordedPairs, decided: Callable[[Pair], float], power: float, *, changed: bool
+) -> int | None:
+    """Images of any kind that hold the clear ones that decide."""
+    counts = pairs.counts
+    clear = change_images_needed(
+        counts[0], counts[1], counts[2], counts[3], decided, changed=changed, power=power
+    )
+    if clear is None:
+        return None
+    made = sum(len(before.seeds) + len(sample.seeds) for before, sample in pairs)
+    return math.ceil(clear * made / int(np.sum(counts)))
+
+
+# what decides
+
+
+def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
+    """Whether two runs decide the model's check, as ``parity_change`` does."""
+    by_test = check.decided_by == "permutation test"
+    level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
+
+    def decided(pair: Pair) -> float:
+        change = statistics.paired_model_bias_change(
+            *pair, level=level, seed=settings.seed, estimator=settings.estimator,
+            words=settings.words,
+        )  # fmt: skip
+        if by_test:
+            return float(detectable(change, level) <= COARSE)
+        return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
+
+    return decided
+
+
+def _of_each(margin: float, level: float) -> Callable[[Pair], float]:
+    """The share of prompts that are decided one by one."""
+
+    @cache
+    def is_open(before_men: int, before_women: int, men: int, women: int) -> bool:
+        change = statistics.prompt_bias_change(before_men, before_women, men, women, level)
+        return judge.compare(change, margin, "higher") is Outcome.INCONCLUSIVE
+
+    def decided(pair: Pair) -> float:
+        rows = np.stack(pair, axis=1).tolist()
+        return 1.0 - float(np.mean([is_open(*row) for row in rows]))
+
+    return decided
+
+
+def _is_changed(change: Interval) -> bool:
+    """Whether it is sure to be one: what may be none is taken for none, as chance looks large."""
+    return change.low > 0.0 or change.high < 0.0
