@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
-    from pytest_t2i.audits.audit import AskedTest as AskedTest
     from pytest_t2i.audits.audit import Audit as Audit
-    from pytest_t2i.audits.audit import AuditContext as AuditContext
-    from pytest_t2i.audits.audit import Fixture as Fixture
-    from pytest_t2i.audits.audit import Frame as Frame
-    from pytest_t2i.audits.audit import Step as Step
-    from pytest_t2i.audits.audit import Summary as Summary
+    from pytest_t2i.audits.context import AskedTest as AskedTest
+    from pytest_t2i.audits.context import AuditContext as AuditContext
+    from pytest_t2i.audits.fixture import Fixture as Fixture
+    from pytest_t2i.audits.fixture import Keyword as Keyword
+    from pytest_t2i.audits.summary import Figure as Figure
+    from pytest_t2i.audits.summary import Frame as Frame
+    from pytest_t2i.audits.summary import NamedRecord as NamedRecord
+    from pytest_t2i.audits.summary import Step as Step
+    from pytest_t2i.audits.summary import Summary as Summary
+    from pytest_t2i.audits.summary import Value as Value
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
@@ -112,9 +116,10 @@ _HOMES = {
         "Interval", "Mask", "MetricInfo", "NextToken", "Outcome", "Prompt", "Request", "Trace",
         "Triplet", "Undetected", "Variant", "Variation",
     ),
-    "audits.audit": (
-        "AskedTest", "Audit", "AuditContext", "Fixture", "Frame", "Step", "Summary",
-    ),
+    "audits.audit": ("Audit",),
+    "audits.context": ("AskedTest", "AuditContext"),
+    "audits.fixture": ("Fixture", "Keyword"),
+    "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("T2IError",),
     "prompts": (
         "Axis", "CaptionFile", "Stereotype", "intersection", "read_axes", "read_captions",

@@ -13,7 +13,8 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.adapters.support.png import without_origin
-from pytest_t2i.audits.audit import About, AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of

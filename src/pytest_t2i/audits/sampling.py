@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
 from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.audits.samples import Sample, Samples

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.audits.audit import Audit, Fixture
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.plugin.fixtures import run_of
 
 

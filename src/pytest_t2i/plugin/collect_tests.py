@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.fixtures import NO_MODEL
 from pytest_t2i.plugin.marker import selection_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.audits.audit import Keyword
+from pytest_t2i.audits.fixture import Keyword
 from pytest_t2i.data import Triplet
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options

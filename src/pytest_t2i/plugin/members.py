@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_t2i.audits.audit import About, Fixture
+from pytest_t2i.audits.fixture import About, Fixture
 from pytest_t2i.plugin.fixtures import RUN
 from pytest_t2i.plugin.project_audits import audits_of_project
 from pytest_t2i.runs.selection import Selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_t2i.audits.audit import Figure as AuditFigure
+from pytest_t2i.audits.summary import Figure as AuditFigure
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Frame
 from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_t2i.audits.audit import Keyword
+from pytest_t2i.audits.fixture import Keyword
 from pytest_t2i.data import EMPTY, Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, names_of, shown
 from pytest_t2i.generation.plan import OBSERVED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_t2i.audits.audit import AFTER_FAILURE, Step
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.runs.results import Results

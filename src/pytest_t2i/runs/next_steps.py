@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics as plain
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_t2i.audits.audit import Step
+from pytest_t2i.audits.summary import Step
 from pytest_t2i.data import Outcome
 from pytest_t2i.runs import calibration
 from pytest_t2i.runs.next_after_failure import after_failures

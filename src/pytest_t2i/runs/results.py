@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_t2i.audits.audit import AskedTest
+from pytest_t2i.audits.context import AskedTest
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.samples import Sample, Samples

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.audits.audit import About
+from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype

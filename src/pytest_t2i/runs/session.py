@@ -10,7 +10,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from pytest_t2i.audits.audit import Audit, AuditContext, Fixture
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import GenerationSettings, Prompt

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from pytest_t2i.audits.audit import Audit, Summary
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.parity import ParityAudit
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.summary import Summary
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.errors import FileFormatError

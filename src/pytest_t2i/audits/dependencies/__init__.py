@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Fixture
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.objects import EXPECTED
 
 if TYPE_CHECKING:

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Fixture, Summary
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.summary import Summary
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detector_validation.measure import Trial, Trials

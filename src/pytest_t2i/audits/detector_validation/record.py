@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.counts import Counts, counts_of
 from pytest_t2i.audits.detector_validation.change import RecordedTrial
 from pytest_t2i.audits.detector_validation.measure import Mistake, Trial, Trials, try_detectors

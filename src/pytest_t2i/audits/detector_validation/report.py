@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_t2i.audits.audit import Frame
 from pytest_t2i.audits.detector_validation.record import MistakeRecord, TrialRecord, TrialsPart
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Interval
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Section, Table
 from pytest_t2i.sections.words import reason_words, said

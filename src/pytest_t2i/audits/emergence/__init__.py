@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
 
 if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, described

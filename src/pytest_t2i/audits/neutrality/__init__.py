@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Fixture, Keyword
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture, Keyword
 from pytest_t2i.errors import ConfigurationError, names_of
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space
 

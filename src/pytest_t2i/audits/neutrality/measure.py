@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (

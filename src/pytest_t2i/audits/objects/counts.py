@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.objects.counts import (
     FEMININE,

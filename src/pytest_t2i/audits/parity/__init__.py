@@ -10,15 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import (
-    AFTER_FAILURE,
-    AskedTest,
-    Audit,
-    AuditContext,
-    Fixture,
-    Step,
-    Summary,
-)
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step, Summary
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity.record import ParityPart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
 from pytest_t2i.audits.parity.grown import (
     GrownPrompt,

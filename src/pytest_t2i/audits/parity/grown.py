@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.parity.change import PROMPT_MARGIN
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs

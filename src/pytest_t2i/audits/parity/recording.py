@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.parity.record import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_t2i.audits.audit import Figure, Frame, Summary, Value
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
     GroupsRecord,
@@ -14,6 +13,7 @@ from pytest_t2i.audits.parity.record import (
     SensitivityRecord,
 )
 from pytest_t2i.audits.parity.report_correction import corrected, corrected_groups
+from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Outcome
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import of_hundred_images

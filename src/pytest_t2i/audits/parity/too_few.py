@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_t2i.audits.audit import AskedTest
+from pytest_t2i.audits.context import AskedTest
 from pytest_t2i.statistics import fewest_images
 from pytest_t2i.statistics.power import Design, images_needed, prompt_power
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import Siblings, siblings_of
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import AskedTest, Audit, AuditContext, Summary
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.summary import Summary
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.variety.record import VarietyPart

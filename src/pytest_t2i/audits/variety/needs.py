@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_t2i.audits.audit import AskedTest, AuditContext
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
 

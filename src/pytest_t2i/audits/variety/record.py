@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, TypeVar
 
-from pytest_t2i.audits.audit import AuditContext
+from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.variety.change import APART, RecordedVariety
 from pytest_t2i.audits.variety.diversity import Diversity
 from pytest_t2i.audits.variety.measure import Variety

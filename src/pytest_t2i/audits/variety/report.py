@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pytest_t2i.audits.audit import Frame
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.audits.variety.record import DiversityRecord, VarietyPart, VarietyRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, round_end

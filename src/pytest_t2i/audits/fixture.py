@@ -1,0 +1,59 @@
+"""What tests see of an audit: fixtures, and keywords of the mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.context import AuditContext
+    from pytest_t2i.settings import Settings
+
+About = Literal["prompts", "triplets", "stereotypes", "detectors"]
+
+
+def _none_watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
+    return ()
+
+
+def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """What tests receive by one name.
+
+    >>> Fixture(lambda context, test: test.images, about="prompts").one_by_one
+    False
+    """
+
+    make: Callable[[AuditContext, Any], Any]
+    """(context, test) -> its value."""
+    about: About | None
+    """What the mark must name for it; "detectors" need no mark's word, but labelled images; None
+    for what is the same for all tests."""
+    one_by_one: bool = False
+    """Whether there is one test case for each of them; else one test has them all."""
+    doc: str = ""
+    """What ``pytest --fixtures`` says."""
+    finds: bool = False
+    """Whether it needs an object finder."""
+    unmet: Callable[[Settings], str] = _nothing_unmet
+    """Why a run cannot give it: the test is skipped; "" where it can."""
+    watched: Callable[[Settings], Collection[str]] = _none_watched
+    """Its metrics whose intervals allow for looking again and again, as early stopping does."""
+
+
+class Keyword(NamedTuple):
+    """A keyword of the mark that an audit understands.
+
+    >>> Keyword(lambda value: tuple(value), default=()).read(["prompt", "image"])
+    ('prompt', 'image')
+    """
+
+    read: Callable[[Any], Hashable]
+    """What was given -> what the audit is told; ConfigurationError for what it does not take."""
+    default: Hashable
+    """What it is told where the mark does not say."""
