@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.data import Variation as Variation
     from pytest_t2i.errors import T2IError as T2IError
+    from pytest_t2i.library.audit import audit as audit
+    from pytest_t2i.library.audited import Audited as Audited
     from pytest_t2i.prompts import Axes, Captions, Stereotype
     from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import CaptionFile as CaptionFile
@@ -119,6 +121,8 @@ _HOMES = {
     "audits.audit": ("Audit",),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.fixture": ("Fixture", "Keyword"),
+    "library.audit": ("audit",),
+    "library.audited": ("Audited",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("T2IError",),
     "prompts": (

@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 from layout import source
+
 from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.registered import installed_audits
 

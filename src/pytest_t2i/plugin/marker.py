@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from pytest_t2i.plugin.members import fixtures_about, members_of
 from pytest_t2i.plugin.project_audits import audits_of_project
 from pytest_t2i.prompts import read_captions
 from pytest_t2i.runs.marker_arguments import select
-from pytest_t2i.runs.selection import Selection
+from pytest_t2i.runs.selection import Selection, narrowed
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
 """Of the configuration: marks that were read, by identity (and kept alive), and what they say."""
@@ -72,15 +71,4 @@ def selection_of(item: pytest.Function) -> Selection:
         for name, fixture in used.items()
         if fixture.one_by_one and fixture.about is not None
     }
-    understood = {
-        keyword
-        for audit in audits_of_project(item.config)
-        if not used.keys().isdisjoint(audit.fixtures)
-        for keyword in audit.keywords
-    }
-    return replace(
-        selection.only(members),
-        fixtures=frozenset(used),
-        finds=any(fixture.finds for fixture in used.values()),
-        keywords=tuple(pair for pair in selection.keywords if pair[0] in understood),
-    )
+    return narrowed(selection, used, members, audits_of_project(item.config))

@@ -76,6 +76,12 @@ def summarise(
         target.write_line(line(f"baseline: {settings.save_baseline}"))
 
 
+def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:
+    """The same as one text, without colours."""
+    told = [record.title, *(text for text, _ in _lines(record, width, sections_of(record, audits)))]
+    return "\n".join(part for text in told for part in wrapped(line(text), width))
+
+
 def _lines(
     record: RunRecord, width: int | None, sections: Sequence[Section]
 ) -> Iterator[tuple[str, dict[str, bool]]]:

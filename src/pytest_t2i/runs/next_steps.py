@@ -38,7 +38,7 @@ def most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, 
     of_audits = list(of_audits)
     told = {step.topic for step in of_audits if step.topic}
     kept = [step for step in own if step.topic not in told]
-    steps = sorted([*kept, *of_audits], key=lambda step: step.priority)
+    steps = sorted([*of_audits, *kept], key=lambda step: step.priority)
     return tuple(step.text for step in steps[:MOST])
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.audits.fixture import About
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.fixture import About, Fixture
 from pytest_t2i.audits.instruments import described
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype
@@ -92,6 +93,27 @@ class Selection:
     def needs_model(self) -> bool:
         """Whether a model has to make or show something for it."""
         return bool(self.prompts or self.triplets or self.stereotypes or not self.detectors)
+
+
+def narrowed(
+    selection: Selection,
+    used: Mapping[str, Fixture],
+    members: Mapping[About, tuple[Any, ...]],
+    audits: Iterable[Audit[Any]],
+) -> Selection:
+    """What a mark selects, as far as the fixtures that a test receives are about it."""
+    understood = {
+        keyword
+        for audit in audits
+        if not used.keys().isdisjoint(audit.fixtures)
+        for keyword in audit.keywords
+    }
+    return replace(
+        selection.only(members),
+        fixtures=frozenset(used),
+        finds=any(fixture.finds for fixture in used.values()),
+        keywords=tuple(pair for pair in selection.keywords if pair[0] in understood),
+    )
 
 
 class Comparison(NamedTuple):

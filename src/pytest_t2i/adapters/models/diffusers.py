@@ -86,6 +86,16 @@ def load(options: LoadOptions) -> DiffusersModel:
     return DiffusersModel(pipeline, device, options, facts)
 
 
+def model_in_memory(pipeline: Any, options: LoadOptions, fingerprint: str) -> DiffusersModel:
+    """A pipeline that somebody has loaded; it stays where and as it is.
+
+    ``fingerprint`` stands for its weights.
+    """
+    device, dtype = torch.device(pipeline.device), pipeline.dtype
+    facts = {"weights": fingerprint} | _facts(pipeline, options, device, dtype)
+    return DiffusersModel(pipeline, device, options, facts)
+
+
 def _half(folder: Path) -> torch.dtype:
     # FLUX was trained in bfloat16, and its T5 encoder overflows in float16.
     name = str(read_index(folder)["_class_name"])

@@ -1,0 +1,174 @@
+"""Audit a model from a script or a notebook: the same code, numbers and verdicts as in pytest."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
+from pytest_t2i.generation.store import Store
+from pytest_t2i.library.audited import Audited
+from pytest_t2i.library.in_memory import factory_of, is_nameless, name_of
+from pytest_t2i.metrics.info import register
+from pytest_t2i.protocols import Detector
+from pytest_t2i.runs.make import make
+from pytest_t2i.runs.marker_arguments import KEYWORDS, select
+from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_apart
+from pytest_t2i.runs.session import Session
+from pytest_t2i.settings import OPTIONS, Settings, settings_of
+from pytest_t2i.verdicts.limits_file import LimitFiles
+
+FILE = Path("audit.py")
+"""Stands for the test file that a verdict's limits are looked up beside."""
+
+
+def audit(
+    model: Any,
+    *selected: Any,
+    images: int = 20,
+    detector: str | Detector | Sequence[str] | None = None,
+    audits: Sequence[str] = ("parity",),
+    fingerprint: str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Audited:
+    """Make images of prompts, look at them, and measure: a fairness run without pytest.
+
+    Args:
+        model: a diffusers pipeline, any ``TextToImage``, a function from prompts and seeds to
+            pictures, or what ``--t2i-model`` takes. A pipeline is told from others by a hash of its
+            weights and configuration.
+        selected: what the mark ``t2i`` takes: axes, prompts, triplets, stereotypes.
+        images: images per prompt.
+        detector: as ``--t2i-detector`` takes it, one or several, or an object that obeys
+            ``Detector``; None takes what suits the model.
+        audits: names of the audits whose fixtures are measured.
+        fingerprint: all that changes the pictures of a function; without it they are made anew by
+            every call.
+        progress: whether to show a progress bar.
+        options: other options of a run by their names, such as ``seed=1`` or ``steps=4``, and
+            keywords of the mark, such as ``observe="features"``.
+
+    Returns:
+        Measurements as attributes, verdicts, tables and a report.
+
+    Raises:
+        ConfigurationError: an option or the model is none, or nothing is selected.
+        UnknownNameError: there is no such audit, detector or model.
+
+    >>> from PIL import Image
+    >>> from pytest_t2i import Detection, axes
+    >>> def grey(prompts, seeds):
+    ...     return [Image.new("RGB", (64, 64), "grey") for _ in prompts]
+    >>> audit(grey, detector="clip")
+    Traceback (most recent call last):
+    ...
+    pytest_t2i.errors.ConfigurationError: nothing is selected: give axes or prompts, such as
+    pytest_t2i.axes.profession
+    """
+    known = {audit.name: audit for audit in installed_audits()}
+    for name in audits:
+        if name not in known:
+            raise UnknownNameError("audit", name, known)
+    for each in known.values():
+        for metric in each.metrics:
+            register(metric)
+    of_audits = {name: word for one in known.values() for name, word in one.keywords.items()}
+    understood = {*of_audits, *KEYWORDS} - {"images"}
+    keywords = {name: options.pop(name) for name in [*options] if name in understood}
+    if is_nameless(model, fingerprint) and "store" not in options:
+        # Nothing tells one function from another: what it made is not kept for later.
+        options["store"] = tempfile.mkdtemp(prefix="t2i-")
+    given = None if detector is None or isinstance(detector, str | Sequence) else detector
+    asked = detector if given is None else name_of(given)
+    settings = _settings(model, images, asked, options)
+    session = _session(settings, model, fingerprint, given)
+    selection = select(selected, keywords, (), of_audits)
+    cases = _cases(selection, [known[name] for name in audits], settings)
+    session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
+    session.selected = len(session.tests)
+    results = Results(session)
+    make(results, LimitFiles(Path.cwd(), settings.limits), _shown() if progress else Silent())
+    named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
+    session.judged |= session.tests.keys()
+    return Audited(results, named)
+
+
+def _settings(model: Any, images: int, detector: Any, options: Mapping[str, Any]) -> Settings:
+    """The options read as those of the command line are."""
+    known = {option.name.replace("-", "_"): option for option in OPTIONS}
+    given = {"images": images, **options}
+    given |= {} if detector is None else {"detector": detector}
+    values: dict[str, Any] = {"model": model if isinstance(model, str) else name_of(model)}
+    for name, value in given.items():
+        if name not in known:
+            raise UnknownNameError("option", name, [*known, *KEYWORDS])
+        values[known[name].name] = known[name].read(name, _text(name, value))
+    return settings_of(values)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ("x" if name == "size" else ",").join(map(str, value))
+    return str(value)
+
+
+def _session(
+    settings: Settings, model: Any, fingerprint: str | None, detector: Detector | None
+) -> Session:
+    components = Components(settings, Store(settings.store))
+    if detector is not None:
+        components.registries.detectors.update({settings.detectors[0]: lambda _: detector})
+    if not isinstance(model, str):
+        name = str(settings.model)
+        components.registries.models.update({name: factory_of(model, fingerprint)})
+    session = Session(settings, components)
+    session.validate()
+    return session
+
+
+def _cases(
+    selection: Selection, audits: Sequence[Audit[Any]], settings: Settings
+) -> dict[str, tuple[SelectedTest, ...]]:
+    """Fixture -> the test cases that receive it, as pytest would make them."""
+    cases = {
+        name: tuple(_cases_of(name, fixture, selection, settings))
+        for audit in audits
+        for name, fixture in audit.fixtures.items()
+        if fixture.about is not None and not (fixture.finds and settings.objects is None)
+    }
+    asked = {name: of for name, of in cases.items() if of}
+    if not asked:
+        raise ConfigurationError(
+            "nothing is selected: give axes or prompts, such as pytest_t2i.axes.profession"
+        )
+    return asked
+
+
+def _cases_of(
+    name: str, fixture: Fixture, selection: Selection, settings: Settings
+) -> Iterable[SelectedTest]:
+    if fixture.about is None or not (members := selection.members(fixture.about)):
+        return
+    for group, id_ in (
+        [((m,), f"[{m.id}]") for m in members] if fixture.one_by_one else [(members, "")]
+    ):
+        narrow = narrowed(selection, {name: fixture}, {fixture.about: group}, installed_audits())
+        images = selection.images(settings.images)
+        yield SelectedTest(f"{FILE}::{name}{id_}", FILE, narrow, images, images)
+
+
+def _shown() -> Progress:
+    """A bar on a terminal and in a notebook, plain lines elsewhere."""
+    if sys.stdout.isatty() or "ipykernel" in sys.modules:
+        return Bar(sys.stdout)
+    return Lines(lambda line: print(line, flush=True))  # noqa: T201 - a script's own output

@@ -1,0 +1,126 @@
+"""A model that is in memory already: a pipeline, an object with ``generate``, a function."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PIL.Image import Image
+
+from pytest_t2i.adapters.registry import Factory
+from pytest_t2i.data import Generated, Request, digest
+from pytest_t2i.errors import ConfigurationError, GenerationError
+from pytest_t2i.protocols import LoadOptions, TextToImage
+
+Function = Callable[[list[str], list[int]], Sequence[Image]]
+"""(prompts, seeds) -> one picture for each."""
+
+
+class FunctionModel:
+    """A function as a model; picture k depends on prompt k and seed k alone.
+
+    >>> from PIL import Image as Images
+    >>> grey = lambda prompts, seeds: [Images.new("RGB", (8, 8), "grey") for _ in prompts]
+    >>> model = FunctionModel(grey, "grey-1")
+    >>> len(list(model.generate([Request("a nurse", 0)])))
+    1
+    """
+
+    def __init__(self, function: Function, fingerprint: str) -> None:
+        self._function = function
+        self.fingerprint = fingerprint
+
+    def generate(self, requests: Sequence[Request]) -> list[Generated]:
+        """Make one batch; GenerationError for anything but one picture for each prompt."""
+        made = self._function([one.prompt for one in requests], [one.seed for one in requests])
+        pictures = list(made)
+        if len(pictures) != len(requests):
+            raise GenerationError(
+                f"the function was given {len(requests)} prompts and seeds, and gave "
+                f"{len(pictures)} pictures: return one for each, in order"
+            )
+        for picture in pictures:
+            if not isinstance(picture, Image):
+                raise GenerationError(
+                    f"the function has to return pictures (PIL.Image.Image), got {picture!r}"
+                )
+        return [Generated(picture.convert("RGB")) for picture in pictures]
+
+
+def factory_of(model: Any, fingerprint: str | None) -> Factory:
+    """What makes a model known to a run.
+
+    Args:
+        model: a diffusers pipeline, an object that obeys ``TextToImage``, or a function from
+            prompts and seeds to pictures.
+        fingerprint: all that changes the pictures, where that is not known from the model itself.
+
+    Raises:
+        ConfigurationError: it is none of these.
+    """
+    if isinstance(model, TextToImage):
+        return lambda _: model
+    if _is_pipeline(model):
+        return lambda options: _pipeline(model, options, fingerprint)
+    if callable(model):
+        made = FunctionModel(model, fingerprint or f"function-{secrets.token_hex(8)}")
+        return lambda _: made
+    raise ConfigurationError(
+        "expected a diffusers pipeline, an object with fingerprint and generate(requests), a "
+        f"function of prompts and seeds, or what --t2i-model takes, got {model!r}"
+    )
+
+
+def is_nameless(model: Any, fingerprint: str | None) -> bool:
+    """Whether nothing tells what its pictures depend on, so that none can be kept for later."""
+    known = isinstance(model, str | TextToImage) or _is_pipeline(model)
+    return not known and fingerprint is None
+
+
+def name_of(model: Any) -> str:
+    """What reports call it.
+
+    >>> name_of(FunctionModel(lambda prompts, seeds: [], "none"))
+    'FunctionModel in memory'
+    """
+    name = getattr(model, "__name__", type(model).__name__)
+    return f"{name.strip('<>')} in memory"
+
+
+def _is_pipeline(model: Any) -> bool:
+    # Whoever has a pipeline has imported diffusers.
+    diffusers = sys.modules.get("diffusers")
+    return diffusers is not None and isinstance(model, diffusers.DiffusionPipeline)
+
+
+def _pipeline(pipeline: Any, options: LoadOptions, fingerprint: str | None) -> TextToImage:
+    from pytest_t2i.adapters.models.diffusers import model_in_memory
+
+    return model_in_memory(pipeline, options, fingerprint or _weights(pipeline))
+
+
+def _weights(pipeline: Any) -> str:
+    """Hash of the weights and the configuration of every part of a pipeline."""
+    parts: dict[str, Any] = {}
+    for name, part in pipeline.components.items():
+        config: Any = getattr(part, "config", None) or {}
+        told = config.to_dict() if hasattr(config, "to_dict") else dict(config)
+        plain = {key: repr(value) for key, value in told.items() if not key.startswith("_")}
+        parts[name] = [type(part).__name__, plain, _tensors(part)]
+    return digest(parts)
+
+
+def _tensors(part: Any) -> str:
+    if not hasattr(part, "state_dict"):
+        return ""
+    import torch
+
+    content = hashlib.sha256()
+    for name, tensor in part.state_dict().items():
+        plain = tensor.detach().cpu().contiguous().reshape(-1)
+        content.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)}".encode())
+        content.update(plain.view(torch.uint8).numpy().tobytes())
+    return content.hexdigest()

@@ -1,0 +1,130 @@
+"""Audits without pytest: the numbers, verdicts and tables of a run, from a script."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import fakes
+import pytest
+from PIL import Image
+
+from pytest_t2i import T2IError, audit, axes
+from pytest_t2i.data import Outcome
+from pytest_t2i.protocols import LoadOptions
+
+WORDS = ("nurse", "pilot", "judge", "baker")
+
+
+@pytest.fixture
+def audited(tmp_path):
+    """An audit of a fake model by a fake detector."""
+
+    def run(model=None, *selected, **options):
+        model = fakes.biased(LoadOptions()) if model is None else model
+        chosen = selected or [f"a photo of one {word}" for word in WORDS]
+        given = {"images": 12, "progress": False, "store": tmp_path / "store"} | options
+        return audit(model, *chosen, detector=fakes.FakeDetector(), **given)
+
+    return run
+
+
+def test_measurements_are_attributes(audited):
+    result = audited()
+    assert result.model_bias_score.interval.estimate > 0.5
+    assert [sample.prompt.text for sample in result.sample.values()] == [
+        f"a photo of one {word}" for word in WORDS
+    ]
+    assert len(result.samples.members) == len(WORDS)
+    with pytest.raises(AttributeError, match="no 'vendi'; it has sample"):
+        _ = result.vendi
+
+
+def test_verdicts_are_checks_of_its_record(audited):
+    result = audited()
+    assert result.verdict("model_bias_score", 0.2).outcome is Outcome.FAIL
+    assert result.verdict("model_bias_score", 0.99).outcome is Outcome.PASS
+    result.verdict("model_bias_score", 0.2)
+    singly = result.verdicts("prompt_bias_score", 0.2)
+    assert len(singly) == len(WORDS)
+    assert {check.outcome for check in singly.values()} == {Outcome.FAIL}
+    bounds = [check.bound for check in result.record.checks if check.metric == "model_bias_score"]
+    assert sorted(bounds) == [0.2, 0.99]
+    assert result.record.outcome is Outcome.FAIL
+
+
+def test_it_shows_itself(audited, tmp_path, monkeypatch):
+    result = audited()
+    result.verdict("model_bias_score", 0.2)
+    told = repr(result)
+    assert told.splitlines()[1].startswith("FAIL: ")
+    assert len(told.splitlines()) < 30
+    frame = result._repr_html_()
+    assert frame.startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;')
+    assert result.write_report(tmp_path / "report").is_file()
+    monkeypatch.setattr("pytest_t2i.library.audited.MOST_BYTES", 10)
+    assert "write_report() writes it" in result._repr_html_()
+
+
+def test_a_function_is_a_model(audited):
+    made = []
+
+    def paint(prompts, seeds):
+        made.extend(seeds)
+        return [Image.new("RGB", (16, 16), fakes.BLUE) for _ in prompts]
+
+    assert audited(paint, fingerprint="blue-1").model_bias_score.interval.estimate > 0.9
+    first = len(made)
+    assert first == 12 * len(WORDS)
+    audited(paint, fingerprint="blue-1")
+    assert len(made) == first
+
+
+def test_a_function_without_a_fingerprint_is_asked_anew():
+    made = []
+
+    def paint(prompts, seeds):
+        made.extend(seeds)
+        return [Image.new("RGB", (16, 16), fakes.BLUE) for _ in prompts]
+
+    run = partial(audit, paint, "a nurse", images=3, progress=False)
+    for _ in range(2):
+        run(detector=fakes.FakeDetector())
+    assert len(made) == 6
+
+
+@pytest.mark.parametrize(
+    ("picture", "told"), [(lambda p, s: [], "gave 0 pictures"), (lambda p, s: p, "has to return")]
+)
+def test_what_a_function_must_return_is_told(audited, picture, told):
+    with pytest.raises(T2IError, match=told):
+        audited(picture, fingerprint="x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"audits": ("fairness",)}, "unknown audit 'fairness'"),
+        ({"stepps": 3}, "unknown option 'stepps'"),
+        ({"images": 0}, "images: expected at least 1"),
+        ({"model": 3}, "expected a diffusers pipeline"),
+    ],
+)
+def test_bad_input_is_told(audited, arguments, told):
+    with pytest.raises(T2IError, match=told):
+        audited(**arguments)
+
+
+def test_nothing_selected_is_told():
+    with pytest.raises(T2IError, match="nothing is selected"):
+        audit(fakes.fair(LoadOptions()), detector=fakes.FakeDetector(), progress=False)
+
+
+def test_axes_and_options_are_taken(audited):
+    result = audited(None, axes.personality, images=2, seed=3, confidence=0.9)
+    assert result.record.settings["seed"] == 3
+    assert result.model_bias_score.interval.level == 0.9
+
+
+def test_progress_is_told_in_lines(audited, capsys):
+    audited(images=2, progress=True)
+    assert "t2i: making images" in capsys.readouterr().out
