@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
+    from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
+    from pytest_t2i.audits.detector_validation.measure import Trial as Trial
+    from pytest_t2i.audits.detector_validation.measure import Trials as Trials
     from pytest_t2i.audits.fixture import Fixture as Fixture
     from pytest_t2i.audits.fixture import Keyword as Keyword
+    from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
+    from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
+    from pytest_t2i.audits.objects.measure import Objects as Objects
+    from pytest_t2i.audits.samples import Sample as Sample
+    from pytest_t2i.audits.samples import Samples as Samples
+    from pytest_t2i.audits.stereotypes.measure import Association as Association
     from pytest_t2i.audits.summary import Figure as Figure
     from pytest_t2i.audits.summary import Frame as Frame
     from pytest_t2i.audits.summary import NamedRecord as NamedRecord
@@ -76,6 +85,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Varying as Varying
     from pytest_t2i.runs.read_run import read_run as read_run
     from pytest_t2i.runs.record import RunRecord as RunRecord
+    from pytest_t2i.verdicts.baseline import RecordedRun as RecordedRun
     from pytest_t2i.verdicts.limit import limit as limit
     from pytest_t2i.verdicts.measurement import Change as Change
     from pytest_t2i.verdicts.measurement import Compared as Compared
@@ -121,13 +131,19 @@ _HOMES = {
     "audits.audit": ("Audit",),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.fixture": ("Fixture", "Keyword"),
+    "audits.samples": ("Sample", "Samples"),
+    "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
+    "audits.objects.measure": ("Objects",),
+    "audits.dependencies.measure": ("Dependencies",),
+    "audits.detector_validation.measure": ("Trial", "Trials"),
+    "audits.stereotypes.measure": ("Association",),
     "library.audit": ("audit",),
     "library.audited": ("Audited",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("T2IError",),
     "prompts": (
-        "Axis", "CaptionFile", "Stereotype", "intersection", "read_axes", "read_captions",
-        "read_reference", "read_stereotypes", "triplet",
+        "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
+        "read_captions", "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
         "AnswerLimits", "Calibrated", "Detector", "Encoder", "Executor", "ExecutorOptions",
@@ -137,6 +153,7 @@ _HOMES = {
     ),
     "runs.read_run": ("read_run",),
     "runs.record": ("RunRecord",),
+    "verdicts.baseline": ("RecordedRun",),
     "verdicts.limit": ("limit",),
     "verdicts.measurement": ("Change", "Compared", "Measurement"),
     "verdicts.worsening": ("worsening",),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -138,6 +138,15 @@ class Axes:
     ) -> None:
         self._members = {axis.name: axis for axis in members}
         self._groups = {name: _Group(name, axes) for name, axes in groups.items()}
+
+    if TYPE_CHECKING:
+        # The built-in ones; for others ``axes["mine"]`` has a type, ``axes.mine`` has none.
+        profession: Axis
+        personality: Axis
+        activity: Axis
+        object: Axis
+        place: Axis
+        nationality: Axis
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
