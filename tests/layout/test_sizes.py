@@ -7,7 +7,7 @@ import ast
 import numpy as np
 from layout import source
 
-MOST_MODULES, MOST_FOLDERS = 6, 14
+MOST_MODULES, MOST_FOLDERS = 6, 15
 """In the root."""
 MOST_LINES = 300
 """Of a module that does not say why it has more."""

@@ -40,6 +40,7 @@ GROUPS = {
     "labelled_set": "pytest_t2i.labelled_sets",
     "audit": "pytest_t2i.audits",
     "metric": "pytest_t2i.metrics",
+    "command": "pytest_t2i.commands",
 }
 
 # Top-level module that is absent -> extra that brings it.
@@ -116,6 +117,13 @@ class Registry:
         """Version of the distribution that brings a name; "" for a conftest.py's own."""
         point = self._entry_points().get(name)
         return _version(point) if point and name not in self.local else ""
+
+    def summary(self, name: str) -> str:
+        """What the distribution that brings a name says of itself in one line; "" where unknown."""
+        point = self._entry_points().get(name)
+        if point is None or point.dist is None or "Summary" not in point.dist.metadata:
+            return ""
+        return point.dist.metadata["Summary"]
 
     def update(self, factories: Mapping[str, Factory]) -> None:
         """Register what a conftest.py offers."""
@@ -211,6 +219,7 @@ def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
 class Registries:
     """One registry per kind."""
 
+    commands: Registry = field(default_factory=lambda: Registry("command"))
     models: Registry = field(default_factory=lambda: Registry("model"))
     detectors: Registry = field(default_factory=lambda: Registry("detector"))
     faces: Registry = field(default_factory=lambda: Registry("face"))

@@ -1,7 +1,8 @@
 """The console script ``t2i``: it finds the command; each has a module of its own beside this one.
 
 A command's module has ``add_arguments(parser)`` and ``run(**arguments)``. One command alone is
-imported, so that each starts fast.
+imported, so that each starts fast; companions register theirs as entry points of the group
+``pytest_t2i.commands``, which are looked for where the name is none of these.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 from pytest_t2i.errors import T2IError
 
@@ -61,13 +63,12 @@ def _run(given: list[str]) -> int:
     is_asked = any(word.startswith("--v") for word in given)
     parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, words) in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=words, description=f"{words[0].upper()}{words[1:]}."
-        )
+    for name, words in _words(chosen).items():
+        described = f"{words[:1].upper()}{words[1:].rstrip('.')}."
+        command = commands.add_parser(name, help=words, description=described)
         if name == chosen:
             with _no_collection():
-                implementation = import_module(f"pytest_t2i.cli.{module}")
+                implementation = _module(name)
             implementation.add_arguments(command)
     parsed = vars(parser.parse_args(given))
     parsed.pop("command")
@@ -83,6 +84,27 @@ def _run(given: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
+
+
+def _words(chosen: str | None) -> dict[str, str]:
+    """Command -> what it does; those of companions where none of ours was chosen."""
+    ours = {name: words for name, (_, words) in COMMANDS.items()}
+    if chosen in ours:
+        return ours
+    from pytest_t2i.adapters.registry import Registries
+
+    others = Registries().commands
+    # argparse takes a per cent sign for a place to fill in.
+    told = {name: others.summary(name).replace("%", "%%") for name in others.names()}
+    return told | ours
+
+
+def _module(name: str) -> Any:
+    if name in COMMANDS:
+        return import_module(f"pytest_t2i.cli.{COMMANDS[name][0]}")
+    from pytest_t2i.adapters.registry import Registries
+
+    return Registries().commands.get(name)
 
 
 def _complain(line: str) -> None:

@@ -1,0 +1,54 @@
+"""Commands of companions: listed with what their distribution says, and run like our own."""
+
+from __future__ import annotations
+
+import pytest
+from distributions import installed, write_metadata
+
+from pytest_t2i.cli.main import main
+
+COMMAND = """
+from pytest_t2i.errors import ConfigurationError
+
+def add_arguments(parser):
+    parser.add_argument("word")
+
+def run(word):
+    if word == "bad":
+        raise ConfigurationError("expected a good word, got 'bad'")
+    print(f"painted {word}")
+    return 3
+"""
+
+
+@pytest.fixture
+def companion(tmp_path, monkeypatch):
+    (tmp_path / "painting.py").write_text(COMMAND)
+    write_metadata(tmp_path, "t2i-painting", "1.0", {"pytest_t2i.commands": {"paint": "painting"}})
+    about = tmp_path / "t2i_painting-1.0.dist-info" / "METADATA"
+    about.write_text(about.read_text() + "Summary: Paint 100 % of a wall\n")
+    yield from installed(tmp_path, monkeypatch)
+
+
+def test_a_command_runs(companion, capsys):
+    assert main(["paint", "red"]) == 3
+    assert capsys.readouterr().out == "painted red\n"
+
+
+def test_its_errors_are_one_line(companion, capsys):
+    assert main(["paint", "bad"]) == 2
+    assert capsys.readouterr().err == "ERROR: expected a good word, got 'bad'\n"
+
+
+def test_it_is_listed_beside_ours(companion, capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "paint Paint 100 % of a wall" in told
+    assert "init write a suite" in told
+
+
+def test_without_it_the_name_is_unknown(capsys):
+    with pytest.raises(SystemExit):
+        main(["paint", "red"])
+    assert "invalid choice: 'paint'" in capsys.readouterr().err
