@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
 from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
 from pytest_t2i.metrics.images import diff_pix, split_product, ssim
 from pytest_t2i.metrics.info import INFO
@@ -25,6 +26,13 @@ from pytest_t2i.metrics.lyu import (
     percent_deviation,
     prompt_bias_difference,
     prompt_bias_score,
+)
+from pytest_t2i.metrics.mitigation import (
+    bias_distance,
+    bias_mitigation_score,
+    consistency,
+    mean_absolute_gap,
+    smoothness,
 )
 from pytest_t2i.metrics.oasis import (
     attribute_presence,
@@ -51,9 +59,12 @@ __all__ = [
     "FilterScores",
     "Independence",
     "attribute_presence",
+    "bias_distance",
+    "bias_mitigation_score",
     "centred_spi",
     "classification_scores",
     "cohen_kappa",
+    "consistency",
     "cooccurrence_similarity",
     "coverage",
     "demographic_parity_difference",
@@ -61,8 +72,11 @@ __all__ = [
     "f1_score",
     "filter_scores",
     "fleiss_kappa",
+    "frechet_distance",
     "group_entropy",
     "group_gap",
+    "kernel_distance",
+    "mean_absolute_gap",
     "model_bias_score",
     "object_bias_score",
     "object_independence",
@@ -74,6 +88,7 @@ __all__ = [
     "similarity",
     "similarity_gap",
     "similarity_gaps",
+    "smoothness",
     "spi",
     "split_product",
     "ssim",

@@ -41,6 +41,13 @@ _ALL = (
     MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
     MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),
     MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"),
+    MetricInfo("bias_distance", 0.0, 2.0, "higher", "thesis eq. 4.26"),
+    MetricInfo("mean_absolute_gap", 0.0, 2.0, "higher", "thesis eq. 4.26, absolute per prompt"),
+    MetricInfo("bias_mitigation_score", -2.0, 2.0, "lower", "thesis eq. 4.27"),
+    MetricInfo("consistency", 0.0, math.inf, "higher", "thesis eq. 4.28"),
+    MetricInfo("smoothness", 0.0, 1.0, "lower", "thesis eq. 4.29-4.31"),
+    MetricInfo("frechet_distance", 0.0, math.inf, "higher", "thesis eq. 4.32"),
+    MetricInfo("kernel_distance", -math.inf, math.inf, "higher", "Binkowski et al. 2018"),
     MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"),
 )
 
