@@ -697,6 +697,8 @@ class MetricInfo:
     """Its name in words; "" takes the name with blanks."""
     in_baselines: bool = False
     """Whether its measurements can be compared with a baseline."""
+    meaning: str = ""
+    """What its values say, in a sentence."""
 
     @property
     def words(self) -> str:

@@ -44,7 +44,7 @@ def test_objects_are_found_judged_and_shown(project):
     result = project.run(*ARGUMENTS, "--t2i-captions=mine.txt", "--t2i-least-objects=5")
     result.stdout.fnmatch_lines(["*20 of 20 captions of mine.txt are neutral*"])
     result.stdout.fnmatch_lines(["*objects of 20 triplets (60 images) by things*"])
-    objects = project.record()["objects"]
+    objects = project.record()["audits"]["objects"]["record"]
     by_name = {one["name"]: one for one in objects["objects"]}
     assert set(by_name) == {"tie", "cup", "hat", "tree"} - ({"tree"} - set(by_name))
     assert by_name["tie"]["score"]["estimate"] == 1.0

@@ -55,7 +55,8 @@ def test_each_is_held_to_its_own_margin_in_its_direction(project):
     result.stdout.fnmatch_lines(
         ["*direction over: prone to be shown too often; from a score of 0.2 on it is the*"]
     )
-    recorded = {score["concept"]: score for score in project.record()["stereotypes"]}
+    part = project.record()["audits"]["stereotypes"]["record"]
+    recorded = {score["concept"]: score for score in part["stereotypes"]}
     assert (recorded["Indian"]["direction"], recorded["Indian"]["margin"]) == ("under", 0.3)
     page = project.page()
     assert "prone to be shown too rarely; margin 0.3" in page

@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from pytest_t2i import LoadOptions, T2IError
-from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
+from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 from pytest_t2i.prompts.candidates import attributes_of as read_attributes
 from pytest_t2i.prompts.candidates import instruction
 

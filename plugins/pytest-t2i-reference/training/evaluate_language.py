@@ -6,8 +6,8 @@ import json
 import os
 
 from pytest_t2i import LoadOptions
-from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.errors import LanguageError
+from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 
 from pytest_t2i_reference.captions import template_prompt, with_article
 from pytest_t2i_reference.language import load

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_t2i.audits.annotator_agreement import Agreement, Pair, agreement
 from pytest_t2i.cli.arguments import add_confidence, path
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
+from pytest_t2i.labels.agreement import Agreement, Pair, agreement
 
 SHOWN = 20
 """Disagreements that are listed unless all are asked for."""

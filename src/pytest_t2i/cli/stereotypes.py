@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.internet_users import FORM
-from pytest_t2i.reporting.markdown_stereotypes import as_markdown
-from pytest_t2i.reporting.terminal_stereotypes import as_blocks
-from pytest_t2i.runs.comparison.oasis_side_by_side import read_runs, side_by_side
+from pytest_t2i.reporting import markdown_sections, terminal_sections
+from pytest_t2i.runs.comparison.read_entrants import read_runs
 from pytest_t2i.settings import whole
 
 EXAMPLE = "\n".join(f"  {line}".rstrip() for line in FORM.splitlines())
@@ -55,10 +55,11 @@ def run(
     if out is not None and out.is_dir():
         raise ConfigurationError(f"--out: expected a file, {out} is a folder. Name a file in it")
     shown = side_by_side(read_runs(sources), users, level, seed)
-    markdown = _joined(as_markdown(shown))
+    markdown = _joined(markdown_sections.whole_lines(shown))
     # As wide as the terminal, or as COLUMNS says; a pipe and a file have no width.
     is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
-    text = _joined(as_blocks(shown, shutil.get_terminal_size().columns)) if is_narrow else markdown
+    width = shutil.get_terminal_size().columns
+    text = _joined(terminal_sections.whole_lines(shown, width)) if is_narrow else markdown
     print(printable(text), end="")  # noqa: T201 - a command line tool
     if out is not None:
         write_whole(out, markdown.encode())

@@ -10,6 +10,8 @@ from typing import get_args
 from pytest_t2i.data import Direction, MetricInfo
 from pytest_t2i.errors import ConfigurationError
 
+_EXCESS = "How far an attribute's share exceeds the real world's (\u03a8)."
+_NEARER = "Above 0 the neutral images lie nearer to the masculine ones."
 _ALL = (
     MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True),
     MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1", in_baselines=True),
@@ -20,14 +22,14 @@ _ALL = (
     MetricInfo("filter_f1", 0.0, 1.0, "lower", "Lyu eq. 4"),
     MetricInfo("filter_rate", 0.0, 1.0, "lower", "Lyu eq. 5", in_baselines=True),
     MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6", in_baselines=True),
-    MetricInfo("stereotype_score", 0.0, 1.0, "higher", "OASIS eq. 3"),
+    MetricInfo("stereotype_score", 0.0, 1.0, "higher", "OASIS eq. 3", meaning=_EXCESS),
     MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"),
     MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7", in_baselines=True),
     MetricInfo("vendi_score", 1.0, math.inf, "lower", "Friedman and Dieng 2023, Def. 3.1"),
     MetricInfo("spi", -1.0, 1.0, "higher", "OASIS eq. 10-11"),
     MetricInfo("centred_spi", -math.inf, math.inf, "higher", "OASIS eq. 9-10, ours"),
     MetricInfo("similarity", -1.0, 1.0, "lower", "Wu eq. 1-2"),
-    MetricInfo("similarity_gap", -2.0, 2.0, "away_from_zero", "Wu eq. 1-2"),
+    MetricInfo("similarity_gap", -2.0, 2.0, "away_from_zero", "Wu eq. 1-2", meaning=_NEARER),
     MetricInfo("ssim", -1.0, 1.0, "lower", "Wu section 4.1"),
     MetricInfo("diff_pix", 0.0, 100.0, "higher", "Wu section 4.1.3"),
     MetricInfo("split_product", -1.0, 1.0, "lower", "Wu section 4.1.3"),

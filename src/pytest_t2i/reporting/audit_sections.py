@@ -10,7 +10,7 @@ from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.formatting import percent
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.sections import Album, Block, Cell, Form, Section
+from pytest_t2i.sections import Album, Block, Cell, Form, Overlays, Section
 
 
 def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> list[Section]:
@@ -35,7 +35,7 @@ def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Sectio
 def pictures_in(sections: Iterable[Section]) -> list[str]:
     """The file of every picture that sections show."""
     blocks = (block for section in sections for block in section.blocks)
-    albums = (block for block in blocks if isinstance(block, Album))
+    albums = (block for block in blocks if isinstance(block, Album | Overlays))
     return [p.file for album in albums for p in album.pictures if p.file is not None]
 
 
@@ -72,12 +72,14 @@ def cell_parts(cell: Cell, digits: int, form: Form = "") -> tuple[str, str]:
 
 def _written(value: float, digits: int, form: Form) -> str:
     """A number with its unit."""
-    return f"{_number(value, digits, form)}{' %' * (form == 'signed percent')}"
+    return f"{_number(value, digits, form)}{' %' * (form in ('signed percent', 'fine percent'))}"
 
 
 def _number(value: float, digits: int, form: Form) -> str:
     if form == "percent":
         return percent(value)
+    if form == "fine percent":
+        return f"{100 * value:.1f}"
     if form == "signed percent":
         return f"{value:+.1f}"
     return f"{value:{'+' * (form == 'signed')}.{digits}f}"

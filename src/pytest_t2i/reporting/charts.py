@@ -13,11 +13,10 @@ from pytest_t2i.reporting.formatting import (
     bounds_words,
     counted,
     interval_words,
-    prone,
     signed,
     spoken,
 )
-from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check, judged
 
 GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -100,6 +99,9 @@ class Group:
     high: str = ""
     unit: str = ""
     """What the numbers are."""
+    middle: str = ""
+    """What stands between the ends: the middle of the scale, or what the scale is of, where the
+    numbers are of something else."""
 
 
 def bias_groups(record: RunRecord) -> list[Group]:
@@ -197,37 +199,6 @@ def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track
         limits=limits,
         zero=50.0,
     )
-
-
-def stereotype_groups(record: RunRecord) -> list[Group]:
-    """Observed shares against real-world shares, by concept."""
-    checks = by_subject(record, "stereotype_score")
-    groups: dict[str, list[Row]] = {}
-    for stereotype in record.stereotypes:
-        groups.setdefault(stereotype.concept, []).append(
-            _stereotype_row(stereotype, checks.get(stereotype.id, ()))
-        )
-    return [Group(name, tuple(rows)) for name, rows in groups.items()]
-
-
-def _stereotype_row(stereotype: StereotypeRecord, checks: Sequence[Check]) -> Row:
-    share, score = stereotype.share, stereotype.score
-    if share is None or score is None:
-        track = Track("no clear image", reference=UNIT.at(stereotype.expected))
-        return Row(stereotype.attribute, track, "no clear image", stereotype.source, worst(checks))
-    words = (
-        f"{share.estimate:.0%} of images, {stereotype.expected:.1%} in the real world"
-        f"{prone(stereotype)}"
-    )
-    track = Track(
-        label=f"{words}; stereotype score {score.estimate:.2f}",
-        kind="over" if score.estimate > 0 else "plain",
-        bar=UNIT.span(0.0, share.estimate),
-        whisker=(UNIT.at(share.low), UNIT.at(share.high)),
-        reference=UNIT.at(stereotype.expected),
-    )
-    value = f"{score.estimate:.2f} [{score.low:.2f}, {score.high:.2f}]"
-    return Row(stereotype.attribute, track, value, words, worst(checks), lean=lean_of(checks))
 
 
 def gap_groups(record: RunRecord) -> list[Group]:

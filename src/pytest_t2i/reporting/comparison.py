@@ -9,9 +9,10 @@ from pathlib import Path
 from pytest_t2i.adapters.support.escaping import code, escape
 from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting import COMPARISON, RUN, planes, set_aside
+from pytest_t2i.metrics import INFO
+from pytest_t2i.reporting import COMPARISON, RUN, html_sections, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
-from pytest_t2i.reporting.formatting import interval_text, signed
+from pytest_t2i.reporting.formatting import interval_text, metric_words, plural, signed
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.reporting.pictures import link
 from pytest_t2i.reporting.thumbnails import thumbnails
@@ -22,6 +23,7 @@ from pytest_t2i.runs.comparison.record import (
     PairDifference,
     Placing,
 )
+from pytest_t2i.sections import Form, Note, Section, Table
 
 PICTURED = 6
 """Prompts whose pictures are shown side by side."""
@@ -36,9 +38,6 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
     write_whole(folder / COMPARISON, comparison.to_json().encode())
     write_whole(folder / "index.html", render_html(comparison, folder).encode())
     write_whole(folder / "summary.md", render_markdown(comparison).encode())
-
-
-# words
 
 
 def headline(comparison: ModelComparison) -> str:
@@ -185,8 +184,7 @@ class Strip:
 def render_html(comparison: ModelComparison, folder: Path) -> str:
     """The comparison as a page; links to full pictures are relative to ``folder``."""
     library = templates()
-    style = own_source(library, "style.css")
-    script = own_source(library, "script.js")
+    style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     return library.get_template("comparison.html.j2").render(
         comparison=comparison,
         headline=headline(comparison),
@@ -195,8 +193,7 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
         sets=categories(comparison),
         scores={model: scores_of(comparison, model) for model in comparison.models},
         axes=by_axis(comparison),
-        planes=planes.compared_planes(comparison),
-        marks=planes.marks(comparison),
+        audit_sections=html_sections.drawn([*tables(comparison), *comparison.sections], folder),
         strips=list(_strips(comparison, folder)),
         places=places,
         score_text=score_text,
@@ -206,6 +203,18 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
         script=script,
         policy=content_policy(style, script, "img-src data:"),
     )
+
+
+def tables(comparison: ModelComparison) -> Iterator[Section]:
+    """What audits follow, by metric and model."""
+    for metric, values in comparison.tables.items():
+        title = plural(metric_words(metric))
+        rows = tuple((value.name, *value.values) for value in values)
+        info = INFO.get(metric)
+        form: Form = "" if info and info.low >= 0.0 else "signed"
+        table = Table(title, ("", *comparison.models), rows, form=form)
+        lead = [Note(info.meaning)] if info and info.meaning else []
+        yield Section(f"{title[:1].upper()}{title[1:]}", (*lead, table))
 
 
 def _score_track(score: ComparedScore) -> Track:

@@ -12,15 +12,14 @@ from markupsafe import Markup, escape
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.audits.counts import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
-from pytest_t2i.runs.record import RunRecord, StereotypeRecord
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import Form
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
 OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
 """Name of an option: a browser would break it after any of its dashes."""
-LEAST_P = 0.0001
-"""Below it a p-value is told as less than it."""
 SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
@@ -37,13 +36,11 @@ def plain(value: float | None, digits: int = 3) -> str:
     return "\u2013" if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def p_words(p_value: float) -> str:
-    """``0.032``, ``< 0.0001``: never a p-value of 0.
-
-    >>> p_words(0.0004), p_words(3e-9)
-    ('0.0004', '< 0.0001')
-    """
-    return "< 0.0001" if p_value < LEAST_P else f"{p_value:.2g}"
+def written(end: float, form: Form) -> str:
+    """An end of a scale: ``1``, ``+0.05``, ``100 %``."""
+    if form == "percent":
+        return percent(end)
+    return signed(end) if form == "signed" else f"{end:g}"
 
 
 def sentence(words: str) -> str:
@@ -65,6 +62,14 @@ def absent(labels: Collection[str]) -> str:
     ('no clear image', 'no gender label')
     """
     return NO_IMAGE if {"male", "female"}.intersection(labels) or not labels else "no gender label"
+
+
+def plain_interval(interval: Interval | None, digits: int = 3) -> str:
+    """``0.12 [0.08, 0.17]``, with true minus signs."""
+    if interval is None:
+        return "no interval"
+    low, high = plain(interval.low, digits), plain(interval.high, digits)
+    return f"{plain(interval.estimate, digits)} [{low}, {high}]"
 
 
 def interval_words(interval: Interval | None, digits: int = 2, *, instead: str = NO_IMAGE) -> str:
@@ -253,12 +258,6 @@ def images_of(record: RunRecord) -> int:
 def detector_names(record: RunRecord) -> list[str]:
     """Detectors of the run's prompts, the deciding one first."""
     return list(dict.fromkeys(name for prompt in record.prompts for name in prompt.counts))
-
-
-def prone(stereotype: StereotypeRecord) -> str:
-    """Direction and margin of a stereotype, where they are not the usual ones."""
-    direction = "; prone to be shown too rarely" if stereotype.direction == "under" else ""
-    return f"{direction}; margin {stereotype.margin:g}" if stereotype.margin else direction
 
 
 def anchor(identifier: str) -> str:

@@ -11,7 +11,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.formatting import interval_text, moment, several, signed
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.runs.history import SCORES, PastRun, Series
+from pytest_t2i.runs.history import OLDER, SCORES, PastRun, Series
 from pytest_t2i.statistics import ChangePoint
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 150.0, 14.0
@@ -70,20 +70,13 @@ def render_html(series: Sequence[Series]) -> str:
 
 def lines(series: Series) -> Iterator[Line]:
     """A line for the model and for every axis, then what else audits have followed."""
-    for name in _names(series, "followed"):
-        title = name.removeprefix(SCORES)
+    for name in dict.fromkeys(name for run in series.runs for name in run.followed):
+        title = next((name.removeprefix(p) for p in OLDER.values() if name.startswith(p)), name)
         values = [run.followed.get(name) for run in series.runs]
         if name == f"{SCORES}model":
             yield _line("all prompts", values, series, series.changes)
         else:
             yield _line(title, values, series, ())
-    for kind in ("stereotypes", "gaps"):
-        for name in _names(series, kind):
-            yield _line(name, [getattr(run, kind).get(name) for run in series.runs], series, ())
-
-
-def _names(series: Series, kind: str) -> list[str]:
-    return list(dict.fromkeys(name for run in series.runs for name in getattr(run, kind)))
 
 
 def _line(

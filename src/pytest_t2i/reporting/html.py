@@ -16,21 +16,19 @@ from pytest_t2i.reporting import (
     baseline,
     charts,
     curves,
-    dependencies,
     first_screen,
     formatting,
     headline_numbers,
     html_sections,
     neutrality,
-    objects,
     pictures,
-    planes,
     sections,
     verdict_section,
     work,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections.words import p_words
 
 
 def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
@@ -57,22 +55,13 @@ def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | 
         notes=verdict_section.subject_notes(record),
         otherwise=[(test, record.failed_because.get(test, "")) for test in record.failed_otherwise],
         axes=charts.side_by_side(charts.bias_groups(record)),
-        stereotypes=charts.side_by_side(charts.stereotype_groups(record)),
         audit_sections=html_sections.drawn(sections_of(record, audits), folder),
-        planes=planes.planes(record),
         emergence=curves.emergence_charts(record),
         foreseen=curves.foreseen_charts(record),
         gaps=charts.side_by_side(charts.gap_groups(record)),
         space_rows=neutrality.space_rows(record),
         space_heads=neutrality.HEADS,
         leaning=neutrality.leaning_words(record),
-        objects=objects.section(record),
-        dependencies=dependencies.rows(record),
-        dependency_columns=dependencies.COLUMNS,
-        dependency_variants=dependencies.VARIANTS,
-        dependency_presence=dependencies.presence(record),
-        dependency_charts=dependencies.charts(record),
-        dependency_examples=dependencies.examples(record),
         albums=pictures.albums(record, folder),
         undetected=sections.undetected_table(record),
         work=work.work_table(record),
@@ -88,7 +77,7 @@ def templates() -> Environment:
     library.filters |= {
         "signed": formatting.signed,
         "plain": formatting.plain,
-        "p_value": formatting.p_words,
+        "p_value": p_words,
         "sentence": formatting.sentence,
         "interval": formatting.interval_words,
         "outcome": str.lower,

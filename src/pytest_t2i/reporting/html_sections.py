@@ -8,12 +8,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_t2i.data import Outcome
-from pytest_t2i.reporting import pictures
+from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting import (
+    html_overlays,  # noqa: F401 - registers how Overlays are drawn
+    html_planes,  # noqa: F401 - registers how a Plane is drawn
+    pictures,
+)
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
 from pytest_t2i.reporting.charts import Group, Row, Scale, Track, side_by_side
 from pytest_t2i.reporting.drawn import Drawn, draw
-from pytest_t2i.reporting.formatting import MINUS, plain
+from pytest_t2i.reporting.formatting import MINUS, plain, written
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.sections import (
     Album,
@@ -146,7 +150,7 @@ def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is 
         BarRow(
             _row_of_table(bar, block, scale),
             plain(bar.reference, block.digits),
-            [_cell(cell, block.digits) for cell in bar.cells],
+            [_cell(cell, block.digits, block.form) for cell in bar.cells],
             bar.name == names[0],
             place == 0 or bar.name != names[place - 1],
         )
@@ -168,8 +172,13 @@ def _cell(cell: Cell, digits: int, form: Form = "", *, best: bool = False) -> Dr
         return DrawnCell(cell.value, "", best, cell)
     if cell is None or isinstance(cell, str):
         return DrawnCell("\u2013" if cell is None else cell, "", best)
+    return DrawnCell(*_number(cell, digits, form), best)
+
+
+def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:
+    """Its value and the ends of its interval, with true minus signs."""
     value, ends = (part.replace("-", MINUS) for part in cell_parts(cell, digits, form))
-    return DrawnCell(value, ends, best)
+    return value, ends
 
 
 @draw.register
@@ -196,24 +205,38 @@ def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictur
 def _group(chart: BarChart) -> Group:
     scale = Scale(chart.low, chart.high)
     rows = tuple(_row(bar, chart, scale) for bar in chart.bars)
-    return Group(chart.title, rows, chart.note, f"{chart.low:g}", f"{chart.high:g}", chart.unit)
+    low, high = (
+        f"{written(end, chart.form)} {stands_for}".strip()
+        for end, stands_for in zip((chart.low, chart.high), chart.ends, strict=True)
+    )
+    middle = written(chart.middle, chart.form) if chart.low < chart.middle < chart.high else ""
+    unit, middle = (chart.score, chart.unit) if chart.score else (chart.unit, middle)
+    return Group(chart.title, rows, chart.note, low, high, unit, middle)
 
 
 def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:
     reference = None if bar.reference is None else scale.at(bar.reference)
+    limits = tuple(scale.at(limit) for limit in bar.limits)
+    zero = scale.at(chart.middle) if chart.low < chart.middle < chart.high else None
     if bar.interval is None:
-        track = Track(bar.absent or "no interval", reference=reference)
-        return Row(bar.name, track, "no interval", bar.note, bar.outcome, bar.anchor, bar.lean)
-    known, digits = bar.interval, chart.digits
-    ends = f"[{plain(known.low, digits)}, {plain(known.high, digits)}]"
-    words = f"{plain(known.estimate, digits)} {ends}"
-    zero = scale.at(0.0) if chart.low < 0.0 < chart.high else None
-    track = Track(
-        label=f"{chart.unit} {words}".strip(),
-        bar=scale.span(max(0.0, chart.low), known.estimate),
-        whisker=(scale.at(known.low), scale.at(known.high)),
-        limits=tuple(scale.at(limit) for limit in bar.limits),
-        reference=reference,
-        zero=zero,
-    )
+        words = "no interval"
+        track = Track(bar.absent or words, limits=limits, reference=reference, zero=zero)
+        words = bar.absent if chart.score and bar.absent else words
+    else:
+        shown = bar.score if chart.score else bar.interval
+        words = " ".join(_number(shown, chart.digits, chart.form)).strip()
+        track = _track(bar, bar.interval, chart, words)
+        track = replace(track, limits=limits, reference=reference, zero=zero)
     return Row(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
+
+
+def _track(bar: Bar, known: Interval, chart: BarChart, words: str) -> Track:
+    scale = Scale(chart.low, chart.high)
+    told = f"{bar.note}; {chart.score}" if chart.score else chart.unit
+    is_over = bar.score is not None and bar.score.estimate > 0.0
+    return Track(
+        f"{told} {words}".strip(),
+        kind="over" if is_over else bar.kind or "plain",
+        bar=scale.span(chart.middle, known.estimate),
+        whisker=(scale.at(known.low), scale.at(known.high)),
+    )

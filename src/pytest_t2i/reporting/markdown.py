@@ -9,7 +9,6 @@ from typing import Any
 from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
-from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
@@ -27,7 +26,6 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.markdown_oasis import emergence_table
 from pytest_t2i.reporting.markdown_sections import section_lines
 from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
-from pytest_t2i.reporting.objects import told as objects_told
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
 from pytest_t2i.runs.record import RunRecord
@@ -57,8 +55,6 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         *_moved(record),
         *section_lines(sections_of(record, audits)),
         *_spaces(record),
-        *(f"{line}.\n" for line in map(escape, objects_told(record))),
-        *_groups(record),
         *emergence_table(record),
         *_failures(record),
         *_undetected(record),
@@ -92,22 +88,6 @@ def _spaces(record: RunRecord) -> list[str]:
     lines += [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
     told = leaning_words(record)
     return [*lines, "", *([f"Over all spaces: {escape(told)}.", ""] if told else [])]
-
-
-def _groups(record: RunRecord) -> list[str]:
-    rows = dependencies.rows(record)
-    if not rows:
-        return []
-    lines = [
-        "| dependency group | images with it | different objects | most frequent | p |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {escape(r.group)} | {escape(r.presence)} | {r.amount} | {escape(r.prevalent)} "
-        f"| {escape(r.tests[0])} |"
-        for r in rows
-    ]
-    return [*lines, ""]
 
 
 def _otherwise(record: RunRecord) -> list[str]:

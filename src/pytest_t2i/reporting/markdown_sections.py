@@ -8,7 +8,18 @@ from typing import Any
 
 from pytest_t2i.adapters.support.escaping import escape
 from pytest_t2i.reporting.audit_sections import at_level, cell_text
-from pytest_t2i.sections import Album, BarChart, Cell, Form, Note, Paragraph, Section, Table
+from pytest_t2i.sections import (
+    Album,
+    BarChart,
+    Cell,
+    Form,
+    Note,
+    Overlays,
+    Paragraph,
+    Plane,
+    Section,
+    Table,
+)
 
 MOST_ROWS = 15
 """Rows of a table; the page has them all."""
@@ -21,6 +32,12 @@ def section_lines(sections: Sequence[Section]) -> Iterator[str]:
             yield from _lines(block)
 
 
+def whole_lines(sections: Sequence[Section]) -> Iterator[str]:
+    """Sections with their titles, for a document of their own."""
+    for section in sections:
+        yield from (f"## {escape(section.title)}", "", *section_lines([section]))
+
+
 @singledispatch
 def _lines(block: Any) -> list[str]:
     raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r}")
@@ -28,7 +45,7 @@ def _lines(block: Any) -> list[str]:
 
 @_lines.register
 def _(block: Paragraph) -> list[str]:
-    return [f"{escape(block.text)}.".replace("..", "."), ""]
+    return [f"{escape(block.text)}{'' if block.text.endswith('.') else '.'}", ""]
 
 
 @_lines.register
@@ -36,8 +53,10 @@ def _(block: Note) -> list[str]:  # noqa: ARG001 - explanations stand on the pag
     return []
 
 
-@_lines.register
-def _(block: Album) -> list[str]:  # noqa: ARG001 - so do pictures
+@_lines.register(Album)
+@_lines.register(Overlays)
+@_lines.register(Plane)
+def _(block: Album | Overlays | Plane) -> list[str]:  # noqa: ARG001 - so do pictures and planes
     return []
 
 
@@ -47,7 +66,7 @@ def _(block: Table) -> list[str]:
         [_cell(cell, block.digits, block.style(k)) for k, cell in enumerate(row)]
         for row in block.rows
     ]
-    return _table(block.columns, rows)
+    return _table(block.columns, rows, len(rows) if block.whole else MOST_ROWS)
 
 
 @_lines.register
@@ -56,17 +75,23 @@ def _(block: BarChart) -> list[str]:
     if block.columns:
         title = block.note or block.title
     reference = (block.reference,) if block.reference else ()
+    score = (block.score,) if block.score else ()
     rows = [
         [
             escape(bar.name),
             *(
-                _cell(cell, block.digits)
-                for cell in (bar.interval, *(bar.reference for _ in reference), *bar.cells)
+                _cell(cell, block.digits, block.form)
+                for cell in (
+                    bar.interval,
+                    *(bar.reference for _ in reference),
+                    *(bar.score for _ in score),
+                    *bar.cells,
+                )
             ),
         ]
         for bar in block.bars
     ]
-    return _table((title, block.unit or "value", *reference, *block.columns), rows)
+    return _table((title, block.unit or "value", *reference, *score, *block.columns), rows)
 
 
 def _cell(cell: Cell, digits: int, form: Form = "") -> str:
@@ -75,11 +100,13 @@ def _cell(cell: Cell, digits: int, form: Form = "") -> str:
     return escape(text) if isinstance(cell, str) else text
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS
+) -> list[str]:
     if not rows:
         return []
     lines = [f"| {' | '.join(map(escape, columns))} |", "|---" * len(columns) + "|"]
-    lines += [f"| {' | '.join(row)} |" for row in rows[:MOST_ROWS]]
-    if len(rows) > MOST_ROWS:
-        lines.append(f"| and {len(rows) - MOST_ROWS} more |{' |' * (len(columns) - 1)}")
+    lines += [f"| {' | '.join(row)} |" for row in rows[:most]]
+    if len(rows) > most:
+        lines.append(f"| and {len(rows) - most} more |{' |' * (len(columns) - 1)}")
     return [*lines, ""]

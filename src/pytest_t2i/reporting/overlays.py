@@ -11,7 +11,7 @@ from PIL import Image, ImageFilter
 from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.data import Mask
 from pytest_t2i.reporting.thumbnails import data_uri
-from pytest_t2i.runs.record import ExampleRecord
+from pytest_t2i.sections import Overlay
 
 SIDE = 240
 """Longest side in pixels."""
@@ -21,12 +21,12 @@ DIMMED = 0.65
 OUTLINE, INNER = (255, 255, 255), (20, 20, 20)
 
 
-def overlay(example: ExampleRecord) -> str | None:
-    """A data URI: dark without attention, the object outlined; None where the picture is gone."""
-    picture = picture_in(Path(example.file)) if example.file else None
+def overlay(shown: Overlay) -> str | None:
+    """A data URI: dark without attention, a region outlined; None where the picture is gone."""
+    picture = picture_in(Path(shown.file)) if shown.file else None
     if picture is None:
         return None
-    picture = _laid_over(picture, example.attention, example.region)
+    picture = _laid_over(picture, shown.attention, shown.region)
     content = io.BytesIO()
     picture.save(content, "WEBP", quality=QUALITY, method=6)
     return data_uri(content.getvalue())

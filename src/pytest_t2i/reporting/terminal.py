@@ -9,7 +9,6 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
-from pytest_t2i.reporting import dependencies
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
@@ -25,11 +24,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_of,
 )
 from pytest_t2i.reporting.neutrality import leaning_words
-from pytest_t2i.reporting.objects import told as objects_told
-from pytest_t2i.reporting.terminal_oasis import (
-    emergence_line,
-    stereotypes_line,
-)
+from pytest_t2i.reporting.terminal_oasis import emergence_line
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
@@ -129,10 +124,8 @@ def _of_model(record: RunRecord) -> Iterator[str]:
 
 
 def _measured(record: RunRecord) -> Iterator[str]:
-    lines = (_gaps, stereotypes_line, emergence_line, _undetected)
+    lines = (_gaps, emergence_line, _undetected)
     yield from (line for line in (told(record) for told in lines) if line)
-    yield from objects_told(record)
-    yield from dependencies.told(record)
 
 
 def _compared(record: RunRecord) -> Iterator[str]:

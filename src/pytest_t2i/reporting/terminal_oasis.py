@@ -5,22 +5,6 @@ from __future__ import annotations
 from pytest_t2i.runs.record import RunRecord
 
 
-def stereotypes_line(record: RunRecord) -> str:
-    """The highest stereotype score; "" without any."""
-    scored = [
-        (stereotype.score.estimate, stereotype)
-        for stereotype in record.stereotypes
-        if stereotype.score is not None
-    ]
-    if not scored:
-        return ""
-    score, worst = max(scored, key=lambda pair: pair[0])
-    return (
-        f"stereotype score: highest {score:.3f} ({worst.concept}: {worst.attribute}) "
-        f"of {len(scored)}"
-    )
-
-
 def emergence_line(record: RunRecord) -> str:
     """The attribute that the first steps lead to most, or away from least; "" without any."""
     leaning = [

@@ -8,7 +8,18 @@ from typing import Any
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.audit_sections import at_level, cell_text
-from pytest_t2i.sections import Album, Bar, BarChart, Note, Paragraph, Section, Table
+from pytest_t2i.reporting.wrapping import wrapped
+from pytest_t2i.sections import (
+    Album,
+    Bar,
+    BarChart,
+    Note,
+    Overlays,
+    Paragraph,
+    Plane,
+    Section,
+    Table,
+)
 
 COLOURS = {
     Outcome.PASS: "green",
@@ -27,6 +38,25 @@ def summary_lines(sections: Sequence[Section]) -> Iterator[tuple[str, dict[str, 
             yield from ((line, markup) for line in _lines(block))
 
 
+def whole_lines(sections: Sequence[Section], width: int) -> Iterator[str]:
+    """Sections with their titles, for a command that shows nothing else; a block for each row."""
+    for section in sections:
+        yield from (section.title, "")
+        for block in section.blocks:
+            lines = _rows(block) if isinstance(block, Table) else [*_lines(block), ""]
+            yield from (part for line in lines for part in wrapped(line, width))
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        cells = [cell_text(cell, table.digits, table.style(k)) for k, cell in enumerate(row)]
+        others = list(zip(table.columns, cells, strict=True))[table.names :]
+        longest = max((len(name) for name, _ in others), default=0)
+        yield ": ".join(cells[: table.names])
+        yield from (f"  {name:<{longest}}  {cell}" for name, cell in others)
+        yield ""
+
+
 @singledispatch
 def _lines(block: Any) -> list[str]:
     raise TypeError(f"expected a block of pytest_t2i.sections, got {block!r}")
@@ -41,6 +71,12 @@ def _(block: Paragraph | Note) -> list[str]:
 @_lines.register
 def _(block: Album) -> list[str]:
     return [f"{block.title}: {len(block.pictures) + block.left_out} pictures"]
+
+
+@_lines.register(Overlays)
+@_lines.register(Plane)
+def _(block: Overlays | Plane) -> list[str]:  # noqa: ARG001 - they are for the page
+    return []
 
 
 @_lines.register
@@ -62,7 +98,9 @@ def _(block: BarChart) -> list[str]:
 def _bar(bar: Bar, chart: BarChart) -> str:
     """``all 0.700 [0.500, 0.900], Detector clip``."""
     more = zip(chart.columns, bar.cells, strict=True)
-    told = [f"{name} {cell_text(cell, chart.digits)}" for name, cell in more]
+    told = [f"{name} {cell_text(cell, chart.digits, chart.form)}" for name, cell in more]
+    if bar.score is not None and chart.score:
+        told.insert(0, f"{chart.score} {cell_text(bar.score, chart.digits, chart.form)}")
     if bar.reference is not None and chart.reference:
-        told.insert(0, f"{chart.reference} {cell_text(bar.reference, chart.digits)}")
-    return ", ".join([f"{bar.name} {cell_text(bar.interval, chart.digits)}", *told])
+        told.insert(0, f"{chart.reference} {cell_text(bar.reference, chart.digits, chart.form)}")
+    return ", ".join([f"{bar.name} {cell_text(bar.interval, chart.digits, chart.form)}", *told])

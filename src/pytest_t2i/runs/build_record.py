@@ -17,7 +17,6 @@ from pytest_t2i.runs.build_oasis import (
     emergence_records,
     foreseen_records,
 )
-from pytest_t2i.runs.build_objects import dependencies_record, objects_record
 from pytest_t2i.runs.build_scores import Scores
 from pytest_t2i.runs.build_triplets import Gaps
 from pytest_t2i.runs.next_steps import next_steps
@@ -45,11 +44,8 @@ def record_of(results: Results, command: str = "") -> RunRecord:
         work=asdict(session.work),
         checks=tuple(session.checks),
         prompts=prompts,
-        stereotypes=tuple(scores.stereotypes()),
         gaps=tuple(gaps.records()),
         leaning=gaps.leaning(),
-        objects=objects_record(results),
-        dependencies=dependencies_record(results),
         audits={
             audit.name: AuditRecord(audit.version, record)
             for audit in session.audits

@@ -1,4 +1,4 @@
-"""The scores of a run as its record keeps them: prompts and stereotypes."""
+"""The scores of a run as its record keeps them: prompts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from functools import cached_property
 
 from pytest_t2i.audits.counts import counts_of
 from pytest_t2i.audits.samples import Sample
-from pytest_t2i.audits.stereotypes.measure import one_association
 from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.runs.record import (
-    ImageRecord,
-    PromptRecord,
-    StereotypeRecord,
-)
+from pytest_t2i.runs.record import ImageRecord, PromptRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import distinct
@@ -31,8 +26,6 @@ class Scores:
     def tests(self) -> list[SelectedTest]:
         """Tests that ask for something of their own."""
         return distinct(self.results.session.tests.values())
-
-    # prompts
 
     def prompts(self) -> Iterator[PromptRecord]:
         """Every prompt once, in order of appearance."""
@@ -77,23 +70,3 @@ class Scores:
             images,
             sample.worst_case,
         )
-
-    # stereotypes
-
-    def stereotypes(self) -> Iterator[StereotypeRecord]:
-        """Every stereotype, with the most images that a test asks for."""
-        pairs = ((s, test) for test in self.tests for s in test.selection.stereotypes)
-        for stereotype, test in widest_of(pairs):
-            measured = one_association(self.results, stereotype, test)
-            yield StereotypeRecord(
-                stereotype.id,
-                stereotype.prompt.concept,
-                stereotype.attribute.name,
-                measured.detector,
-                stereotype.expected,
-                measured.share,
-                measured.score_interval,
-                stereotype.source,
-                stereotype.margin,
-                stereotype.direction,
-            )

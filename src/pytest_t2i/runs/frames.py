@@ -1,4 +1,4 @@
-"""A run's record as tables: one row per check, prompt, image, score, stereotype or gap.
+"""A run's record as tables: one row per check, prompt, image or gap, and those of audits.
 
 Columns are documented in docs/exports.md.
 """
@@ -25,7 +25,7 @@ def to_frame(record: Any, table: str) -> pd.DataFrame:
 
     Args:
         record: the RunRecord of a run, as from ``read_run``.
-        table: "checks", "prompts", "images", "scores", "stereotypes" or "gaps".
+        table: "checks", "prompts", "images", "gaps", or one of an audit, such as "scores".
 
     Returns:
         One row for each; no rows where the run has none, columns all the same.
@@ -164,20 +164,6 @@ def _images(record: Any) -> Iterator[Row]:
                 }
 
 
-def _stereotypes(record: Any) -> Iterator[Row]:
-    for stereotype in record.stereotypes:
-        yield (
-            {
-                "id": stereotype.id,
-                "concept": stereotype.concept,
-                "attribute": stereotype.attribute,
-                "expected": stereotype.expected,
-            }
-            | _interval("share", stereotype.share)
-            | _interval("stereotype_score", stereotype.score)
-        )
-
-
 def _gaps(record: Any) -> Iterator[Row]:
     for gap in record.gaps:
         yield (
@@ -208,13 +194,6 @@ TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
         "images": (
             _images,
             ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
-        ),
-        "stereotypes": (
-            _stereotypes,
-            (
-                "id", "concept", "attribute", "expected", *_columns("share"),
-                *_columns("stereotype_score"),
-            ),
         ),
         "gaps": (
             _gaps,

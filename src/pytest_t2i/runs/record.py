@@ -19,13 +19,11 @@ from pytest_t2i.data import (
     Count,
     Detection,
     Interval,
-    Mask,
     Moment,
     Name,
     Number,
     Outcome,
     PicturePath,
-    Prone,
     Share,
     ShareInterval,
     SignedInterval,
@@ -81,25 +79,6 @@ class PromptRecord:
         told = f"~{tag[2].partition('.')[0]}" if tag[1] else ""
         variant = "" if self.variant == Variant.NEUTRAL.value else f" ({self.variant})"
         return f"{self.concept}{told}{variant}"
-
-
-@dataclass(frozen=True, slots=True)
-class StereotypeRecord:
-    """One attribute of one concept."""
-
-    id: str
-    concept: str
-    attribute: str
-    detector: str
-    expected: Share
-    share: ShareInterval | None
-    score: ShareInterval | None
-    """Stereotype score Psi."""
-    source: str
-    margin: Share = 0.0
-    """zeta (OASIS Definition 1)."""
-    direction: Prone = "over"
-    """"under": prone to be shown too rarely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,115 +170,6 @@ class LeaningRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectRecord:
-    """One object in the images of triplets."""
-
-    name: str
-    neutral: Count
-    """Occurrences in images of neutral prompts."""
-    feminine: Count
-    masculine: Count
-    score: ShareInterval | None
-    """Object bias score (Wu eq. 5); None where it occurs with neither gender."""
-    p_value: Share | None
-    """Two-sided, against "it comes with both alike", adjusted for all objects; None for an expected
-    one."""
-    expected: str = ""
-    """Why it is expected to depend on gender; "" where it is not."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndependenceRecord:
-    """Whether objects depend on the variant (Wu section 5.2)."""
-
-    variants: tuple[str, ...]
-    p_value: ShareInterval | None
-    """By permutation within triplets; None where it cannot be tested."""
-    chi_square: Amount | None
-    """Pearson's statistic."""
-    chi_square_p_value: Share | None
-    """Pearson's, which takes occurrences for independent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectsRecord:
-    """The objects in the images of all triplets of a run."""
-
-    finder: str
-    triplets: Count
-    images: Count
-    least: Count
-    """Occurrences with feminine and masculine prompts together that an object had to reach."""
-    rare: Count
-    """Objects that did not."""
-    objects: tuple[ObjectRecord, ...]
-    """The most one-sided first."""
-    independence: tuple[IndependenceRecord, ...]
-    """Of the triplet, and of each pair of variants."""
-    to_feminine: Number | None
-    """Co-occurrence similarity of neutral and feminine images (Wu eq. 4)."""
-    to_masculine: Number | None
-    gap: Interval | None
-    """Their difference; above 0 leans masculine."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleRecord:
-    """A picture of a dependency group, with where its object and the attention lie."""
-
-    name: str
-    """The object, or the noun that shows none."""
-    prompt: str
-    seed: int
-    file: PicturePath | None
-    region: Mask
-    """Where the object lies; nowhere for a noun that shows none."""
-    noun: str
-    """Of the prompt, whose attention covers most of the object; "" without any."""
-    attention: Mask
-    """Where that noun was looked at."""
-    covered: Share
-    """Share of the region that the attention covers (Wu eq. 7)."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRecord:
-    """One dependency group over all triplets of a run (Wu section 6)."""
-
-    group: str
-    presence: ShareInterval | None
-    """Share of the images that have something of it."""
-    amount: Count
-    """Different objects (of "hidden": nouns)."""
-    prevalent: Mapping[str, Count]
-    """The most frequent, with how often they occur."""
-    skewed: tuple[ObjectRecord, ...]
-    """The most one-sided."""
-    independence: tuple[IndependenceRecord, ...]
-    """Of the triplet, and of each pair of variants."""
-    intersections: Mapping[str, Share]
-    """Other group, or "nouns" -> share of this group's objects that it has too; {} for an empty
-    group."""
-    example: ExampleRecord | None = None
-    """The clearest picture of its most frequent object (Wu Figure 5)."""
-
-
-@dataclass(frozen=True, slots=True)
-class DependenciesRecord:
-    """What brought objects into the pictures, the prompt or the scene."""
-
-    finder: str
-    triplets: Count
-    images: Count
-    """Of which the groups are known."""
-    left_out: Count
-    """Images without a picture or without attention."""
-    nouns: Count
-    """Different nouns of the prompts."""
-    groups: tuple[GroupRecord, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class BeforeRecord:
     """A picture of the baseline's model, where the store still has it."""
 
@@ -357,7 +227,6 @@ class RunRecord:
     work: Mapping[str, Any]
     checks: tuple[Check, ...] = ()
     prompts: tuple[PromptRecord, ...] = ()
-    stereotypes: tuple[StereotypeRecord, ...] = ()
     audits: Mapping[str, AuditRecord] = field(default_factory=dict)
     """Name of an audit -> what it keeps."""
     emergence: tuple[EmergenceRecord, ...] = ()
@@ -365,10 +234,6 @@ class RunRecord:
     gaps: tuple[GapRecord, ...] = ()
     leaning: LeaningRecord | None = None
     """None where fewer than two spaces are seen."""
-    objects: ObjectsRecord | None = None
-    """None where no test asks for objects."""
-    dependencies: DependenciesRecord | None = None
-    """None where no test asks for them."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)

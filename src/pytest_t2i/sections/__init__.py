@@ -17,7 +17,6 @@ from pytest_t2i.sections.blocks import (
     Block,
     Cell,
     Column,
-    Form,
     Note,
     Paragraph,
     Picture,
@@ -25,9 +24,13 @@ from pytest_t2i.sections.blocks import (
     Table,
     round_end,
 )
+from pytest_t2i.sections.level import Form
+from pytest_t2i.sections.overlays import Overlay, Overlays
+from pytest_t2i.sections.planes import Axis, Plane, Point
 
 __all__ = [
     "Album",
+    "Axis",
     "Bar",
     "BarChart",
     "Block",
@@ -35,8 +38,12 @@ __all__ = [
     "Column",
     "Form",
     "Note",
+    "Overlay",
+    "Overlays",
     "Paragraph",
     "Picture",
+    "Plane",
+    "Point",
     "Section",
     "Table",
     "round_end",

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.sections.level import Form, Level
+from pytest_t2i.sections.overlays import Overlays
+from pytest_t2i.sections.planes import Plane
 
-Level = Literal["summary", "body", "detail"]
-"""Where a block is shown. The terminal shows "summary"; Markdown shows "summary" and "body"; the
-page shows all, and folds "detail" away."""
-Form = Literal["", "signed", "percent", "signed percent"]
-"""How numbers are written: 0.25, +0.25, 25 %."""
 Cell = str | int | float | Interval | Bounds | Outcome | None
 """What a cell of a table holds; None: nothing is known."""
 
@@ -92,6 +90,10 @@ class Table:
     """How its numbers are written."""
     styles: tuple[Form, ...] = ()
     """The same of each column; () for all as ``form`` says."""
+    names: int = 1
+    """How many of its first cells name a row together."""
+    whole: bool = False
+    """Whether a summary shows every row, however many there are."""
 
     @classmethod
     def of(
@@ -148,6 +150,10 @@ class Bar:
     """Identifier of what the name links to; "" for no link."""
     cells: tuple[Cell, ...] = ()
     """More of it, under the columns of its chart."""
+    kind: str = ""
+    """Its colour: "male", "female" or "" for a plain one."""
+    score: Interval | None = None
+    """Written beside the bar in the place of its interval, where the chart names a ``score``."""
 
     @classmethod
     def judged(
@@ -205,6 +211,15 @@ class BarChart:
     first column ``note`` names."""
     reference: str = ""
     """What the references of its bars are; "" where they have none."""
+    form: Form = ""
+    """How its numbers are written."""
+    ends: tuple[str, str] = ("", "")
+    """What the ends of its scale stand for."""
+    middle: float = 0.0
+    """Where bars begin, if it lies on the scale; else they begin at the nearest end."""
+    score: str = ""
+    """What is made of the bars and written beside them: an excess over the reference; "" for the
+    bars' own intervals."""
 
     def __post_init__(self) -> None:
         for bar in self.bars:
@@ -251,7 +266,7 @@ class Album:
     level: Level = "detail"
 
 
-Block = Paragraph | Note | Table | BarChart | Album
+Block = Paragraph | Note | Table | BarChart | Album | Overlays | Plane
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from pytest_t2i.data import Detection
 
+LEAST_P = 0.0001
+"""Below it a p-value is told as less than it."""
+
 
 def reason_words(reason: str) -> str:
     """``no_face`` as words."""
     return reason.replace("_", " ").strip()
+
+
+def p_words(p_value: float | None) -> str:
+    """``0.032``, ``< 0.0001``, or a dash: never a p-value of 0.
+
+    >>> p_words(0.0004), p_words(3e-9), p_words(None)
+    ('0.0004', '< 0.0001', '-')
+    """
+    if p_value is None:
+        return "-"
+    return f"< {LEAST_P}" if p_value < LEAST_P else f"{p_value:.2g}"
 
 
 def said(detection: Detection) -> str:

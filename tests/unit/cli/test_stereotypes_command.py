@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.audits.parity.record import CellRecord, CellsRecord, ParityPart
+from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score
@@ -18,7 +19,6 @@ from pytest_t2i.runs.record import (
     Counts,
     PromptRecord,
     RunRecord,
-    StereotypeRecord,
 )
 from pytest_t2i.statistics import share_interval, stereotype_interval, stereotype_sequence
 
@@ -48,7 +48,16 @@ def published(name, column):
         )
         for row in TABLE["rows"]
     )  # fmt: skip
-    return RunRecord("2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK, stereotypes=rows)
+    return run_of(name, rows)
+
+
+def run_of(name, rows, **more):
+    audits = {"stereotypes": AuditRecord(1, StereotypesPart(tuple(rows)))}
+    return RunRecord("2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK, audits=audits, **more)
+
+
+def rows_of(run):
+    return run.part("stereotypes").stereotypes
 
 
 def prompt(axis, concept, men, images=100):
@@ -85,9 +94,9 @@ def test_table_1_and_the_footprint(tmp_path, capsys):
 
 def test_scores_against_other_real_world_shares_stand_apart(tmp_path, capsys):
     plain = published("SDv2", 3)
-    first, *others = plain.stereotypes
+    first, *others = rows_of(plain)
     moved = replace(first, expected=first.expected / 2)
-    other = replace(plain, model="SDv3", stereotypes=(moved, *others))
+    other = run_of("SDv3", (moved, *others))
     assert main(["stereotypes", *write(tmp_path, plain, other)]) == 0
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
@@ -145,8 +154,8 @@ def counted(interval):
     """A run of one stereotype: 30 of 40 images, at 95 %."""
     plain = published("SDv2", 3)
     share, score = share_interval(30, 40, 0.95), interval(30, 40, 0.5, 0.95)
-    one = replace(plain.stereotypes[0], expected=0.5, share=share, score=score)
-    return replace(plain, stereotypes=(one,))
+    one = replace(rows_of(plain)[0], expected=0.5, share=share, score=score)
+    return run_of("SDv2", (one,))
 
 
 @pytest.mark.parametrize("interval", [stereotype_interval, stereotype_sequence])
@@ -166,9 +175,9 @@ def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, interval, level
 def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
     run = counted(stereotype_interval)
     under = replace(
-        run.stereotypes[0], direction="under", score=stereotype_interval(30, 40, 0.9, 0.95, "under")
+        rows_of(run)[0], direction="under", score=stereotype_interval(30, 40, 0.9, 0.95, "under")
     )
-    rarely = replace(run, stereotypes=(replace(under, expected=0.9),))
+    rarely = run_of("SDv2", (replace(under, expected=0.9),))
     assert main(["stereotypes", *write(tmp_path, rarely), "--confidence", "0.8"]) == 0
     score = stereotype_interval(30, 40, 0.9, 0.8, "under")
     assert f"15.0 % [{100 * score.low:.1f}, {100 * score.high:.1f}]" in capsys.readouterr().out
@@ -176,8 +185,8 @@ def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
 
 def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
     run = counted(stereotype_interval)
-    odd = replace(run.stereotypes[0], share=Interval(0.123, 0.1, 0.2, 0.95, "blaker", 40))
-    runs = write(tmp_path, replace(run, stereotypes=(odd,)))
+    odd = replace(rows_of(run)[0], share=Interval(0.123, 0.1, 0.2, 0.95, "blaker", 40))
+    runs = write(tmp_path, run_of("SDv2", (odd,)))
     assert main(["stereotypes", *runs, "--confidence", "0.8"]) == 2
     assert "expected a share of whole images, got share.estimate=0.123" in capsys.readouterr().err
 
@@ -185,11 +194,11 @@ def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
 def test_as_many_nationalities_as_a_perfect_order_needs_have_an_interval(tmp_path, capsys):
     run, names = counted(stereotype_interval), ("Danish", "French", "Indian", "Polish")
     rows = tuple(
-        replace(run.stereotypes[0], id=name, concept=name, share=share_interval(k, 40, 0.95),
+        replace(rows_of(run)[0], id=name, concept=name, share=share_interval(k, 40, 0.95),
                 score=stereotype_interval(k, 40, 0.5, 0.95))
         for name, k in zip(names, (25, 30, 35, 40), strict=True)
     )  # fmt: skip
-    runs = write(tmp_path, replace(run, stereotypes=rows))
+    runs = write(tmp_path, run_of("SDv2", rows))
     users = "".join(f"{name} = {k}\n" for k, name in enumerate(names, 1))
     (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
     with_users = ["stereotypes", *runs, "--users", str(tmp_path / "u.toml")]
@@ -205,21 +214,22 @@ def test_as_many_nationalities_as_a_perfect_order_needs_have_an_interval(tmp_pat
 def test_a_terminal_of_80_columns(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     long = replace(published("FLUX", 7), model="a-model-with-a-rather-long-name")
-    both = replace(crossing(DOCTOR), stereotypes=published("SDv3", 5).stereotypes)
+    crossed = crossing(DOCTOR)
+    both = replace(crossed, audits={**published("SDv3", 5).audits, **crossed.audits})
     runs = write(tmp_path, published("SDv2", 3), both)
     assert main(["stereotypes", *runs, "--out", str(tmp_path / "t.md")]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "|" not in out
-    assert "  SDv2  share 27.3 % [" in out
-    assert "SDv3: doctor alone 78.0 % [" in out
-    assert "  with Indian   98.0 % [" in out
-    assert "  rank correlation -1.000, no interval: 3 nationalities are too few" in out
+    assert "Iranian: Wearing Turban\n  real world   0.2 %\n  SDv2: share  27.3 % [" in out
+    assert "SDv3: doctor\n  alone     78.0 % [" in out
+    assert "  with      Indian\n  together  98.0 % [" in out
+    assert "  rank correlation  -1.000, no interval: 3 nationalities are too few" in out
     assert (tmp_path / "t.md").read_text().startswith("## Stereotype scores (95 % intervals)\n\n|")
     assert main(["stereotypes", *runs, *write(tmp_path, long)]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
-    assert "  a-model-with-a-rather-long-name\n    share " in out
+    assert "  a-model-with-a-rather-long-name: share  " in out
 
 
 def test_a_run_given_twice_and_two_runs_of_one_model(tmp_path, capsys):

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pytest_t2i.audits.answers import check_answer
 from pytest_t2i.errors import ConfigurationError, MalformedAnswerError
+from pytest_t2i.prompts.asking.answers import check_answer
 from pytest_t2i.prompts.candidates import attributes_of, bare, concept_of
 
 LONG = 200_000

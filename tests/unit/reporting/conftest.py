@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import (
     AuditRecord,
@@ -19,7 +20,6 @@ from pytest_t2i.runs.record import (
     ImageRecord,
     PromptRecord,
     RunRecord,
-    StereotypeRecord,
 )
 from pytest_t2i.verdicts.check import Check
 
@@ -133,18 +133,17 @@ def record(tmp_path: Path) -> RunRecord:
             ModelScore("model", name, between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
                        Bounds(0.3, 0.85, 0.3))
             for name in ("colour", "second")
+        ))), "stereotypes": AuditRecord(1, StereotypesPart((
+            StereotypeRecord("nationality-iranian-turban", "Iranian", "turban", "colour", 0.02,
+                             between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), "OASIS Table 1"),
+            StereotypeRecord("nationality-iranian-old", "Iranian", "old", "colour", 0.4,
+                             None, None, ""),
         )))},
         prompts=(
             prompt(store, "nurse", ["male", "female", "female", "no_face"],
                    between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),
             prompt(store, "pilot", ["male"] * 4, between(1.0, 0.2, 1.0)),
             prompt(store, "chef", ["refused"] * 2, None),
-        ),
-        stereotypes=(
-            StereotypeRecord("nationality-iranian-turban", "Iranian", "turban", "colour", 0.02,
-                             between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), "OASIS Table 1"),
-            StereotypeRecord("nationality-iranian-old", "Iranian", "old", "colour", 0.4,
-                             None, None, ""),
         ),
         gaps=(
             GapRecord("image", "model", between(0.02, 0.01, 0.03), 0.9, 0.92, 3),

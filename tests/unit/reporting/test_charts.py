@@ -33,12 +33,6 @@ def test_prompts_go_from_male_to_female_and_those_without_a_score_come_last(reco
     assert group.note == "1 lean male, 1 lean female, 1 without a clear image"
 
 
-def test_a_share_stands_beside_the_real_world(record):
-    (group,) = charts.stereotype_groups(record)
-    assert [row.track.reference for row in group.rows] == [2.0, 40.0]
-    assert group.rows[1].track.bar is None
-
-
 def test_every_space_has_a_scale_that_holds_its_limit(record):
     groups = {group.name: group for group in charts.gap_groups(record)}
     assert groups["image space"].high == "+0.05"

@@ -14,6 +14,7 @@ from filled import filled_run, texts
 from markdown_it import MarkdownIt
 
 from pytest_t2i.adapters.support.escaping import cell, code, escape, line, with_code
+from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
 from pytest_t2i.cli.export import write_tables
 from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
@@ -29,10 +30,9 @@ from pytest_t2i.reporting.exports.model_card import model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.markdown_stereotypes import as_markdown
+from pytest_t2i.reporting.markdown_sections import whole_lines
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.oasis_side_by_side import side_by_side
 from pytest_t2i.runs.comparison.read_entrants import of_run
 from pytest_t2i.runs.history import past_run, series_of
 from pytest_t2i.runs.record import Counts, ImageRecord, RunRecord
@@ -140,7 +140,7 @@ def test_other_markdown(hostile, tmp_path):
     )
     assert card.count("<!-- pytest-t2i end -->") == 1
     shown = side_by_side([hostile, replace(hostile, model="b")], None, 0.95, 0)
-    check_markdown("\n".join(as_markdown(shown)))
+    check_markdown("\n".join(whole_lines(shown)))
 
 
 class Elements(HTMLParser):

@@ -125,10 +125,6 @@ def test_text_from_outside_is_escaped(record, tmp_path):
         checks=tuple(
             replace(check, subject=ATTACK, reason=ATTACK, message=ATTACK) for check in record.checks
         ),
-        stereotypes=tuple(
-            replace(stereotype, concept=ATTACK, attribute=ATTACK, source=ATTACK)
-            for stereotype in record.stereotypes
-        ),
         provenance={ATTACK: {ATTACK: ATTACK}},
         work=record.work | {"notes": [ATTACK]},
     )  # fmt: skip

@@ -12,7 +12,7 @@ from PIL import Image
 
 from pytest_t2i.data import Mask
 from pytest_t2i.reporting.overlays import SIDE, overlay
-from pytest_t2i.runs.record import ExampleRecord
+from pytest_t2i.sections import Overlay
 
 
 def region(top, bottom, left, right):
@@ -26,7 +26,7 @@ def example(tmp_path):
     file = tmp_path / "a.png"
     Image.new("RGB", (SIDE, SIDE), (200, 100, 50)).save(file)
     whole, box = region(0, SIDE, 0, 120), region(40, 80, 40, 80)
-    return ExampleRecord("tie", "a tie", 0, str(file), box, "tie", whole, 1.0)
+    return Overlay(str(file), box, whole, ("tie",), "a tie")
 
 
 def seen(example):

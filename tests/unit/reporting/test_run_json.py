@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.audits import counts
+from pytest_t2i.audits.dependencies import record as dependencies
 from pytest_t2i.audits.detector_validation import record as trials
+from pytest_t2i.audits.objects import record as objects
 from pytest_t2i.audits.parity import record as parity
+from pytest_t2i.audits.stereotypes import record as stereotypes
 from pytest_t2i.audits.variety import record as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
 from pytest_t2i.generation.work import Work
@@ -28,11 +31,11 @@ PARTS = {
     "checks": Check,
     "model_scores": parity.ModelScore,
     "prompts": records.PromptRecord,
-    "stereotypes": records.StereotypeRecord,
+    "stereotypes": stereotypes.StereotypeRecord,
     "gaps": records.GapRecord,
     "leaning": records.LeaningRecord,
-    "objects": records.ObjectsRecord,
-    "dependencies": records.DependenciesRecord,
+    "objects": objects.ObjectsRecord,
+    "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,
     "variety": variety.VarietyRecord,
     "diversity": variety.DiversityRecord,
@@ -63,10 +66,10 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":
-        rows = (records.ObjectRecord, records.IndependenceRecord)
+        rows = (objects.ObjectRecord, objects.IndependenceRecord)
         extra = {field.name for row in rows for field in fields(row)}
     if section == "dependencies":
-        rows = (records.GroupRecord, records.ExampleRecord, Mask)
+        rows = (dependencies.GroupRecord, dependencies.ExampleRecord, Mask)
         extra = {field.name for row in rows for field in fields(row)}
     if section == "The run":
         extra = {"outcome"}

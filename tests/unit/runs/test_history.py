@@ -186,6 +186,15 @@ def test_a_file_of_an_older_version_has_its_scores_under_the_names_of_today(tmp_
     assert older.model_score == past_run(recorded()).model_score is not None
 
 
+def test_what_an_older_file_follows_has_one_line_under_its_own_name():
+    score = past(1, 10).scores["model"]
+    older = replace(past(1, 10), stereotypes={"iranian-hat": score}, gaps={"image: model": score})
+    newer = replace(past(2, 12), series={"stereotype_score/iranian-hat": score})
+    (series,) = series_of([older, newer], level=0.95)
+    names = [line.name for line in lines(series)]
+    assert names == ["all prompts", "iranian-hat", "image: model"]
+
+
 def test_a_run_without_parity_is_kept(tmp_path):
     run = replace(recorded(), audits={})
     assert keep(run, tmp_path)

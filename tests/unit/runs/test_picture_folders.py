@@ -9,17 +9,16 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
+from pytest_t2i.audits.dependencies.record import DependenciesRecord, ExampleRecord, GroupRecord
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.picture_folders import check_labelled_pictures, check_pictures
 from pytest_t2i.runs.record import (
+    AuditRecord,
     BaselineRecord,
     BeforeRecord,
     Counts,
-    DependenciesRecord,
-    ExampleRecord,
-    GroupRecord,
     ImageRecord,
     PromptRecord,
     RunRecord,
@@ -74,7 +73,7 @@ def test_pictures_of_a_baseline_and_of_groups_are_looked_at_too(run):
     example = ExampleRecord("tie", "a tie", 0, secret, nowhere, "tie", nowhere, 1.0)
     group = GroupRecord("hidden", None, 0, {}, (), (), {}, example)
     found = DependenciesRecord("yolo", 1, 1, 0, 1, (group,))
-    for more in ({"baseline": baseline}, {"dependencies": found}):
+    for more in ({"baseline": baseline}, {"audits": {"dependencies": AuditRecord(2, found)}}):
         with pytest.raises(ConfigurationError, match="names 1 of 1 files"):
             check_pictures(replace(record(), **more), run)
 

@@ -24,7 +24,8 @@ def test_every_audit_finds_its_part_of_an_older_run():
     for audit in installed_audits():
         part = record.part(audit.name)
         assert part is not None, audit.name
-        assert set(audit.formerly) == {field.name for field in fields(part)}
+        if audit.version == 1:
+            assert set(audit.formerly) == {field.name for field in fields(part)}
     there = {field.name for field in fields(RunRecord)}
     moved = {name for audit in installed_audits() for name in audit.formerly}
     assert set(plain) - there - moved == {"outcome"}

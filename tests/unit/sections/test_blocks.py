@@ -8,21 +8,27 @@ from typing import get_args
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Interval, Mask, Outcome
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.reporting.markdown_sections import section_lines
+from pytest_t2i.reporting.terminal_sections import summary_lines, whole_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import (
     Album,
+    Axis,
     Bar,
     BarChart,
     Block,
     Column,
     Note,
+    Overlay,
+    Overlays,
     Paragraph,
     Picture,
+    Plane,
+    Point,
     Section,
     Table,
     round_end,
@@ -30,6 +36,7 @@ from pytest_t2i.sections import (
 
 KNOWN = Interval(0.25, 0.125, 0.5, 0.95, "exact", 20)
 BAR = Bar("hat", KNOWN, "20 images", limits=(0.3,), outcome=Outcome.FAIL, reference=0.1)
+SPOT = Mask(1, 1, (0, 1))
 BLOCKS = {
     Paragraph: Paragraph("hats are rare", "summary"),
     Note: Note("how to read this"),
@@ -42,7 +49,14 @@ BLOCKS = {
     BarChart: BarChart(
         "Iranian", (BAR, Bar("cap", None, absent="too few")), 0.0, 1.0, "WALS", "text"
     ),
+    Plane: Plane(
+        "Mexican",
+        Axis("WALS", 0.0, 1.0, better="high"),
+        Axis("score", 0.0, 1.0, 2, "low"),
+        (Point("belt", KNOWN, KNOWN, "sdxl", "\u25a0"), Point("coat", KNOWN, KNOWN)),
+    ),
     Album: Album("mistakes", (Picture(None, "male", ("female",)),), "1 of 9", "look", left_out=3),
+    Overlays: Overlays((Overlay(None, SPOT, SPOT, ("a hat", "worn"), "a hat, worn"),)),
 }
 
 
@@ -71,7 +85,10 @@ def test_the_page_shows_every_block(tmp_path):
     page = render_html(record(), tmp_path, [Shows()])
     for words in (
         'id="what-was-seen"', "hats are rare", "how to read this", "[0.125, 0.500]",
-        "WALS 0.250", "no interval", "mistakes", "and 3 more", "<b>0.250",
+        "WALS 0.250", "no interval", "mistakes", "and 3 more", "<b>0.250", "<b>a hat</b><br>worn",
+        "picture gone",
+        'aria-label="Mexican: score against WALS"', "good corner", ">\u25a0</text>",
+        "sdxl, belt: score 0.25 [0.12, 0.50], WALS 0.250 [0.125, 0.500]",
     ):  # fmt: skip
         assert words in page, words
 
@@ -137,3 +154,77 @@ def test_a_table_takes_from_its_columns_how_they_are_written():
 
 def test_a_table_without_styles_writes_all_as_its_digits_say():
     assert Table("t", ("a", "b"), ()).style(1) == ""
+
+
+def test_bars_begin_where_their_chart_says(tmp_path):
+    class Halves(Shows):
+        def sections(self, record, run):
+            hat = Bar("hat", KNOWN, kind="female")
+            return [Section("Halves", (BarChart("share", (hat,), 0.0, 1.0, middle=0.5),))]
+
+    page = render_html(record(), tmp_path, [Halves()])
+    assert 'class="bar" x="25.0%" y="4" width="25.0%"' in page
+    assert '<line class="zero" x1="50.0%"' in page
+    assert 'class="track female"' in page
+    assert "<span>0</span><span>0.5</span><span>1</span>" in page
+
+
+def test_a_score_beside_a_bar_is_shown_by_every_renderer(tmp_path):
+    bars = (
+        Bar(
+            "hat",
+            KNOWN,
+            "25% of images",
+            reference=0.1,
+            score=Interval(0.15, 0.0, 0.4, 0.95, "", 20),
+        ),
+        Bar("cap", None, absent="no clear image", reference=0.5),
+    )
+    chart = BarChart(
+        "Iranian", bars, 0.0, 1.0, "share", reference="real world", score="excess", level="summary"
+    )
+
+    class Scored(Shows):
+        def sections(self, record, run):
+            return [Section("s", (chart,))]
+
+    page = render_html(record(), tmp_path, [Scored()])
+    assert 'aria-label="25% of images; excess 0.150 [0.000, 0.400]"' in page
+    assert '<span class="value">no clear image</span>' in page
+    assert "<span>share</span>" in page
+    markdown = render_markdown(record(), [Scored()])
+    assert "| Iranian | share | real world | excess |" in markdown
+    assert "| hat | 0.250 [0.125, 0.500] | 0.100 | 0.150 [0.000, 0.400] |" in markdown
+    first, _ = summary_lines(sections_of(record(), [Scored()]))
+    assert first[0].endswith(
+        "hat 0.250 [0.125, 0.500], real world 0.100, excess 0.150 [0.000, 0.400]"
+    )
+
+
+def test_a_table_in_full_has_a_block_for_each_row():
+    table = Table(
+        "t", ("a", "b", "share"), (("x", "y", KNOWN), ("z", "w", None)),
+        form="fine percent", names=2,
+    )  # fmt: skip
+    lines = list(whole_lines([Section("Shares", (Paragraph("Of hats."), table))], 80))
+    assert lines == [
+        "Shares", "", "Of hats.", "",
+        "x: y", "  share  25.0 % [12.5, 50.0]", "", "z: w", "  share  -", "",
+    ]  # fmt: skip
+
+
+def test_a_table_that_is_whole_shows_every_row():
+    rows = tuple((str(k),) for k in range(20))
+    shown = [
+        list(section_lines([Section("s", (Table("t", ("n",), rows, whole=whole),))]))
+        for whole in (True, False)
+    ]
+    assert [sum(line.startswith("|") for line in lines) for lines in shown] == [22, 18]
+    assert "| and 5 more |" in shown[1]
+
+
+def test_a_paragraph_ends_once():
+    told = [Paragraph("so it is"), Paragraph("Add intersection(...), and run.")]
+    assert [line for line in section_lines([Section("s", tuple(told))]) if line] == [
+        "so it is.", "Add intersection(...), and run.",
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
@@ -151,17 +152,34 @@ C = TypeVar("C", bound=Counted)
 
 def counted(kind: type[C], context: AuditContext, test: AskedTest) -> C:
     """The objects in the images of the triplets of a test."""
+    return _counted(kind, context, [(three, test) for three in test.selection.triplets])
+
+
+def all_counted(kind: type[C], context: AuditContext, fixture: str) -> C | None:
+    """All triplets of the tests that ask for a fixture, each with its most images; None without.
+
+    Args:
+        kind: what counts them.
+        context: the run.
+        fixture: name of the fixture.
+    """
+    asking = [test for test in context.tests if fixture in test.selection.fixtures]
+    pairs = ((three, test) for test in asking for three in test.selection.triplets)
+    return _counted(kind, context, widest_of(pairs)) if asking else None
+
+
+def _counted(kind: type[C], context: AuditContext, pairs: Sequence[tuple[Triplet, AskedTest]]) -> C:
     settings = context.settings
+    expected: dict[str, str] = {}
+    for _, test in pairs:
+        expected |= dict(test.selection.asked("expected") or ())
     return kind(
-        tuple(
-            Member(three, context.seeds(three.neutral, test.images))
-            for three in test.selection.triplets
-        ),
+        tuple(Member(three, context.seeds(three.neutral, test.images)) for three, test in pairs),
         context.finder,
         context.observations,
         settings.confidence,
         settings.seed,
         settings.least_objects,
-        dict(test.selection.asked("expected") or ()),
+        expected,
         settings.words,
     )

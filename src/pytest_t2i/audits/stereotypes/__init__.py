@@ -5,17 +5,20 @@ Tests ask with the fixtures ``stereotype`` and ``stereotypes``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.summary import NamedRecord, Summary
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.stereotypes.measure import Association
+    from pytest_t2i.audits.stereotypes.record import StereotypesPart
     from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
 
 
@@ -35,12 +38,14 @@ def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is 
     return ("stereotype_score",)
 
 
-class StereotypesAudit(Audit[Any]):
+class StereotypesAudit(Audit["StereotypesPart"]):
     """How much more often an attribute is shown than it occurs in the real world."""
 
     name = "stereotypes"
-    after = ("emergence", "variety")
+    after = ("emergence", "parity", "variety")
     place = 30
+    formerly = ("stereotypes",)
+    unmeasured = "Stereotypes were not measured in this run."
     fixtures = MappingProxyType(
         {
             "stereotype": Fixture(
@@ -62,3 +67,40 @@ class StereotypesAudit(Audit[Any]):
         from pytest_t2i.audits.stereotypes import measure
 
         return measure.needs(context, test)
+
+    @property
+    def record_type(self) -> type[StereotypesPart]:
+        """Its part of run.json."""
+        from pytest_t2i.audits.stereotypes.record import StereotypesPart
+
+        return StereotypesPart
+
+    def record(self, context: AuditContext) -> StereotypesPart | None:
+        """Every stereotype, each once, with the most images."""
+        from pytest_t2i.audits.stereotypes import record
+
+        return record.measured(context)
+
+    def sections(self, record: StereotypesPart, run: Any) -> Sequence[Section]:
+        """Shares against the real world, and scores against variety."""
+        from pytest_t2i.audits.stereotypes import report
+
+        return report.sections(record, run)
+
+    def summary(self, record: StereotypesPart) -> Summary:
+        """Scores as series, values and a table."""
+        from pytest_t2i.audits.stereotypes import report
+
+        return report.summary(record)
+
+    def compare(
+        self,
+        models: Sequence[NamedRecord[StereotypesPart]],
+        *,
+        level: float,  # noqa: ARG002 - intervals are those of the runs
+        seed: int,  # noqa: ARG002 - nothing is drawn
+    ) -> Sequence[Section]:
+        """Scores against variety, a point for each attribute and model."""
+        from pytest_t2i.audits.stereotypes import report
+
+        return report.compared(models)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
@@ -16,24 +19,33 @@ from pytest_t2i.runs.comparison.record import (
     ComparedPrompt,
     ComparedScore,
     ComparedValue,
-    ComparedVariety,
     ModelComparison,
     PairDifference,
     Placing,
     PromptCell,
 )
+from pytest_t2i.runs.summaries import series_of_audits
+from pytest_t2i.sections import Section
 
+SCORE = "model_bias_score"
 FEWEST_IMAGES = 2
 """Clear images of every model without which a prompt is not compared."""
 
 
-def compare_models(entrants: Sequence[Entrant], *, level: float, seed: int) -> ModelComparison:
+def compare_models(
+    entrants: Sequence[Entrant],
+    *,
+    level: float,
+    seed: int,
+    audits: Sequence[Audit[Any]] | None = None,
+) -> ModelComparison:
     """Compare models on the prompts that all of them share.
 
     Args:
         entrants: two models or more.
         level: confidence level in (0, 1).
         seed: seed of every resampling.
+        audits: what else is compared; None takes installed audits.
 
     Raises:
         ConfigurationError: no prompt has two clear images of every model.
@@ -44,6 +56,7 @@ def compare_models(entrants: Sequence[Entrant], *, level: float, seed: int) -> M
             "no prompt has two clear images of every model: there is nothing to compare. Prompts: "
             + "; ".join(f"{e.name} has {len(e.prompts)}" for e in entrants)
         )
+    audits = installed_audits() if audits is None else audits
     every = {text for entrant in entrants for text in entrant.prompts}
     names = tuple(entrant.name for entrant in entrants)
     men, women = (_counts(entrants, texts, gender) for gender in ("male", "female"))
@@ -59,9 +72,8 @@ def compare_models(entrants: Sequence[Entrant], *, level: float, seed: int) -> M
         tuple(_pairs(entrants, texts, level, seed)),
         tuple(_prompts(entrants, texts, seed)),
         len(every) - len(texts),
-        _shared_values(entrants, lambda e: {k: v.score for k, v in e.stereotypes.items()}),
-        _shared_values(entrants, lambda e: {f"{s}: {n}": gap for (s, n), gap in e.gaps.items()}),
-        _varieties(entrants),
+        _tables(entrants, audits),
+        tuple(_sections(entrants, audits, level, seed)),
         _remarks(entrants),
         level,
     )
@@ -190,36 +202,32 @@ def _cell(prompt: EnteredPrompt) -> PromptCell:
     return PromptCell(prompt.male, prompt.female, undetected, score)
 
 
-def _shared_values(
-    entrants: Sequence[Entrant], values: Callable[[Entrant], Mapping[str, Any]]
-) -> tuple[ComparedValue, ...]:
-    """What at least two models have, by name."""
-    columns = [values(entrant) for entrant in entrants]
-    names = dict.fromkeys(name for column in columns for name in column)
-    return tuple(
-        ComparedValue(name, tuple(column.get(name) for column in columns))
-        for name in names
-        if sum(column.get(name) is not None for column in columns) > 1
-    )
+def _tables(
+    entrants: Sequence[Entrant], audits: Sequence[Audit[Any]]
+) -> dict[str, tuple[ComparedValue, ...]]:
+    """By metric, what audits follow of at least two models; model bias scores are compared here."""
+    columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in entrants]
+    tables: dict[str, list[ComparedValue]] = {}
+    for series in dict.fromkeys(name for column in columns for name in column):
+        metric, _, name = series.partition("/")
+        values = tuple(column.get(series) for column in columns)
+        if metric != SCORE and sum(value is not None for value in values) > 1:
+            tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
+    return {metric: tuple(values) for metric, values in tables.items()}
 
 
-def _varieties(entrants: Sequence[Entrant]) -> tuple[ComparedVariety, ...]:
-    """Both scores of every attribute that a model has both of, in order of appearance."""
-    scores = [{(s.concept, s.attribute): s.score for s in e.stereotypes.values()} for e in entrants]
-    names = dict.fromkeys(
-        name
-        for entrant, known in zip(entrants, scores, strict=True)
-        for name in entrant.varieties
-        if known.get(name) is not None
-    )
-    return tuple(
-        ComparedVariety(
-            *name,
-            tuple(known.get(name) for known in scores),
-            tuple(entrant.varieties.get(name) for entrant in entrants),
-        )
-        for name in names
-    )
+def _sections(
+    entrants: Sequence[Entrant], audits: Sequence[Audit[Any]], level: float, seed: int
+) -> Iterator[Section]:
+    """What each audit shows of the models of which it keeps something, two or more."""
+    for audit in sorted(audits, key=lambda audit: audit.place):
+        models = [
+            NamedRecord(entrant.name, part, entrant.run)
+            for entrant in entrants
+            if entrant.run is not None and (part := entrant.run.part(audit.name)) is not None
+        ]
+        if len(models) > 1:
+            yield from audit.compare(models, level=level, seed=seed)
 
 
 def _remarks(entrants: Sequence[Entrant]) -> tuple[str, ...]:

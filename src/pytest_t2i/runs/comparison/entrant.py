@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_t2i.data import Interval, Undetected, sign_of
-from pytest_t2i.runs.record import StereotypeRecord
+from pytest_t2i.data import Undetected, sign_of
+from pytest_t2i.runs.record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,5 @@ class Entrant:
     detector: str
     prompts: Mapping[str, EnteredPrompt]
     """By text; of neutral prompts alone."""
-    stereotypes: Mapping[str, StereotypeRecord] = field(default_factory=dict)
-    varieties: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
-    """(concept, attribute) -> WALS along the direction of its descriptions, as in the paper."""
-    gaps: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
-    """(space, name of the set of triplets) -> similarity gap."""
+    run: RunRecord | None = None
+    """None for a baseline and a model of a store."""

@@ -44,7 +44,8 @@ def read_entrants(
             f"a comparison needs two models or more, got {len(entrants)}: give several run.json "
             "files or baselines, or a store that holds images of several models"
         )
-    return _named_apart(entrants)
+    names = names_apart((entrant.name, entrant.created) for entrant in entrants)
+    return [replace(entrant, name=name) for entrant, name in zip(entrants, names, strict=True)]
 
 
 def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Entrant]:
@@ -76,13 +77,7 @@ def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entr
         record.created,
         chosen,
         {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
-        {stereotype.id: stereotype for stereotype in record.stereotypes},
-        {
-            (variety.concept, variety.attribute): variety.wals
-            for variety in getattr(record.part("variety"), "variety", ())
-            if variety.wals is not None and (variety.direction, variety.center) == ("text", False)
-        },
-        {(gap.space, gap.name): gap.gap for gap in record.gaps if gap.gap is not None},
+        record,
     )
 
 
@@ -116,17 +111,34 @@ def _axis_and_concept(id_: str) -> tuple[str, str]:
     return (axis, concept) if dash else ("", axis)
 
 
-def _named_apart(entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Two runs of one model are told apart by their date, else by their number."""
-    taken = Counter(entrant.name for entrant in entrants)
+def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
+    """Runs with a name each.
+
+    Raises ConfigurationError for a run that is given twice.
+    """
+    runs = [read_run(source) for source in sources]
+    for number, run in enumerate(runs):
+        if run in runs[:number]:
+            first = sources[runs.index(run)]
+            raise ConfigurationError(
+                f"expected every run once, got the run of {first} again as {sources[number]}. "
+                "Leave one of them out"
+            )
+    names = names_apart((run.model, run.created) for run in runs)
+    return [replace(run, model=name) for run, name in zip(runs, names, strict=True)]
+
+
+def names_apart(named: Iterable[tuple[str, str]]) -> list[str]:
+    """A name for each (name, date): two of one name are told apart by date, else by number.
+
+    >>> names_apart([("a", "2026-01-01"), ("a", "2026-01-01"), ("b", "")])
+    ['a (2026-01-01) #1', 'a (2026-01-01) #2', 'b']
+    """
+    named = list(named)
+    taken = Counter(name for name, _ in named)
     dated = [
-        replace(entrant, name=f"{entrant.name} ({entrant.created[:16]})")
-        if taken[entrant.name] > 1 and entrant.created
-        else entrant
-        for entrant in entrants
+        f"{name} ({created[:16]})" if taken[name] > 1 and created else name
+        for name, created in named
     ]
-    taken = Counter(entrant.name for entrant in dated)
-    return [
-        replace(entrant, name=f"{entrant.name} #{number}") if taken[entrant.name] > 1 else entrant
-        for number, entrant in enumerate(dated, 1)
-    ]
+    taken = Counter(dated)
+    return [f"{name} #{k}" if taken[name] > 1 else name for k, name in enumerate(dated, 1)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
+from pytest_t2i.sections import Section
 
-SCHEMA = "pytest-t2i/comparison/1"
+SCHEMA = "pytest-t2i/comparison/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +86,11 @@ class ComparedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ComparedValue:
-    """A stereotype's score or a similarity gap, by all models."""
+    """One value by all models."""
 
     name: str
+    """Of what it was measured: a stereotype, a set of triplets."""
     values: tuple[Interval | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedVariety:
-    """Stereotype score and variety of one attribute of one concept, by all models."""
-
-    concept: str
-    attribute: str
-    scores: tuple[Interval | None, ...]
-    """Stereotype score (OASIS eq. 3)."""
-    varieties: tuple[Interval | None, ...]
-    """WALS (OASIS eq. 7)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +105,10 @@ class ModelComparison:
     prompts: tuple[ComparedPrompt, ...]
     left_out: int
     """Prompts that not every model has, or not with two clear images."""
-    stereotypes: tuple[ComparedValue, ...] = ()
-    gaps: tuple[ComparedValue, ...] = ()
-    varieties: tuple[ComparedVariety, ...] = ()
-    """Where at least one model has both scores."""
+    tables: Mapping[str, tuple[ComparedValue, ...]] = field(default_factory=dict)
+    """Metric -> what at least two models have of it."""
+    sections: tuple[Section, ...] = ()
+    """What audits show of the models side by side."""
     remarks: tuple[str, ...] = ()
     level: float = 0.95
     schema: str = SCHEMA

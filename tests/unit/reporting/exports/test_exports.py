@@ -12,6 +12,7 @@ from huggingface_hub import ModelCard
 
 from pytest_t2i import Interval, RunRecord
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
+from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Outcome, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
@@ -28,7 +29,6 @@ from pytest_t2i.runs.record import (
     GapRecord,
     ImageRecord,
     PromptRecord,
-    StereotypeRecord,
 )
 from pytest_t2i.verdicts.check import Check
 
@@ -37,7 +37,11 @@ COLUMNS = {name: columns for name, (_, columns) in TABLES.items()} | {
     "scores": (
         "set", "detector", "prompts", "clear_images", "fair_model",
         "corrected", "corrected_low", "corrected_high", "paper", "paper_low", "paper_high",
-    )
+    ),
+    "stereotypes": (
+        "id", "concept", "attribute", "expected", "share", "share_low", "share_high",
+        "stereotype_score", "stereotype_score_low", "stereotype_score_high",
+    ),
 }  # fmt: skip
 MODEL = ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1)
 
@@ -69,6 +73,9 @@ my own words
 """
 
 
+STEREOTYPE = StereotypeRecord("s", "Iranian", "beard", "clip", 0.2, SCORE, SCORE, "")
+
+
 @pytest.fixture
 def run():
     images = (
@@ -83,9 +90,11 @@ def run():
         {"model": {"fingerprint": "f"}, "command": "pytest"},
         {"planned": 2, "made": 2},
         checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),
-        audits={"parity": AuditRecord(1, ParityPart((MODEL,)))},
+        audits={
+            "parity": AuditRecord(1, ParityPart((MODEL,))),
+            "stereotypes": AuditRecord(1, StereotypesPart((STEREOTYPE,))),
+        },
         prompts=(prompt,),
-        stereotypes=(StereotypeRecord("s", "Iranian", "beard", "clip", 0.2, SCORE, SCORE, ""),),
         gaps=(GapRecord("image", "model", SCORE, 0.1, 0.2, 3),),
         failed_otherwise=("suites/test_b.py::test_x",),
         failed_because={"suites/test_b.py::test_x": "my bug"},

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.reporting.comparison import (
@@ -17,11 +19,11 @@ from pytest_t2i.reporting.comparison import (
     summary,
     write_comparison,
 )
-from pytest_t2i.reporting.planes import compared_planes, marks
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.read_entrants import read_entrants
-from pytest_t2i.runs.record import StereotypeRecord
+from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.sections import Note, Section
 
 
 def entrant(name, men, n=20, *, first_seed=0, detector="clip"):
@@ -144,44 +146,59 @@ def interval(estimate):
     return Interval(estimate, estimate - 0.02, estimate + 0.02, 0.95, "made up", 40)
 
 
-def with_stereotypes(model, **both):
-    """The model with a stereotype score and a variety of each attribute of Iranian people."""
-    return replace(
-        model,
-        stereotypes={
-            name: StereotypeRecord(
-                name, "Iranian", name, "clip", 0.3, None, interval(score) if score else None, "none"
-            )
-            for name, (score, _) in both.items()
-        },
-        varieties={("Iranian", name): interval(wals) for name, (_, wals) in both.items() if wals},
+@dataclass(frozen=True)
+class Heights:
+    values: dict[str, float]
+
+
+class HeightAudit(Audit[Heights]):
+    name = "height"
+
+    @property
+    def record_type(self):
+        return Heights
+
+    def summary(self, record):
+        return Summary(
+            series={
+                f"{metric}/{name}": interval(value)
+                for metric in ("height_of", "model_bias_score")
+                for name, value in record.values.items()
+            }
+        )
+
+    def compare(self, models, *, level, seed):
+        told = ", ".join(f"{one.model} {one.run.model}" for one in models)
+        return [Section("Heights", (Note(f"{told}; {level}, {seed}"),))]
+
+
+def measured(model, **values):
+    """The model as a run in which an audit measured these."""
+    audits = {"height": AuditRecord(1, Heights(values))}
+    run = RunRecord(
+        "2026-11-22T10:00:00+00:00", 1.0, f"run of {model.name}", {}, {}, {}, audits=audits
     )
+    return replace(model, run=run)
 
 
-def test_a_plane_has_a_point_for_each_attribute_and_model(tmp_path):
-    fair = with_stereotypes(FAIR, beard=(0.1, 0.12), hat=(0.2, None), old=(None, 0.1))
-    biased = with_stereotypes(BIASED, beard=(0.6, 0.06), hat=(0.4, 0.18), old=(None, 0.1))
-    result = compare(fair, biased)
-    assert [one.attribute for one in result.varieties] == ["beard", "hat"]
-    assert result.varieties[1].varieties == (None, interval(0.18))
-    (plane,) = compared_planes(result)
-    places = {(point.mark, point.name): (point.x, point.y) for point in plane.points}
-    assert plane.reach == 0.2
-    assert places == {
-        ("●", "beard"): (60.0, 90.0),
-        ("■", "beard"): (30.0, 40.0),
-        ("■", "hat"): (90.0, 60.0),
-    }
+def test_what_audits_follow_of_two_models_stands_side_by_side(tmp_path):
+    models = (measured(FAIR, a=0.1, b=0.2), measured(BIASED, b=-0.4, c=0.3))
+    result = compare_models(models, level=0.9, seed=3, audits=[HeightAudit()])
+    # Model bias scores are compared on shared prompts, and not as each run has them.
+    assert list(result.tables) == ["height_of"]
+    (value,) = result.tables["height_of"]
+    assert (value.name, value.values) == ("b", (interval(0.2), interval(-0.4)))
     page = render_html(result, tmp_path)
-    assert page.count('class="mark"') == 3
-    assert "biased, hat: stereotype score" in page
+    assert ">Height ofs</h2>" in page
+    assert "\u22120.400 <small>[\u22120.420, \u22120.380]</small>" in page
+    assert "fair run of fair, biased run of biased; 0.9, 3" in page
+    plain = json.loads(result.to_json())
+    assert plain["schema"] == "pytest-t2i/comparison/2"
+    assert plain["tables"]["height_of"][0]["name"] == "b"
+    assert plain["sections"][0]["title"] == "Heights"
 
 
-@pytest.mark.slow
-def test_more_models_than_signs_are_numbered():
-    models = [replace(FAIR, name=f"model {number}") for number in range(8)]
-    assert marks(compare(*models)) == ["●", "■", "▲", "◆", "▼", "★", "(7)", "(8)"]
-
-
-def test_without_varieties_there_is_no_plane(tmp_path):
-    assert "against variety" not in render_html(compare(FAIR, BIASED), tmp_path)
+def test_an_audit_is_not_asked_about_one_model_alone():
+    models = (measured(FAIR, a=0.1), BIASED)
+    result = compare_models(models, level=0.9, seed=3, audits=[HeightAudit()])
+    assert (result.tables, result.sections) == ({}, ())

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pytest_t2i.data import Interval
-from pytest_t2i.labels import ADJUDICATED, LOW_QUALITY, RULES, Label, agreed, disagreements
+from pytest_t2i.labels.consensus import agreed, disagreements
+from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, Label
+from pytest_t2i.labels.vocabulary import RULES
 from pytest_t2i.statistics import fleiss_interval, kappa_interval
 
 MORE_THAN_A_PAIR = 3

@@ -7,9 +7,9 @@ import json
 import pytest
 from llm_server import attributes
 
-from pytest_t2i.audits.answers import check_answer
-from pytest_t2i.audits.candidates import ask_for_candidates
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
+from pytest_t2i.prompts.asking.answers import check_answer
+from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 from pytest_t2i.prompts.candidates import SCHEMA
 
 PROMPT = "a photo of a Tunisian person"

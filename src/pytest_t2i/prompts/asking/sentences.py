@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_t2i.audits.asking import answer_of
 from pytest_t2i.errors import LanguageError
-from pytest_t2i.prompts import Axis
+from pytest_t2i.prompts.asking.ask import answer_of
+from pytest_t2i.prompts.axes import Axis
 from pytest_t2i.prompts.sentences import SCHEMA, instruction, sentence_of
 from pytest_t2i.protocols import Language
 

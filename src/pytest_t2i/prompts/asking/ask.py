@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from pytest_t2i.audits.answers import check_answer
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
+from pytest_t2i.prompts.asking.answers import check_answer
 from pytest_t2i.protocols import Language
 
 Answer = TypeVar("Answer")

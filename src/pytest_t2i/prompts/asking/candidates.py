@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_t2i.audits.asking import answer_of
 from pytest_t2i.data import Attribute
 from pytest_t2i.errors import MalformedAnswerError, some
+from pytest_t2i.prompts.asking.ask import answer_of
 from pytest_t2i.prompts.candidates import SCHEMA, attributes_of, instruction
 from pytest_t2i.protocols import Language
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Interval, Prone
+from pytest_t2i.audits.stereotypes.record import StereotypeRecord
+from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.prompts.internet_users import Footprints
-from pytest_t2i.runs.record import PromptRecord, RunRecord, StereotypeRecord
 from pytest_t2i.statistics.rank_trend import FEWEST_GROUPS, Counted, fewest_groups
 from pytest_t2i.statistics.sequential import METHOD as SEQUENCE
 
@@ -57,13 +57,18 @@ class Addition:
     change: Interval
 
 
-def table_1(runs: Sequence[RunRecord], level: float) -> list[Row]:
+def looked_for(run: Any) -> tuple[StereotypeRecord, ...]:
+    """The stereotypes of a run."""
+    return getattr(run.part("stereotypes"), "stereotypes", ())
+
+
+def table_1(runs: Sequence[Any], level: float) -> list[Row]:
     """Every stereotype of any run, in order of appearance.
 
     Scores against other real-world shares stand in rows of their own. Raises ConfigurationError
     where a run holds intervals of another level and no counts to compute them from.
     """
-    known = [{_asked(score): at_level(score, level) for score in run.stereotypes} for run in runs]
+    known = [{_asked(score): at_level(score, level) for score in looked_for(run)} for run in runs]
     keys = dict.fromkeys(key for scores in known for key in scores)
     return [Row(*key[:3], tuple(scores.get(key) for scores in known)) for key in keys]
 
@@ -80,12 +85,8 @@ def at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
     return replace(
         score,
         share=statistics.share_interval(shown, clear, level),
-        score=interval(shown, clear, expected, level, _direction(score)),
+        score=interval(shown, clear, expected, level, score.direction),
     )
-
-
-def _direction(score: StereotypeRecord) -> Prone:
-    return "under" if score.direction == "under" else "over"
 
 
 def _counted(score: StereotypeRecord, share: Interval) -> Counted:
@@ -97,18 +98,18 @@ def _counted(score: StereotypeRecord, share: Interval) -> Counted:
             f"{score.id}: expected a share of whole images, got share.estimate={share.estimate}, "
             f"share.n={share.n}: no counts to compute intervals from. Record the run anew"
         )
-    return shown, share.n, score.expected, -1 if _direction(score) == "under" else 1
+    return shown, share.n, score.expected, -1 if score.direction == "under" else 1
 
 
 def _asked(score: StereotypeRecord) -> tuple[str, str, float, str]:
     return score.concept, score.attribute, score.expected, score.direction
 
 
-def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -> Footprint:
+def footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Footprint:
     """Rank correlation over the nationalities of a run whose users are known."""
     groups: dict[str, list[Counted]] = {}
     scores: dict[str, list[float]] = {}
-    for stereotype in run.stereotypes:
+    for stereotype in looked_for(run):
         if (
             stereotype.share is not None
             and stereotype.score is not None
@@ -132,12 +133,12 @@ def footprint(run: RunRecord, footprints: Footprints, level: float, seed: int) -
     return Footprint(run.model, correlation, means, needed=needed if len(groups) < needed else 0)
 
 
-def crossed(run: RunRecord) -> tuple[Any, ...]:
+def crossed(run: Any) -> tuple[Any, ...]:
     """Tables of axes that a run crossed."""
     return getattr(run.part("parity"), "cells", ())
 
 
-def additions(run: RunRecord, level: float) -> Iterator[Addition]:
+def additions(run: Any, level: float) -> Iterator[Addition]:
     """Of every crossed prompt beside each of its words alone, where the run has that, too."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
@@ -150,7 +151,7 @@ def additions(run: RunRecord, level: float) -> Iterator[Addition]:
                     yield from _addition(run.model, concept, added, (single, both), level)
 
 
-def words_missing(run: RunRecord) -> Iterator[str]:
+def words_missing(run: Any) -> Iterator[str]:
     """Of every crossing whose words the run does not have alone: which, and what to do."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
     for table in crossed(run):
@@ -169,7 +170,7 @@ def words_missing(run: RunRecord) -> Iterator[str]:
 
 
 def _addition(
-    model: str, concept: str, added: str, prompts: tuple[PromptRecord, PromptRecord], level: float
+    model: str, concept: str, added: str, prompts: tuple[Any, Any], level: float
 ) -> Iterator[Addition]:
     before, after = map(_men, prompts)
     if before[1] and after[1]:
@@ -178,7 +179,7 @@ def _addition(
         yield Addition(model, concept, added, alone, together, change)
 
 
-def _men(prompt: PromptRecord) -> tuple[int, int]:
+def _men(prompt: Any) -> tuple[int, int]:
     """Men, and images of one clear man or woman, by the deciding detector."""
     labels = prompt.decided.labels
     men = labels.get(MALE, 0)

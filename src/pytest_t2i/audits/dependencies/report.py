@@ -1,0 +1,158 @@
+"""What dependencies show: groups as tables and charts, and a picture of each (Wu section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_t2i.audits.dependencies.groups import GROUPS
+from pytest_t2i.audits.dependencies.record import DependenciesRecord, ExampleRecord, GroupRecord
+from pytest_t2i.audits.objects.report import NAMED, known_p, object_chart, scored
+from pytest_t2i.sections import (
+    Bar,
+    BarChart,
+    Block,
+    Note,
+    Overlay,
+    Overlays,
+    Paragraph,
+    Section,
+    Table,
+)
+
+VARIANTS = ("triplet", "neutral, feminine", "neutral, masculine", "feminine, masculine")
+READ = (
+    "What brought objects into the pictures. Explicitly: the prompt names it; guided: attention to "
+    "a noun of the prompt covers it; hidden: nouns that show no object."
+)
+PICTURES = (
+    "Outlined: where the finder sees the object. Dark: where the noun was not looked at. Of each "
+    "group's most frequent object, the clearest picture."
+)
+P_VALUES = (
+    'These p-values are of "its objects do not depend on the variant", permuted within triplets.'
+)
+INTERSECTIONS = "How many of a group's objects stand in another, too:"
+
+
+def sections(record: DependenciesRecord) -> Sequence[Section]:
+    """One, with all that was seen of the groups."""
+    groups = record.groups
+    blocks: tuple[Block, ...] = (
+        Note(f"{READ} {_looked_at(record)}"),
+        Paragraph(headline(record), "summary"),
+    )
+    if record.images:
+        blocks += (
+            _shares(groups),
+            *_examples(groups),
+            _presence(groups),
+            *(
+                object_chart(_name(group).capitalize(), group.skewed, "the most one-sided")
+                for group in groups
+                if group.skewed
+            ),
+            _frequent(groups),
+            Note(
+                'p-values of "its objects do not depend on the variant", permuted within triplets:'
+            ),
+            _p_values(groups),
+            Note(INTERSECTIONS),
+            _intersections(groups),
+        )
+    return (Section("Dependency groups", blocks),)
+
+
+def headline(record: DependenciesRecord) -> str:
+    """Of how many images the groups are known."""
+    if not record.images:
+        return f"dependency groups: none of {record.left_out} images shows word attention"
+    left = f", {record.left_out} images left out" if record.left_out else ""
+    return f"dependency groups of {record.triplets} triplets ({record.images} images{left})"
+
+
+def _looked_at(record: DependenciesRecord) -> str:
+    left = ""
+    if record.left_out:
+        left = f", {record.left_out} left out for want of a picture or of attention"
+    return f"{record.triplets} triplets, {record.images} images{left}, by {record.finder}."
+
+
+def _shares(groups: Sequence[GroupRecord]) -> Table:
+    """The terminal shows it, too."""
+    rows = tuple(
+        (_name(group), group.presence, group.amount, _p_value(group, 0)) for group in groups
+    )
+    columns = ("Group", "Share of images", "Different", "p")
+    return Table("Dependency groups (Wu Tables 11 and 12)", columns, rows, "summary")
+
+
+def _examples(groups: Sequence[GroupRecord]) -> tuple[Block, ...]:
+    """A picture of each group that is in some (Wu Figure 5)."""
+    shown = tuple(_example(group, group.example) for group in groups if group.example)
+    return (Overlays(shown), Note(PICTURES)) if shown else ()
+
+
+def _example(group: GroupRecord, of: ExampleRecord) -> Overlay:
+    words = (_name(group), _seen(group.group, of), of.prompt)
+    alternative = "{}: {}; {}".format(*words)
+    return Overlay(of.file, of.region, of.attention, words, alternative)
+
+
+def _seen(group: str, shown: ExampleRecord) -> str:
+    if group == "hidden":
+        return f"{shown.name}: named, and not to be seen"
+    covered = f"attention to {shown.noun} covers {100 * shown.covered:.0f} % of it"
+    return f"{shown.name}: {covered if shown.noun else 'no noun has attention'}"
+
+
+def _presence(groups: Sequence[GroupRecord]) -> BarChart:
+    """In what share of the images each group is (Wu Table 11)."""
+    bars = tuple(
+        Bar(_name(group), group.presence, f"{group.amount} different", "in no image that is known")
+        for group in groups
+    )
+    title = "Share of images that have each"
+    return BarChart(title, bars, 0.0, 1.0, "share", form="percent", level="page")
+
+
+def _frequent(groups: Sequence[GroupRecord]) -> Table:
+    rows = tuple(
+        (
+            _name(group),
+            ", ".join(f"{name} {n}" for name, n in group.prevalent.items()) or "-",
+            ", ".join(map(scored, group.skewed[:NAMED])) or "-",
+        )
+        for group in groups
+    )
+    columns = ("Group", "Most frequent", "Most one-sided (0 feminine, 1 masculine)")
+    return Table("Objects of each group (Wu Figures 6 to 8)", columns, rows)
+
+
+def _p_values(groups: Sequence[GroupRecord]) -> Table:
+    rows = tuple(
+        (_name(group), *(_p_value(group, place) for place in range(len(VARIANTS))))
+        for group in groups
+    )
+    caption = "Independence by dependency group (Wu Tables 7 to 9)"
+    return Table(caption, ("Group", *VARIANTS), rows, "page")
+
+
+def _p_value(group: GroupRecord, place: int) -> str | None:
+    """Of the triplet, or of a pair."""
+    tests = group.independence
+    known = tests[place].p_value if place < len(tests) else None
+    return known_p(known.estimate if known else None)
+
+
+def _intersections(groups: Sequence[GroupRecord]) -> Table:
+    over = (*GROUPS, "nouns")
+    rows = tuple(
+        (_name(group), *(group.intersections.get(other) for other in over)) for group in groups
+    )
+    columns = ("Over", *(other.replace("_", " ") for other in over))
+    caption = "Intersections of dependency groups (Wu Table 13)"
+    return Table(caption, columns, rows, "page", form="percent")
+
+
+def _name(group: GroupRecord) -> str:
+    return group.group.replace("_", " ")

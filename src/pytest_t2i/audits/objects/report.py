@@ -1,0 +1,159 @@
+"""What objects show: which come with whom, and whether any does (Wu section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_t2i.audits.objects.measure import FAIR
+from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord, ObjectsRecord
+from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
+from pytest_t2i.sections.words import p_words
+
+SHOWN = 30
+"""Objects in the chart; run.json has them all."""
+NAMED = 5
+"""Objects that the terminal and the summary name."""
+ALL_VARIANTS = 3
+SURE = 0.05
+"""Adjusted p-value up to which an object is named."""
+ENDS = ("feminine", "masculine")
+UNIT = "object bias score"
+READ = (
+    "Share of an object's occurrences that come with masculine prompts: 0 feminine ones alone, "
+    "0.5 both alike, 1 masculine ones alone."
+)
+WHISKERS = "Whiskers resample triplets; p-values share one false discovery rate."
+OCCURRENCES = ("Neutral", "Feminine", "Masculine")
+
+
+def sections(record: ObjectsRecord) -> Sequence[Section]:
+    """One, with the objects that are judged and those that are expected to differ."""
+    blocks: tuple[Block, ...] = (
+        Note(f"{READ} {_looked_at(record)} {WHISKERS}"),
+        *(Paragraph(line, "summary") for line in _told(record)),
+        *_judged(record),
+        *_expected(record),
+        Note(
+            "Do objects depend on the variant? Co-occurrence similarity of neutral images "
+            f"{_similarity(record)}."
+        ),
+        _tests(record.independence),
+    )
+    return (Section("Objects", blocks),)
+
+
+def headline(record: ObjectsRecord) -> str:
+    """The most one-sided object of those that are judged."""
+    judged = [each for each in record.objects if not each.expected]
+    if not judged:
+        return f"no object occurs {record.least} times with both genders together"
+    return f"the most one-sided of {len(judged)} objects: {scored(judged[0])}"
+
+
+def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:
+    """Objects from 0 (feminine) to 1 (masculine)."""
+    bars = tuple(object_bar(each) for each in objects)
+    return BarChart(
+        title, bars, 0.0, 1.0, UNIT, note, digits=2, level="page", middle=FAIR, ends=ENDS
+    )
+
+
+def object_bar(of: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
+    """One object, coloured by the gender that it comes with."""
+    kind = ""
+    if of.score is not None and of.score.estimate != FAIR:
+        kind = "male" if of.score.estimate > FAIR else "female"
+    counts = f"{of.neutral} neutral, {of.feminine} feminine, {of.masculine} masculine"
+    note = f"{counts}; {of.expected or f'p {p_words(of.p_value)}, adjusted'}"
+    return Bar(
+        of.name,
+        of.score,
+        note if of.score else counts,
+        absent="with neither",
+        kind=kind,
+        cells=cells,
+    )
+
+
+def known_p(p_value: float | None) -> str | None:
+    """A p-value for a cell of a table; None where there is none."""
+    return None if p_value is None else p_words(p_value)
+
+
+def scored(of: ObjectRecord) -> str:
+    """An object with its score.
+
+    >>> scored(ObjectRecord("tie", 0, 0, 0, None, None))
+    'tie -'
+    """
+    return f"{of.name} {of.score or '-'}"
+
+
+def _looked_at(record: ObjectsRecord) -> str:
+    return (
+        f"{record.triplets} triplets, {record.images} images, by {record.finder}; objects that "
+        f"occur {record.least} times with feminine and masculine prompts together, {record.rare} "
+        "rarer ones left out."
+    )
+
+
+def _judged(record: ObjectsRecord) -> Iterator[Block]:
+    judged = [each for each in record.objects if not each.expected]
+    if not judged:
+        yield Note("No object that is judged occurs often enough.")
+        return
+    more = f"and {len(judged) - SHOWN} more in run.json" if len(judged) > SHOWN else ""
+    yield object_chart("Judged", judged[:SHOWN], more)
+
+
+def _expected(record: ObjectsRecord) -> Iterator[Block]:
+    """As a table, which has room for the reasons."""
+    bars = tuple(
+        object_bar(each, (each.neutral, each.feminine, each.masculine, each.expected))
+        for each in record.objects
+        if each.expected
+    )
+    if bars:
+        yield BarChart(
+            "Expected to differ", bars, 0.0, 1.0, UNIT, "Expected to differ, not judged", 2,
+            "page", (*OCCURRENCES, "Why"), middle=FAIR, ends=ENDS,
+        )  # fmt: skip
+
+
+def _tests(tests: Sequence[IndependenceRecord]) -> Table:
+    rows = tuple(
+        (", ".join(test.variants), test.p_value, known_p(test.chi_square_p_value)) for test in tests
+    )
+    columns = ("Variants", "p-value, permuted within triplets", "Pearson's")
+    return Table("Do objects depend on the variant?", columns, rows, "page")
+
+
+def _similarity(record: ObjectsRecord) -> str:
+    if record.gap is None or record.to_feminine is None or record.to_masculine is None:
+        return "too few images show objects in all three variants to compare them"
+    return (
+        f"to feminine {record.to_feminine:.3f}, to masculine {record.to_masculine:.3f}, "
+        f"gap {record.gap}"
+    )
+
+
+def _told(record: ObjectsRecord) -> Iterator[str]:
+    """Objects in a few lines of text."""
+    judged = [each for each in record.objects if not each.expected]
+    yield (
+        f"objects of {record.triplets} triplets ({record.images} images) by {record.finder}: "
+        f"{len(judged)} judged, {len(record.objects) - len(judged)} expected to differ, "
+        f"{record.rare} too rare (below {record.least})"
+    )
+    sure = [each for each in judged if each.p_value is not None and each.p_value <= SURE]
+    if sure:
+        named = "; ".join(scored(each) for each in sure[:NAMED])
+        more = f"; and {len(sure) - NAMED} more" if len(sure) > NAMED else ""
+        yield f"come with one gender (0 feminine, 1 masculine): {named}{more}"
+    tested = next((t for t in record.independence if len(t.variants) == ALL_VARIANTS), None)
+    p_value = tested and tested.p_value
+    yield (
+        "all objects, expected ones included, depend on the variant: "
+        f"{f'p {p_words(p_value.estimate)}' if p_value else 'cannot be tested'}; co-occurrence "
+        f"{_similarity(record)}"
+    )

@@ -1,0 +1,165 @@
+"""What stereotypes show: shares against the real world, and scores against variety."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
+from pytest_t2i.audits.summary import Figure, Frame, NamedRecord, Summary, Value
+from pytest_t2i.sections import (
+    Axis,
+    Bar,
+    BarChart,
+    Block,
+    Note,
+    Paragraph,
+    Plane,
+    Point,
+    Section,
+    round_end,
+)
+from pytest_t2i.verdicts.check import Check, judged
+
+METRIC = "stereotype_score"
+TITLE, AGAINST = "Stereotypes", "Stereotype score against variety"
+SHARES = (
+    "Share of images that show an attribute, beside its share in the real world. The stereotype "
+    "score \u03a8 is the excess{lack}; 0 when there is none."
+)
+LACK = " (the lack, of an attribute that is prone to be shown too rarely)"
+OF_RUN = (
+    "One point for each attribute, with the intervals of both. The good corner is below on the "
+    "right: few stereotypes, and much variety. A point below on the left has a low score that may "
+    "have been bought with sameness."
+)
+OF_MODELS = (
+    "One point for each attribute and model: {signs}. Lines are the intervals of both. The good "
+    "corner is below on the right: few stereotypes, and much variety. A model below on the left of "
+    "another may have bought its low score with sameness."
+)
+AXES = "Upwards: stereotype score \u03a8 from 0 to 1. To the right: WALS"
+COMPARABLE = "; varieties compare between equal numbers of images by one encoder."
+REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Upper ends of the axis of variety."""
+SIGNS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2605"
+"""Of models in a plane."""
+Concepts = dict[str, list[Point]]
+
+
+def sections(part: StereotypesPart, run: Any) -> Sequence[Section]:
+    """Shares against the real world by concept, and where variety is known, scores against it."""
+    if not part.stereotypes:
+        return ()
+    lack = LACK if any(one.direction == "under" for one in part.stereotypes) else ""
+    sources = dict.fromkeys(one.source for one in part.stereotypes if one.source)
+    blocks: tuple[Block, ...] = (
+        Note(SHARES.format(lack=lack)),
+        *([Paragraph(headline(part), "summary")] if part.highest else ()),
+        *_charts(part, judged(run.checks, METRIC)),
+        Note(f"Sources: {'; '.join(sources) or 'none given'}."),
+    )
+    return (Section(TITLE, blocks), *_against_variety(_points(part, run), OF_RUN, f"{AXES}."))
+
+
+def headline(part: StereotypesPart) -> str:
+    """The highest score in words; "" without any."""
+    if part.highest is None:
+        return ""
+    score, worst = part.highest
+    return (
+        f"stereotype score: highest {score:.3f} ({worst.concept}: {worst.attribute}) "
+        f"of {part.scored}"
+    )
+
+
+def _charts(part: StereotypesPart, checks: Mapping[str, Sequence[Check]]) -> Iterator[BarChart]:
+    groups: dict[str, list[Bar]] = {}
+    for one in part.stereotypes:
+        groups.setdefault(one.concept, []).append(_bar(one, checks.get(one.id, ())))
+    for concept, bars in groups.items():
+        yield BarChart(
+            concept, tuple(bars), 0.0, 1.0, "share of images", reference="real world",
+            score="\u03a8",
+        )  # fmt: skip
+
+
+def _bar(one: StereotypeRecord, checks: Sequence[Check]) -> Bar:
+    """The bar is the share; limits are of the score, and drawn as the shares that reach them."""
+    bar = Bar.judged(
+        one.attribute, one.share, checks, note=one.told, absent="no clear image",
+        reference=one.expected, score=one.score,
+    )  # fmt: skip
+    side = -1 if one.direction == "under" else 1
+    return replace(bar, limits=tuple(one.expected + side * limit for limit in bar.limits))
+
+
+# scores against variety
+
+
+def compared(models: Sequence[NamedRecord[StereotypesPart]]) -> Sequence[Section]:
+    """The same plane with the points of several models."""
+    signs = [*SIGNS, *(f"({number})" for number in range(len(SIGNS) + 1, len(models) + 1))]
+    concepts: Concepts = {}
+    for (model, part, run), sign in zip(models, signs, strict=False):
+        for concept, points in _points(part, run).items():
+            of_model = [replace(point, series=model, sign=sign) for point in points]
+            concepts.setdefault(concept, []).extend(of_model)
+    named = ", ".join(f"{sign} {one.model}" for sign, one in zip(signs, models, strict=False))
+    return _against_variety(concepts, OF_MODELS.format(signs=named), f"{AXES}{COMPARABLE}")
+
+
+def _points(part: StereotypesPart, run: Any) -> Concepts:
+    """By concept, where both scores are known; direction from texts, not centred."""
+    scores = {(one.concept, one.attribute): one.score for one in part.stereotypes}
+    concepts: Concepts = {}
+    for one in getattr(run.part("variety"), "variety", ()):
+        score = scores.get((one.concept, one.attribute))
+        if (one.direction, one.center) == ("text", False) and one.wals and score:
+            concepts.setdefault(one.concept, []).append(Point(one.attribute, one.wals, score))
+    return concepts
+
+
+def _against_variety(concepts: Concepts, lead: str, axes: str) -> Sequence[Section]:
+    if not concepts:
+        return ()
+    reach = round_end((p.x for points in concepts.values() for p in points), REACHES)
+    across = Axis("WALS", 0.0, reach, 3, "high")
+    upwards = Axis("stereotype score", 0.0, 1.0, 2, "low")
+    planes = (Plane(name, across, upwards, tuple(some)) for name, some in concepts.items())
+    return (Section(AGAINST, (Note(lead), *planes, Note(axes))),)
+
+
+# what other places show
+
+
+def summary(part: StereotypesPart) -> Summary:
+    """Scores as series, values and a table; the highest one as a figure."""
+    concepts = ", ".join(dict.fromkeys(one.concept for one in part.stereotypes))
+    scope = f"Stereotypes of {concepts}: attributes that are more frequent than in the real world."
+    return Summary(
+        headline(part),
+        {f"{METRIC}/{one.id}": one.score for one in part.stereotypes if one.score is not None},
+        {"stereotypes": _frame(part)},
+        [Value(METRIC, one.id, one.score, one.detector) for one in part.stereotypes],
+        tuple(_figures(part)),
+        scope if concepts else "",
+        subjects={one.id: one.told for one in part.stereotypes if one.share is not None},
+    )
+
+
+def _figures(part: StereotypesPart) -> Iterator[Figure]:
+    if part.highest is not None:
+        score, worst = part.highest
+        notes = (f"{worst.concept}: {worst.attribute}", f"highest of {part.scored} stereotypes")
+        yield Figure("Stereotype score \u03a8", f"{score:.2f}", notes, TITLE)
+
+
+def _frame(part: StereotypesPart) -> Frame:
+    columns = ("id", "concept", "attribute", "expected", "share", METRIC)
+    rows = [
+        (one.id, one.concept, one.attribute, one.expected, one.share, one.score)
+        for one in part.stereotypes
+    ]
+    return Frame(columns, rows, ("share", METRIC))

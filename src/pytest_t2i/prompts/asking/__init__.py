@@ -1,0 +1,1 @@
+"""Language models are asked for candidates of stereotypes and for sentences of professions."""
