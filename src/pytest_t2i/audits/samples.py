@@ -27,7 +27,14 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 @dataclass(frozen=True, repr=False)
 class Sample(DetectedPrompt):
-    """All detections of one prompt."""
+    """All detections of one prompt.
+
+    >>> import pytest
+    >>> from pytest_t2i import Sample, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(sample: Sample) -> None:
+    ...     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
+    """
 
     siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
     """The prompts of the same test function; None: it stands alone."""
@@ -172,7 +179,14 @@ class Sample(DetectedPrompt):
 
 @dataclass(frozen=True, repr=False)
 class Samples(DetectedPrompts):
-    """The samples of several prompts: what a model-level metric is computed from."""
+    """The samples of several prompts: what a model-level metric is computed from.
+
+    >>> import pytest
+    >>> from pytest_t2i import Samples, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(samples: Samples) -> None:
+    ...     assert samples.model_bias_score <= limit("model_bias_score", 0.2)
+    """
 
     members: tuple[Sample, ...]
     estimator: Estimator = "corrected"

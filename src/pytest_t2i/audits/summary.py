@@ -82,7 +82,11 @@ class Value(NamedTuple):
 
 
 class NamedRecord(NamedTuple, Generic[R]):
-    """What an audit keeps of one of several models."""
+    """What an audit keeps of one of several models.
+
+    >>> NamedRecord("sdxl", {"nurse": 0.4}, None).model
+    'sdxl'
+    """
 
     model: str
     record: R

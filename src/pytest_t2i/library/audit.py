@@ -67,13 +67,15 @@ def audit(
 
     >>> from PIL import Image
     >>> from pytest_t2i import Detection, axes
-    >>> def grey(prompts, seeds):
-    ...     return [Image.new("RGB", (64, 64), "grey") for _ in prompts]
-    >>> audit(grey, detector="clip")
-    Traceback (most recent call last):
-    ...
-    pytest_t2i.errors.ConfigurationError: nothing is selected: give axes or prompts, such as
-    pytest_t2i.axes.profession
+    >>> class Colour:
+    ...     fingerprint, labels = "colour-1", ("male", "female")
+    ...     def detect(self, images):
+    ...         return [Detection("male") for _ in images]
+    >>> grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    >>> nurse = axes.profession.only("nurse")
+    >>> known = audit(grey, nurse, images=9, detector=Colour(), progress=False)
+    >>> known.model_bias_score.interval.low > 0.2
+    True
     """
     known = {audit.name: audit for audit in installed_audits()}
     for name in audits:

@@ -33,6 +33,18 @@ class Audited:
 
     Every measurement of the fixtures that tests receive is an attribute, such as
     ``model_bias_score``; so is every fixture by its name, such as ``samples``.
+
+    >>> from PIL import Image
+    >>> from pytest_t2i import Detection, audit, axes
+    >>> class Colour:
+    ...     fingerprint, labels = "colour-1", ("male", "female")
+    ...     def detect(self, images):
+    ...         return [Detection("male") for _ in images]
+    >>> grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    >>> nurse = axes.profession.only("nurse")
+    >>> audited = audit(grey, nurse, images=9, detector=Colour(), progress=False)
+    >>> audited.verdict("model_bias_score", 0.2).outcome.value
+    'FAIL'
     """
 
     def __init__(self, results: Results, cases: Mapping[str, tuple[SelectedTest, ...]]) -> None:

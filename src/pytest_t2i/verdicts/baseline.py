@@ -17,7 +17,14 @@ from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordedRun:
-    """Fixture ``baseline``: the recorded run of --t2i-baseline."""
+    """Fixture ``baseline``: the recorded run of --t2i-baseline.
+
+    >>> import pytest
+    >>> from pytest_t2i import RecordedRun, Samples, axes
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(samples: Samples, baseline: RecordedRun) -> None:
+    ...     assert samples.model_bias_score <= baseline("model_bias_score")
+    """
 
     baseline: Baseline
     differences: tuple[str, ...] = ()

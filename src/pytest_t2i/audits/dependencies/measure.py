@@ -47,7 +47,14 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 @dataclass(frozen=True, repr=False)
 class Dependencies(Counted):
-    """The objects of triplets, told apart by what brought them into the picture."""
+    """The objects of triplets, told apart by what brought them into the picture.
+
+    >>> import pytest
+    >>> from pytest_t2i import Dependencies, axes, limit
+    >>> @pytest.mark.t2i(axes.object)
+    ... def test_it(dependencies: Dependencies) -> None:
+    ...     assert dependencies.independence("hidden") >= limit("object_independence", 0.05)
+    """
 
     _known: dict[tuple[str, int], Groups | None] = field(default_factory=dict)
 

@@ -69,7 +69,14 @@ def outcomes(
 
 @dataclass(frozen=True, repr=False)
 class Trial:
-    """One detector on one labelled set."""
+    """One detector on one labelled set.
+
+    >>> import pytest
+    >>> from pytest_t2i import Trial, limit
+    >>> @pytest.mark.t2i
+    ... def test_it(trial: Trial) -> None:
+    ...     assert trial.filter_recall >= limit("filter_recall", 0.8)
+    """
 
     detector: str
     fingerprint: str
@@ -317,7 +324,14 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Trials:
-    """Several detectors on the same labelled set."""
+    """Several detectors on the same labelled set, by name.
+
+    >>> import pytest
+    >>> from pytest_t2i import Trials, limit
+    >>> @pytest.mark.t2i
+    ... def test_it(trials: Trials) -> None:
+    ...     assert trials["clip-enhance"].filter_recall >= limit("filter_recall", 0.8)
+    """
 
     members: tuple[Trial, ...]
 

@@ -66,7 +66,14 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TripletSample:
-    """The images of one triplet."""
+    """The images of one triplet.
+
+    >>> import pytest
+    >>> from pytest_t2i import TripletSample, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(triplet: TripletSample) -> None:
+    ...     assert triplet.similarity_gap("image") <= limit("similarity_gap", 0.05)
+    """
 
     triplet: Triplet
     seeds: tuple[int, ...]
@@ -158,7 +165,14 @@ class TripletSample:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TripletSamples:
-    """Several triplets: what a similarity gap of the model is computed from."""
+    """Several triplets: what a similarity gap of the model is computed from.
+
+    >>> import pytest
+    >>> from pytest_t2i import TripletSamples, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(triplets: TripletSamples) -> None:
+    ...     assert triplets.similarity_gap("image") <= limit("similarity_gap", 0.05)
+    """
 
     members: tuple[TripletSample, ...]
     level: float

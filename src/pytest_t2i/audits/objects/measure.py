@@ -33,7 +33,14 @@ SHOWN = 8
 
 
 class Objects(Counted):
-    """The objects in the images of triplets."""
+    """The objects in the images of triplets.
+
+    >>> import pytest
+    >>> from pytest_t2i import Objects, axes, limit
+    >>> @pytest.mark.t2i(axes.object)
+    ... def test_it(objects: Objects) -> None:
+    ...     assert objects.highest_bias_score <= limit("object_bias_score", 0.9)
+    """
 
     # the bias score of each object
 

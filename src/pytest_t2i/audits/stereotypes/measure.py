@@ -42,7 +42,14 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 @dataclass(frozen=True, repr=False)
 class Association:
-    """One stereotype as measured on the model's images."""
+    """One stereotype as measured on the model's images.
+
+    >>> import pytest
+    >>> from pytest_t2i import Association, limit, stereotypes
+    >>> @pytest.mark.t2i(stereotypes)
+    ... def test_it(stereotype: Association) -> None:
+    ...     assert stereotype.stereotype_score <= limit("stereotype_score", 0.2)
+    """
 
     stereotype: Stereotype
     seeds: tuple[int, ...]
