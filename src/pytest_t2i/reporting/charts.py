@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_t2i.data import Interval, Outcome
-from pytest_t2i.generation.spaces import words_of
 from pytest_t2i.reporting.formatting import (
     absent,
     anchor,
@@ -14,24 +13,10 @@ from pytest_t2i.reporting.formatting import (
     counted,
     interval_words,
     signed,
-    spoken,
 )
-from pytest_t2i.runs.record import GapRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.sections import half_width
 from pytest_t2i.verdicts.check import Check, judged
-
-GAP_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-"""Half-widths of a gap's scale: spaces differ by orders of magnitude."""
-SPACES = {
-    "prompt": ("prompt space", "text embeddings"),
-    "denoising": ("denoising space", "final latents"),
-    "image": ("image space", "image features"),
-    "ssim": ("SSIM", "structural similarity of the pictures"),
-    "diff_pix": ("Diff. Pix", "share of the pixels outside of what differs"),
-    "resnet": ("ResNet", "last fully connected layer of ResNet-50"),
-    "clip": ("CLIP", "features of CLIP ViT-B/32"),
-    "dino": ("DINO", "features of DINO ViT-S/16"),
-    "split_product": ("split-product", "likest patch by DINO ViT-B/8"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,48 +186,7 @@ def _bias_track(score: Interval, words: str, limits: tuple[float, ...]) -> Track
     )
 
 
-def gap_groups(record: RunRecord) -> list[Group]:
-    """Similarity gaps, one chart per space with a scale of its own."""
-    spaces: dict[str, list[GapRecord]] = {}
-    for gap in record.gaps:
-        spaces.setdefault(gap.space, []).append(gap)
-    return [_gap_group(record, space, gaps) for space, gaps in spaces.items()]
-
-
-def _gap_group(record: RunRecord, space: str, gaps: list[GapRecord]) -> Group:
-    title, note = SPACES.get(space, (space, "features of an encoder"))
-    ending = words_of(space)
-    checks = by_subject(record, "similarity_gap")
-    mine = [checks.get(f"{gap.name} {ending}", []) for gap in gaps]
-    reach = max(
-        [abs(v) for g in gaps if g.gap for v in (g.gap.low, g.gap.high)]
-        + [check.bound for row in mine for check in row],
-        default=0.0,
-    )
-    scale = around_zero(reach)
-    rows = [_gap_row(gap, scale, c) for gap, c in zip(gaps, mine, strict=True)]
-    return Group(title, tuple(rows), note, signed(scale.low, 2), signed(scale.high, 2))
-
-
 def around_zero(reach: float) -> Scale:
     """The smallest scale of round numbers around 0 that reaches so far."""
-    half = next((width for width in GAP_SCALES if width >= reach), reach)
+    half = half_width(reach)
     return Scale(-half, half)
-
-
-def _gap_row(gap: GapRecord, scale: Scale, checks: Sequence[Check]) -> Row:
-    name = "all triplets" if gap.name == "model" else gap.name
-    note = f"{gap.triplets} triplets"
-    limits = tuple(dict.fromkeys(scale.at(s * c.bound) for c in checks for s in (-1, 1)))
-    if gap.gap is None:
-        track = Track("no interval", limits=limits, zero=50.0)
-        return Row(name, track, "no interval", note, worst(checks))
-    track = Track(
-        label=f"similarity gap {interval_words(gap.gap, 3)}, {spoken(gap.gap)}",
-        kind="male" if gap.gap.estimate > 0 else "female",
-        whisker=(scale.at(gap.gap.low), scale.at(gap.gap.high)),
-        point=scale.at(gap.gap.estimate),
-        limits=limits,
-        zero=50.0,
-    )
-    return Row(name, track, interval_words(gap.gap, 3), note, worst(checks))

@@ -20,6 +20,8 @@ class Drawn(NamedTuple):
     """Whether it is folded away."""
     title: str = "More"
     """Names it where it is folded away."""
+    beside: bool = False
+    """Whether it stands beside such blocks that follow."""
 
 
 @singledispatch

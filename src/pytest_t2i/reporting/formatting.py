@@ -109,13 +109,6 @@ def bounds_words(bounds: Bounds | None, digits: int = 3) -> str:
     return f"{plain(bounds.low, digits)} to {plain(bounds.high, digits)}"
 
 
-def spoken(gap: Interval) -> str:
-    """Which way a gap leans, when its interval says so."""
-    if gap.low > 0:
-        return "leans masculine"
-    return "leans feminine" if gap.high < 0 else "0 lies within the interval"
-
-
 def counted(counts: Counts) -> str:
     """``12 male, 7 female, 1 undetected (no face)``."""
     parts = [f"{count} {label}" for label, count in ordered(counts.labels)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting import (
+    html_curves,  # noqa: F401 - registers how a CurveChart is drawn
     html_overlays,  # noqa: F401 - registers how Overlays are drawn
     html_planes,  # noqa: F401 - registers how a Plane is drawn
     pictures,
@@ -89,11 +90,20 @@ class BarRow(NamedTuple):
 
 def drawn(sections: Sequence[Section], folder: Path) -> list[DrawnSection]:
     """Sections for the template; links to full pictures are relative to ``folder``."""
-    return [DrawnSection(s.anchor, s.title, _blocks(s.blocks, folder)) for s in sections]
+    return [DrawnSection(s.anchor, s.title, list(_blocks(s.blocks, folder))) for s in sections]
 
 
-def _blocks(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
-    """Blocks in order; charts that follow one another stand side by side."""
+def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
+    """Blocks in order; those that may stand beside one another do where they follow."""
+    for is_beside, run in groupby(_drawn(blocks, folder), key=lambda one: one.beside):
+        if is_beside:
+            yield Drawn("beside", list(run))
+        else:
+            yield from run
+
+
+def _drawn(blocks: Sequence[Block], folder: Path) -> list[Drawn]:
+    """Blocks in order; bar charts that follow one another are one block of charts."""
     made: list[Drawn] = []
     for is_chart, run in groupby(blocks, key=_is_plain_chart):
         if is_chart:
@@ -209,9 +219,14 @@ def _group(chart: BarChart) -> Group:
         f"{written(end, chart.form)} {stands_for}".strip()
         for end, stands_for in zip((chart.low, chart.high), chart.ends, strict=True)
     )
-    middle = written(chart.middle, chart.form) if chart.low < chart.middle < chart.high else ""
-    unit, middle = (chart.score, chart.unit) if chart.score else (chart.unit, middle)
+    unit, middle = (chart.score, chart.unit) if chart.score else (chart.unit, _middle(chart))
     return Group(chart.title, rows, chart.note, low, high, unit, middle)
+
+
+def _middle(chart: BarChart) -> str:
+    if not chart.low < chart.middle < chart.high:
+        return ""
+    return written(chart.middle, chart.form) if chart.middle else "0"
 
 
 def _row(bar: Bar, chart: BarChart, scale: Scale) -> Row:

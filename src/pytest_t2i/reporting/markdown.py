@@ -23,9 +23,7 @@ from pytest_t2i.reporting.formatting import (
     metric_words,
     undetected_of,
 )
-from pytest_t2i.reporting.markdown_oasis import emergence_table
 from pytest_t2i.reporting.markdown_sections import section_lines
-from pytest_t2i.reporting.neutrality import HEADS, leaning_words, space_rows
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
 from pytest_t2i.runs.record import RunRecord
@@ -54,8 +52,6 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         *_judged(record),
         *_moved(record),
         *section_lines(sections_of(record, audits)),
-        *_spaces(record),
-        *emergence_table(record),
         *_failures(record),
         *_undetected(record),
         *(f"Next: {with_code(step)}." for step in record.next_steps),
@@ -78,16 +74,6 @@ def made(record: RunRecord) -> str:
     """How many images were made and how many were there already."""
     told = f" {early_stopping(record).capitalize()}." if early_stopping(record) else ""
     return f"Images: {made_images(record)}.{told}"
-
-
-def _spaces(record: RunRecord) -> list[str]:
-    rows = space_rows(record)
-    if not rows:
-        return []
-    lines = [f"| {' | '.join(HEADS).lower()} |", "|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
-    told = leaning_words(record)
-    return [*lines, "", *([f"Over all spaces: {escape(told)}.", ""] if told else [])]
 
 
 def _otherwise(record: RunRecord) -> list[str]:

@@ -12,6 +12,7 @@ from pytest_t2i.sections import (
     Album,
     BarChart,
     Cell,
+    CurveChart,
     Form,
     Note,
     Overlays,
@@ -58,6 +59,12 @@ def _(block: Note) -> list[str]:  # noqa: ARG001 - explanations stand on the pag
 @_lines.register(Plane)
 def _(block: Album | Overlays | Plane) -> list[str]:  # noqa: ARG001 - so do pictures and planes
     return []
+
+
+@_lines.register
+def _(block: CurveChart) -> list[str]:
+    told = block.label or block.note
+    return [f"{escape(block.title)}: {escape(told)}.", ""] if told else []
 
 
 @_lines.register

@@ -23,8 +23,6 @@ from pytest_t2i.reporting.formatting import (
     several,
     undetected_of,
 )
-from pytest_t2i.reporting.neutrality import leaning_words
-from pytest_t2i.reporting.terminal_oasis import emergence_line
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
@@ -124,7 +122,7 @@ def _of_model(record: RunRecord) -> Iterator[str]:
 
 
 def _measured(record: RunRecord) -> Iterator[str]:
-    lines = (_gaps, emergence_line, _undetected)
+    lines = (_undetected,)
     yield from (line for line in (told(record) for told in lines) if line)
 
 
@@ -179,16 +177,6 @@ def _worst(record: RunRecord) -> Iterator[str]:
 def _otherwise(record: RunRecord) -> str:
     count = len(record.failed_otherwise)
     return f", {count} test{'s'[: count > 1]} failed without a verdict" if count else ""
-
-
-def _gaps(record: RunRecord) -> str:
-    gaps = [
-        f"{gap.space} {gap.gap.estimate:+.3f}"
-        for gap in record.gaps
-        if gap.name == "model" and gap.gap is not None
-    ]
-    tested = f"; {leaning_words(record)}" if record.leaning else ""
-    return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
 
 
 def _undetected(record: RunRecord) -> str:

@@ -13,6 +13,7 @@ from pytest_t2i.sections import (
     Album,
     Bar,
     BarChart,
+    CurveChart,
     Note,
     Overlays,
     Paragraph,
@@ -77,6 +78,11 @@ def _(block: Album) -> list[str]:
 @_lines.register(Plane)
 def _(block: Overlays | Plane) -> list[str]:  # noqa: ARG001 - they are for the page
     return []
+
+
+@_lines.register
+def _(block: CurveChart) -> list[str]:
+    return [f"{block.title}: {block.label or block.note}"]
 
 
 @_lines.register

@@ -13,12 +13,7 @@ from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
-from pytest_t2i.runs.build_oasis import (
-    emergence_records,
-    foreseen_records,
-)
 from pytest_t2i.runs.build_scores import Scores
-from pytest_t2i.runs.build_triplets import Gaps
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results
@@ -33,7 +28,7 @@ PACKAGES = (
 def record_of(results: Results, command: str = "") -> RunRecord:
     """Everything measured in the run; ``command`` is how it was started."""
     recorded = results.recorded
-    session, scores, gaps = results.session, Scores(results), Gaps(results)
+    session, scores = results.session, Scores(results)
     prompts = tuple(scores.prompts())
     record = RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -44,15 +39,11 @@ def record_of(results: Results, command: str = "") -> RunRecord:
         work=asdict(session.work),
         checks=tuple(session.checks),
         prompts=prompts,
-        gaps=tuple(gaps.records()),
-        leaning=gaps.leaning(),
         audits={
             audit.name: AuditRecord(audit.version, record)
             for audit in session.audits
             if (record := audit.record(results)) is not None
         },
-        emergence=tuple(emergence_records(results)),
-        foreseen=tuple(foreseen_records(results)),
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
         failed_because={
             test: session.failed_because[test]

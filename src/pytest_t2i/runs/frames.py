@@ -1,4 +1,4 @@
-"""A run's record as tables: one row per check, prompt, image or gap, and those of audits.
+"""A run's record as tables: one row per check, prompt, image, and what audits tell.
 
 Columns are documented in docs/exports.md.
 """
@@ -25,7 +25,7 @@ def to_frame(record: Any, table: str) -> pd.DataFrame:
 
     Args:
         record: the RunRecord of a run, as from ``read_run``.
-        table: "checks", "prompts", "images", "gaps", or one of an audit, such as "scores".
+        table: "checks", "prompts", "images", or a table of an audit, such as "scores" or "gaps".
 
     Returns:
         One row for each; no rows where the run has none, columns all the same.
@@ -164,15 +164,6 @@ def _images(record: Any) -> Iterator[Row]:
                 }
 
 
-def _gaps(record: Any) -> Iterator[Row]:
-    for gap in record.gaps:
-        yield (
-            {"space": gap.space, "set": gap.name, "triplets": gap.triplets}
-            | {"to_feminine": gap.to_feminine, "to_masculine": gap.to_masculine}
-            | _interval("gap", gap.gap)
-        )
-
-
 Rows = Callable[[Any], Iterator[Row]]
 COUNTED = ("male", "female", "other", "undetected")
 TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
@@ -194,10 +185,6 @@ TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
         "images": (
             _images,
             ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
-        ),
-        "gaps": (
-            _gaps,
-            ("space", "set", "triplets", "to_feminine", "to_masculine", *_columns("gap")),
         ),
     }
 )  # fmt: skip

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from pytest_t2i.data import Prompt, Undetected
+from pytest_t2i.data import Request, Undetected
 from pytest_t2i.generation.named_component import NamedComponent
-from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.generation.store import Store
 from pytest_t2i.runs.next_undetected import Reasons
 from pytest_t2i.runs.record import PromptRecord
 from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.session import distinct
 
-Looked = Callable[[Prompt, Sequence[int]], Sequence[Any]]
-"""What was found in each image of a prompt; None where nothing was looked for."""
+Looked = Callable[[Sequence[str]], Collection[str]]
+"""Of the keys of images, those that a part has looked at."""
 
 
 def out_of_domain(
@@ -27,45 +27,54 @@ def out_of_domain(
         total = sum(len(prompt.images) for prompt in prompts)
         detector = session.components.detector(DetectorRef(session.detectors[0]))
         yield _told(unlike, total, detector, "detector with --t2i-detector")
-    selections = [test.selection for test in session.tests.values()]
-    if any(one.finds for one in selections):
-        finder = session.components.finder(session.finder)
-        seen = partial(results.observations.objects, finder=finder.name)
-        yield from _unlike(results, finder, seen, "object finder with --t2i-objects")
-    if any(one.triplets and "image" in (one.asked("spaces") or ()) for one in selections):
-        encoder = session.components.encoder(session.encoder)
-        encoded = partial(results.observations.arrays, name=encoder.fingerprint)
-        yield from _unlike(results, encoder, encoded, "detector with --t2i-detector")
+    if session.needs_model:
+        yield from _of_plan(results, results.make_plan())
+
+
+def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
+    """About every object finder and encoder that looked at images."""
+    session, store = results.session, results.session.store
+    for name, requests in _asked(plan, "finders").items():
+        finder = session.components.finder(name)
+        found = partial(store.objects, finder=finder.fingerprint)
+        yield from _unlike(results, finder, requests, found, "object finder with --t2i-objects")
+    for name, requests in _asked(plan, "encoders").items():
+        encoder = session.components.encoder(name)
+        encoded = partial(_encoded, store, encoder.fingerprint)
+        other = "detector with --t2i-detector" if name == session.encoder else "encoder"
+        yield from _unlike(results, encoder, requests, encoded, other)
+
+
+def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
+    """Name of a part -> the images that it was asked to look at."""
+    asked: dict[str, list[Request]] = {}
+    for request, needs in plan.needs.items():
+        for name in sorted(getattr(needs, kind)):
+            asked.setdefault(name, []).append(request)
+    return asked
+
+
+def _encoded(store: Store, name: str, keys: Sequence[str]) -> Collection[str]:
+    """An encoder leaves an empty array of what it was not made for."""
+    return [k for k, array in store.arrays(keys, name).items() if store.open_array(array).size]
 
 
 def _unlike(
-    results: Results, part: NamedComponent[Any], looked: Looked, other: str
+    results: Results,
+    part: NamedComponent[Any],
+    requests: Sequence[Request],
+    looked: Looked,
+    other: str,
 ) -> Iterator[str]:
-    """About the images of triplets, where the part was made for one kind of pictures."""
+    """Where the part was made for one kind of pictures: how many of the images are others."""
     if not part.made_for:
         return
-    missing = [
-        found is None
-        for prompt, seeds in _images_of_triplets(results)
-        for image, found in zip(
-            results.observations.images(prompt, seeds), looked(prompt, seeds), strict=True
-        )
-        if image.undetected is None
-    ]
-    if any(missing):
-        yield _told(sum(missing), len(missing), part, other)
-
-
-def _images_of_triplets(results: Results) -> Iterable[tuple[Prompt, tuple[int, ...]]]:
-    """Each prompt once, with the most of its images."""
-    most: dict[str, tuple[Prompt, tuple[int, ...]]] = {}
-    for test in distinct(results.session.tests.values()):
-        for three in test.selection.triplets:
-            seeds = results.session.seeds(three.neutral, test.images)
-            for prompt in three:
-                if len(seeds) > len(most.get(prompt.text, (prompt, ()))[1]):
-                    most[prompt.text] = prompt, seeds
-    return most.values()
+    fingerprint = results.observations.model_fingerprint
+    images = results.session.store.images([request.key(fingerprint) for request in requests])
+    shown = [key for key, image in images.items() if image.undetected is None]
+    unlike = len(shown) - len(looked(shown))
+    if unlike:
+        yield _told(unlike, len(shown), part, other)
 
 
 def _told(unlike: int, total: int, part: NamedComponent[Any], other: str) -> str:

@@ -18,18 +18,12 @@ from pytest_t2i.data import (
     Bounds,
     Count,
     Detection,
-    Interval,
     Moment,
     Name,
-    Number,
     Outcome,
     PicturePath,
-    Share,
-    ShareInterval,
     SignedInterval,
-    Strip,
     Variant,
-    check_ends,
 )
 from pytest_t2i.generation.work import Work
 from pytest_t2i.runs.picture_paths import with_pictures
@@ -79,94 +73,6 @@ class PromptRecord:
         told = f"~{tag[2].partition('.')[0]}" if tag[1] else ""
         variant = "" if self.variant == Variant.NEUTRAL.value else f" ({self.variant})"
         return f"{self.concept}{told}{variant}"
-
-
-@dataclass(frozen=True, slots=True)
-class EmergenceRecord:
-    """How an attribute gets into a prompt's images, step by step."""
-
-    id: str
-    prompt: str
-    """Id of the prompt."""
-    concept: str
-    attribute: str
-    guidance: bool
-    """Whether the velocity with guidance counts."""
-    noise: tuple[Share, ...]
-    """Share of noise in the latent at each step, from 1 to 0."""
-    mean: tuple[Number, ...]
-    """Mean SPI of each step; () without a band."""
-    low: tuple[Number, ...]
-    """Lower end of a band that holds at all steps at once."""
-    high: tuple[Number, ...]
-    half_step: Interval | None
-    """The step by which half of the final lean is there; None where there is none."""
-    images: Count
-    absent: str
-    """Why there is no band."""
-    curves: tuple[tuple[Number, ...], ...] = ()
-    """SPI of some of the images."""
-    centred: tuple[Number, ...] = ()
-    """Mean of each step less the midpoint of both descriptions; () without a band."""
-    centred_low: tuple[Number, ...] = ()
-    centred_high: tuple[Number, ...] = ()
-
-    def __post_init__(self) -> None:
-        centred = self.centred, self.centred_low, self.centred_high
-        for mean, low, high in ((self.mean, self.low, self.high), centred):
-            if {len(mean), len(low), len(high)} not in ({0}, {len(self.noise)}):
-                raise ValueError(f"expected bands over {len(self.noise)} steps or none")
-            for ends in zip(low, high, strict=True):
-                check_ends(*ends)
-        if any(len(curve) != len(self.noise) for curve in self.curves):
-            raise ValueError(f"expected curves over {len(self.noise)} steps")
-
-
-@dataclass(frozen=True, slots=True)
-class ForeseenRecord:
-    """Share of an attribute or a label among the pictures that each step foresees."""
-
-    id: str
-    prompt: str
-    """Id of the prompt."""
-    concept: str
-    looked_for: str
-    """The attribute, or a label of the detector."""
-    detector: str
-    shares: tuple[ShareInterval | None, ...]
-    """Of each step, then of the finished images; None where no picture has a label."""
-    undetected: tuple[Count, ...]
-    """Pictures of each step without a label."""
-    settles: Count | None
-    """The step from which the share stays within the finished images' interval."""
-    strips: tuple[Strip, ...] = ()
-    """Some film strips, each a small JPEG as a data URI: what the steps of one image foresee."""
-
-
-@dataclass(frozen=True, slots=True)
-class GapRecord:
-    """Similarity gap in one space over a set of triplets."""
-
-    space: str
-    name: str
-    """"model" or an axis."""
-    gap: Interval | None
-    to_feminine: Number | None
-    to_masculine: Number | None
-    triplets: Count
-    p_value: Share | None = None
-    """Two-sided, against "the gap is 0"; None without an interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaningRecord:
-    """One test over all spaces of a run: is neutral nearer to one gender everywhere (Wu RQ1)?"""
-
-    spaces: tuple[str, ...]
-    masculine: Share
-    """p-value against "in some space neutral is not nearer to masculine"."""
-    feminine: Share
-    """p-value against "in some space neutral is not nearer to feminine"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +135,6 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     audits: Mapping[str, AuditRecord] = field(default_factory=dict)
     """Name of an audit -> what it keeps."""
-    emergence: tuple[EmergenceRecord, ...] = ()
-    foreseen: tuple[ForeseenRecord, ...] = ()
-    gaps: tuple[GapRecord, ...] = ()
-    leaning: LeaningRecord | None = None
-    """None where fewer than two spaces are seen."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)

@@ -24,9 +24,11 @@ from pytest_t2i.sections.blocks import (
     Table,
     round_end,
 )
+from pytest_t2i.sections.curves import CurveChart
 from pytest_t2i.sections.level import Form
 from pytest_t2i.sections.overlays import Overlay, Overlays
 from pytest_t2i.sections.planes import Axis, Plane, Point
+from pytest_t2i.sections.scales import half_width
 
 __all__ = [
     "Album",
@@ -36,6 +38,7 @@ __all__ = [
     "Block",
     "Cell",
     "Column",
+    "CurveChart",
     "Form",
     "Note",
     "Overlay",
@@ -46,5 +49,6 @@ __all__ = [
     "Point",
     "Section",
     "Table",
+    "half_width",
     "round_end",
 ]

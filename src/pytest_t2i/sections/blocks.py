@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.sections.curves import CurveChart
 from pytest_t2i.sections.level import Form, Level
 from pytest_t2i.sections.overlays import Overlays
 from pytest_t2i.sections.planes import Plane
@@ -266,7 +267,7 @@ class Album:
     level: Level = "detail"
 
 
-Block = Paragraph | Note | Table | BarChart | Album | Overlays | Plane
+Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overlays
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from pytest_t2i.audits.neutrality.record import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import (
     AuditRecord,
     Counts,
-    GapRecord,
     ImageRecord,
     PromptRecord,
     RunRecord,
@@ -138,17 +138,16 @@ def record(tmp_path: Path) -> RunRecord:
                              between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), "OASIS Table 1"),
             StereotypeRecord("nationality-iranian-old", "Iranian", "old", "colour", 0.4,
                              None, None, ""),
+        ))), "neutrality": AuditRecord(1, NeutralityPart((
+            GapRecord("image", "model", between(0.02, 0.01, 0.03), 0.9, 0.92, 3),
+            GapRecord("ssim", "model", between(0.002, -0.004, 0.008), 0.5, 0.502, 3),
+            GapRecord("prompt", "model", None, None, None, 0),
         )))},
         prompts=(
             prompt(store, "nurse", ["male", "female", "female", "no_face"],
                    between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),
             prompt(store, "pilot", ["male"] * 4, between(1.0, 0.2, 1.0)),
             prompt(store, "chef", ["refused"] * 2, None),
-        ),
-        gaps=(
-            GapRecord("image", "model", between(0.02, 0.01, 0.03), 0.9, 0.92, 3),
-            GapRecord("ssim", "model", between(0.002, -0.004, 0.008), 0.5, 0.502, 3),
-            GapRecord("prompt", "model", None, None, None, 0),
         ),
         next_steps=("about 32 images per prompt have an even chance to decide",),
         selected=7,

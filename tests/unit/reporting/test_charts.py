@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import charts, formatting, verdict_section
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Group, Scale, Track
 
@@ -31,20 +29,6 @@ def test_prompts_go_from_male_to_female_and_those_without_a_score_come_last(reco
     assert group.rows[0].outcome is Outcome.FAIL
     assert group.rows[0].track.limits == (20.0, 80.0)
     assert group.note == "1 lean male, 1 lean female, 1 without a clear image"
-
-
-def test_every_space_has_a_scale_that_holds_its_limit(record):
-    groups = {group.name: group for group in charts.gap_groups(record)}
-    assert groups["image space"].high == "+0.05"
-    assert groups["image space"].rows[0].track.limits == (0.0, 100.0)
-    assert groups["SSIM"].rows[0].outcome is Outcome.PASS
-    assert groups["prompt space"].rows[0].value == "no interval"
-
-
-def test_a_gap_beyond_every_scale_is_drawn_on_its_own(record):
-    wide = replace(record.gaps[0], gap=Interval(3.0, 2.5, 3.5, 0.95, "bootstrap", 3))
-    (group,) = charts.gap_groups(replace(record, gaps=(wide,), checks=()))
-    assert group.rows[0].track.whisker[1] == 100.0
 
 
 def test_columns_are_of_about_the_same_height():

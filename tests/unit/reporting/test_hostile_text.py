@@ -35,7 +35,7 @@ from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_entrants import of_run
 from pytest_t2i.runs.history import past_run, series_of
-from pytest_t2i.runs.record import Counts, ImageRecord, RunRecord
+from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, RunRecord
 from pytest_t2i.settings import Settings
 
 MARK = "Zq7"
@@ -79,7 +79,7 @@ def record_of(say) -> RunRecord:
     return replace(
         record,
         checks=checks,
-        foreseen=tuple(replace(f, strips=(*f.strips, say("strip"))) for f in record.foreseen),
+        audits={**record.audits, "emergence": _with_strips(record, say)},
         prompts=(prompt, replace(prompt, id=say("other"), text=f"{prompt.text} ")),
         settings={"images": 2, "detectors": [detector], say("key"): say("value")},
         provenance={say("key"): {say("key"): say("value")}, "command": say("command")},
@@ -87,6 +87,14 @@ def record_of(say) -> RunRecord:
         failed_because=dict.fromkeys(record.failed_otherwise, say("why")),
         is_interrupted=False,
     )
+
+
+def _with_strips(record: RunRecord, say) -> AuditRecord:
+    """What emergence keeps, with a text where an image belongs."""
+    kept = record.audits["emergence"]
+    foreseen = kept.record.foreseen
+    told = tuple(replace(f, strips=(*f.strips, say("strip"))) for f in foreseen)
+    return replace(kept, record=replace(kept.record, foreseen=told))
 
 
 def said(text: str) -> RunRecord:

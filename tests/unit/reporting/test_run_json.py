@@ -12,6 +12,8 @@ import pytest
 from pytest_t2i.audits import counts
 from pytest_t2i.audits.dependencies import record as dependencies
 from pytest_t2i.audits.detector_validation import record as trials
+from pytest_t2i.audits.emergence import record as emergence
+from pytest_t2i.audits.neutrality import record as neutrality
 from pytest_t2i.audits.objects import record as objects
 from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.audits.stereotypes import record as stereotypes
@@ -32,8 +34,10 @@ PARTS = {
     "model_scores": parity.ModelScore,
     "prompts": records.PromptRecord,
     "stereotypes": stereotypes.StereotypeRecord,
-    "gaps": records.GapRecord,
-    "leaning": records.LeaningRecord,
+    "gaps": neutrality.GapRecord,
+    "leaning": neutrality.LeaningRecord,
+    "emergence": emergence.EmergenceRecord,
+    "foreseen": emergence.ForeseenRecord,
     "objects": objects.ObjectsRecord,
     "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,

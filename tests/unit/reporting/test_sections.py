@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_t2i.data import Interval
+from dataclasses import replace
+
+from pytest_t2i.data import JPEG, Interval
 from pytest_t2i.reporting.audit_sections import best_rows, pictures_in
 from pytest_t2i.reporting.html_sections import drawn
 from pytest_t2i.reporting.markdown_sections import section_lines
 from pytest_t2i.reporting.terminal_sections import summary_lines
-from pytest_t2i.sections import Album, Column, Picture, Section, Table
+from pytest_t2i.sections import Album, Bar, BarChart, Column, CurveChart, Picture, Section, Table
 
 OFF = Interval(-12.34, -20.0, 3.21, 0.95, "", 9)
 COLUMNS = (
@@ -46,3 +48,44 @@ def test_pictures_of_a_section_are_those_of_its_albums(tmp_path):
     assert pictures_in([section]) == [here]
     pictures = drawn([section], tmp_path)[0].blocks[1].content["pictures"]
     assert [p.absent for p in pictures] == ["file gone or unreadable", "no picture"]
+
+
+CURVES = CurveChart(
+    "hat", (0.0, 0.5), -1.0, 1.0, "8 images", "SPI rises", ((-0.5, 0.0), (0.5, 1.0)),
+    ((0.0, 1.0),), (1.5, 2.0), form="signed", strips=("https://x.example/a.jpg", f"{JPEG}AAAA"),
+)  # fmt: skip
+
+
+def test_curves_are_points_of_a_box_of_100(tmp_path):
+    (beside,) = drawn([Section("S", (CURVES, CURVES))], tmp_path)[0].blocks
+    assert (beside.kind, len(beside.content)) == ("beside", 2)
+    content = beside.content[0].content
+    assert content.mean == "0.0,50.0 100.0,25.0"
+    assert content.band == "0.0,75.0 100.0,50.0 100.0,0.0 0.0,25.0"
+    assert (content.zero, content.marked) == (50.0, (50.0, 50.0))
+    assert content.strips == [f"{JPEG}AAAA"]
+
+
+def test_folded_curves_stand_alone(tmp_path):
+    folded = replace(CURVES, level="detail")
+    (block,) = drawn([Section("S", (folded,))], tmp_path)[0].blocks
+    assert (block.kind, block.folded, block.title) == ("curves", True, "hat")
+
+
+def test_curves_are_told_in_words_where_they_are_asked_for():
+    assert list(section_lines([Section("S", (CURVES,))])) == []
+    told = [Section("S", (replace(CURVES, level="summary"),))]
+    assert list(section_lines(told)) == ["hat: SPI rises.", ""]
+    assert [line for line, _ in summary_lines(told)] == ["hat: SPI rises"]
+
+
+def test_numbers_with_a_sign_and_ends_with_words(tmp_path):
+    bar = Bar("a", Interval(-0.5, -0.75, 0.5, 0.95, "", 9), kind="female", limits=(-0.5, 0.5))
+    chart = BarChart("c", (bar,), -1.0, 1.0, "gap", form="signed", ends=("women", "men"))
+    (block,) = drawn([Section("S", (chart,))], tmp_path)[0].blocks
+    ((group,),) = block.content.columns
+    assert (group.low, group.middle, group.high) == ("\u22121.00 women", "0", "+1.00 men")
+    (row,) = group.rows
+    assert row.value == "\u22120.500 [\u22120.750, +0.500]"
+    assert (row.track.kind, row.track.bar, row.track.limits) == ("female", (25.0, 25.0), (25, 75))
+    assert "| a | -0.500 [-0.750, +0.500] |" in list(section_lines([Section("S", (chart,))]))

@@ -14,7 +14,7 @@ from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import EmergenceRecord, RunRecord
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement
@@ -52,24 +52,6 @@ def test_what_to_do_next_ends_with_the_tenth_line(record, columns):
     alone = replace(record, next_steps=(f"an advice of {'many ' * 250}words",))
     summarise(alone, Settings(), paper := Paper(), width=80)
     assert any(line.startswith("next: an advice") for line in paper.lines)
-
-
-@pytest.mark.parametrize(
-    ("firsts", "line"),
-    [
-        ((-4.5, 0.6), "first step adds most of nurse: a1, +0.600 [+0.500, +0.700]"),
-        ((-4.5, -0.2), "first step leads to none, least away from nurse: a1, -0.200"),
-    ],
-)
-def test_what_the_first_step_adds(record, firsts, line):
-    emergence = [
-        EmergenceRecord(
-            f"e{k}", "p", "nurse", f"a{k}", True, (1.0,), (first,), (first,), (first,), None, 8, "",
-            centred=(first,), centred_low=(first - 0.1,), centred_high=(first + 0.1,),
-        )
-        for k, first in enumerate(firsts)
-    ]  # fmt: skip
-    assert f"emergence (SPI, centred): {line}" in told(replace(record, emergence=emergence))
 
 
 def test_markdown(record, golden):

@@ -22,6 +22,8 @@ def test_every_audit_finds_its_part_of_an_older_run():
     plain, record = json.loads(OLD.read_text()), read_run(OLD)
     assert record.schema == SCHEMA
     for audit in installed_audits():
+        if audit.record_type is None:
+            continue
         part = record.part(audit.name)
         assert part is not None, audit.name
         if audit.version == 1:

@@ -60,7 +60,11 @@ def written(tmp_path):
             7,
             "got model_scores[1].paper=0.400 [0.200, 7.000]",
         ),
-        ("emergence__0__centred_high", [], "expected bands over 2 steps or none, got emergence[0]"),
+        (
+            "audits__emergence__record__emergence__0__centred_high",
+            [],
+            "expected bands over 2 steps or none, got emergence[0]",
+        ),
         (
             "audits__variety__record__variety__0__direction",
             "=1+1",
@@ -101,7 +105,7 @@ def test_what_is_beyond_all_numbers_is_refused(written):
         ("prompts__0__counts", {}),
         ("prompts__0__images__0__detections", {}),
         ("audits__dependencies__record__groups__0__independence", []),
-        ("foreseen__0__shares", []),
+        ("audits__emergence__record__foreseen__0__shares", []),
         ("checks", []),
     ],
 )

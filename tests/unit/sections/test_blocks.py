@@ -22,6 +22,7 @@ from pytest_t2i.sections import (
     BarChart,
     Block,
     Column,
+    CurveChart,
     Note,
     Overlay,
     Overlays,
@@ -49,6 +50,7 @@ BLOCKS = {
     BarChart: BarChart(
         "Iranian", (BAR, Bar("cap", None, absent="too few")), 0.0, 1.0, "WALS", "text"
     ),
+    CurveChart: CurveChart("hat", (0.1, 0.4), -0.5, 0.5, "8 images", "SPI rises"),
     Plane: Plane(
         "Mexican",
         Axis("WALS", 0.0, 1.0, better="high"),
@@ -84,11 +86,11 @@ def test_every_class_of_block_is_tried_here():
 def test_the_page_shows_every_block(tmp_path):
     page = render_html(record(), tmp_path, [Shows()])
     for words in (
-        'id="what-was-seen"', "hats are rare", "how to read this", "[0.125, 0.500]",
-        "WALS 0.250", "no interval", "mistakes", "and 3 more", "<b>0.250", "<b>a hat</b><br>worn",
-        "picture gone",
+        'id="what-was-seen"', "hats are rare", "SPI rises", "how to read this", "[0.125, 0.500]",
+        "WALS 0.250", "no interval", "mistakes", "and 3 more", "<b>0.250",
         'aria-label="Mexican: score against WALS"', "good corner", ">\u25a0</text>",
         "sdxl, belt: score 0.25 [0.12, 0.50], WALS 0.250 [0.125, 0.500]",
+        "<b>a hat</b><br>worn", "picture gone",
     ):  # fmt: skip
         assert words in page, words
 
@@ -121,6 +123,13 @@ def test_a_table_whose_rows_do_not_fit_is_refused():
 def test_a_scale_without_a_length_is_refused():
     with pytest.raises(ValueError, match="expected low < high"):
         BarChart("x", (), 1.0, 1.0)
+    with pytest.raises(ValueError, match="expected low < high"):
+        CurveChart("x", (0.1,), 1.0, 1.0)
+
+
+def test_curves_of_other_steps_than_the_mean_are_refused():
+    with pytest.raises(ValueError, match="2 values in every curve, as the mean has, got 1"):
+        CurveChart("x", (0.1, 0.2), 0.0, 1.0, curves=((0.1,),))
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,54 @@ SPI, and what each step foresees. Tests ask for them of the fixtures ``sample`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.summary import Summary
 
 if TYPE_CHECKING:
+    from pytest_t2i.audits.emergence.record import EmergencePart
     from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Section
 
 
-class EmergenceAudit(Audit[Any]):
+class EmergenceAudit(Audit["EmergencePart"]):
     """How an attribute gets into a prompt's images, step by step."""
 
     name = "emergence"
     place = 70
+    formerly = ("emergence", "foreseen")
+
+    @property
+    def record_type(self) -> type[EmergencePart]:
+        """Its part of run.json."""
+        from pytest_t2i.audits.emergence.record import EmergencePart
+
+        return EmergencePart
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Velocities held against an attribute's descriptions, and what the steps foresee."""
         return _needs(context, test)
+
+    def record(self, context: AuditContext) -> EmergencePart | None:
+        """SPI of every attribute that was asked for, and what the steps foresee."""
+        from pytest_t2i.audits.emergence import record
+
+        return record.measured(context)
+
+    def sections(self, record: EmergencePart, run: Any) -> Sequence[Section]:  # noqa: ARG002 - as it is called
+        """Curves over the steps, of SPI and of foreseen shares."""
+        from pytest_t2i.audits.emergence import report
+
+        return report.sections(record)
+
+    def summary(self, record: EmergencePart) -> Summary:
+        """What the first step adds most of, in words."""
+        from pytest_t2i.audits.emergence import report
+
+        return Summary(report.in_words(record))
 
 
 def _needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:

@@ -11,6 +11,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from pytest_t2i import Interval, RunRecord
+from pytest_t2i.audits.neutrality.record import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.audits.stereotypes.record import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
@@ -26,7 +27,6 @@ from pytest_t2i.runs.frames import TABLES
 from pytest_t2i.runs.record import (
     AuditRecord,
     Counts,
-    GapRecord,
     ImageRecord,
     PromptRecord,
 )
@@ -42,7 +42,11 @@ COLUMNS = {name: columns for name, (_, columns) in TABLES.items()} | {
         "id", "concept", "attribute", "expected", "share", "share_low", "share_high",
         "stereotype_score", "stereotype_score_low", "stereotype_score_high",
     ),
+    "gaps": (
+        "space", "set", "triplets", "to_feminine", "to_masculine", "gap", "gap_low", "gap_high",
+    ),
 }  # fmt: skip
+GAP = GapRecord("image", "model", SCORE, 0.1, 0.2, 3)
 MODEL = ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1)
 
 
@@ -93,9 +97,9 @@ def run():
         audits={
             "parity": AuditRecord(1, ParityPart((MODEL,))),
             "stereotypes": AuditRecord(1, StereotypesPart((STEREOTYPE,))),
+            "neutrality": AuditRecord(1, NeutralityPart((GAP,))),
         },
         prompts=(prompt,),
-        gaps=(GapRecord("image", "model", SCORE, 0.1, 0.2, 3),),
         failed_otherwise=("suites/test_b.py::test_x",),
         failed_because={"suites/test_b.py::test_x": "my bug"},
     )  # fmt: skip
@@ -154,7 +158,7 @@ def test_a_new_card_and_a_broken_one(run, tmp_path):
     assert model_card(run, "", tmp_path / "x").count("# my &lt;model&gt;") == 1
     with pytest.raises(FileFormatError, match="its metadata cannot be read"):
         model_card(run, "---\n- a list\n---\ntext", tmp_path / "x")
-    with pytest.raises(ConfigurationError, match="needs a model bias score"):
+    with pytest.raises(ConfigurationError, match="needs a measured score"):
         write_model_card(RunRecord("", 0.0, "", {}, {}, {}), tmp_path / "x")
 
 
@@ -276,5 +280,5 @@ def test_a_run_without_parity_goes_everywhere_but_into_a_model_card(run, tmp_pat
     assert "model_bias_score" not in {metric["metric"] for metric in card["metrics"]}
     assert "Model bias score" not in render_markdown(bare)
     assert 'id="model-bias-score"' not in render_page(bare, tmp_path)
-    with pytest.raises(ConfigurationError, match="needs a model bias score"):
+    with pytest.raises(ConfigurationError, match="needs a measured score"):
         write_model_card(bare, tmp_path / "README.md")

@@ -1,4 +1,4 @@
-"""What triplets show in each space, as the record of a run keeps it."""
+"""What neutrality keeps in run.json: gaps in each space, and one test over all of them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,66 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples, one_triplet
 from pytest_t2i.audits.widest import widest_of
-from pytest_t2i.runs.record import GapRecord, LeaningRecord
-from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.selection import SelectedTest
-from pytest_t2i.runs.session import distinct
+from pytest_t2i.data import Count, Interval, Number, Share
 
 LEAST_SPACES = 2
 """A test over all spaces is none over one."""
 
 
+@dataclass(frozen=True, slots=True)
+class GapRecord:
+    """Similarity gap in one space over a set of triplets."""
+
+    space: str
+    name: str
+    """"model" or an axis."""
+    gap: Interval | None
+    to_feminine: Number | None
+    to_masculine: Number | None
+    triplets: Count
+    p_value: Share | None = None
+    """Two-sided, against "the gap is 0"; None without an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaningRecord:
+    """One test over all spaces of a run: is neutral nearer to one gender everywhere (Wu RQ1)?"""
+
+    spaces: tuple[str, ...]
+    masculine: Share
+    """p-value against "in some space neutral is not nearer to masculine"."""
+    feminine: Share
+    """p-value against "in some space neutral is not nearer to feminine"."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeutralityPart:
+    """The part of run.json that neutrality writes."""
+
+    gaps: tuple[GapRecord, ...] = ()
+    leaning: LeaningRecord | None = None
+    """None where fewer than two spaces are seen."""
+
+
+def measured(context: AuditContext) -> NeutralityPart | None:
+    """Every space that the tests of a run ask for; None where they ask for none."""
+    gaps = _Gaps(context)
+    records = tuple(gaps.records())
+    return NeutralityPart(records, gaps.leaning()) if records else None
+
+
 @dataclass
-class Gaps:
+class _Gaps:
     """Reads the triplets of a run, space by space."""
 
-    results: Results
+    context: AuditContext
 
     @cached_property
-    def _asking(self) -> list[SelectedTest]:
-        tests = distinct(self.results.session.tests.values())
-        return [test for test in tests if test.selection.asked("spaces")]
+    def _asking(self) -> list[AskedTest]:
+        return [test for test in self.context.tests if test.selection.asked("spaces")]
 
     @cached_property
     def _spaces(self) -> list[str]:
@@ -67,10 +106,10 @@ class Gaps:
             if space in test.selection.asked("spaces")
             for three in test.selection.triplets
         )
-        return tuple(one_triplet(self.results, three, test) for three, test in widest_of(pairs))
+        return tuple(one_triplet(self.context, three, test) for three, test in widest_of(pairs))
 
     def _samples(self, members: Sequence[TripletSample]) -> TripletSamples:
-        s = self.results.session.settings
+        s = self.context.settings
         return TripletSamples(tuple(members), s.confidence, s.seed, s.words)
 
 

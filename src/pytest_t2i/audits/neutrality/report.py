@@ -1,0 +1,171 @@
+"""What neutrality shows: gaps in each space, and both similarities (Wu Tables 5 and 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pytest_t2i.audits.neutrality.record import GapRecord, LeaningRecord, NeutralityPart
+from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
+from pytest_t2i.data import Interval
+from pytest_t2i.generation.spaces import words_of
+from pytest_t2i.sections import (
+    Bar,
+    BarChart,
+    Block,
+    Cell,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    half_width,
+)
+from pytest_t2i.sections.words import p_words
+from pytest_t2i.verdicts.check import Check, judged
+
+METRIC = "similarity_gap"
+TITLE = "Similarity gaps"
+LEVEL = 0.05
+"""Error level at which a leaning is named."""
+HOW = (
+    "Similarity of a neutral prompt to its masculine variant minus to its feminine one: above 0 "
+    "leans masculine, below 0 feminine. Every space has a scale of its own."
+)
+COLUMNS = ("Space", "Neutral to feminine", "Neutral to masculine", "Gap", "p-value")
+SPACES = {
+    "prompt": ("prompt space", "text embeddings"),
+    "denoising": ("denoising space", "final latents"),
+    "image": ("image space", "image features"),
+    "ssim": ("SSIM", "structural similarity of the pictures"),
+    "diff_pix": ("Diff. Pix", "share of the pixels outside of what differs"),
+    "resnet": ("ResNet", "last fully connected layer of ResNet-50"),
+    "clip": ("CLIP", "features of CLIP ViT-B/32"),
+    "dino": ("DINO", "features of DINO ViT-S/16"),
+    "split_product": ("split-product", "likest patch by DINO ViT-B/8"),
+}
+
+
+def sections(part: NeutralityPart, checks: Sequence[Check]) -> Sequence[Section]:
+    """One, with a chart for each space and a table of all spaces."""
+    if not part.gaps:
+        return ()
+    told = in_words(part)
+    blocks: list[Block] = [Note(HOW), *([Paragraph(told, "summary")] if told else [])]
+    return [Section(TITLE, (*blocks, *_charts(part.gaps, judged(checks, METRIC)), _table(part)))]
+
+
+def in_words(part: NeutralityPart) -> str:
+    """The gap over all triplets in each space, and the test over all spaces; "" without any."""
+    gaps = [f"{gap.space} {known.estimate:+.3f}" for gap, known in _of_model(part)]
+    tested = f"; {_leaning(part.leaning)}" if part.leaning else ""
+    return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
+
+
+def _of_model(part: NeutralityPart) -> list[tuple[GapRecord, Interval]]:
+    """Gaps over all triplets, where there is an interval."""
+    return [(gap, gap.gap) for gap in part.gaps if gap.name == "model" and gap.gap is not None]
+
+
+def _leaning(tested: LeaningRecord) -> str:
+    """The test over all spaces in a sentence."""
+    among = f"in all {len(tested.spaces)} spaces"
+    for side, p_value in (("masculine", tested.masculine), ("feminine", tested.feminine)):
+        if p_value <= LEVEL:
+            return f"neutral is nearer to {side} {among} (p {_sign(p_value)})"
+    least = min(tested.masculine, tested.feminine)
+    return f"no gender is shown to be nearer to neutral {among} (p {_sign(least)})"
+
+
+def _sign(p_value: float) -> str:
+    words = p_words(p_value)
+    return words if words.startswith("<") else f"= {words}"
+
+
+# a chart for each space
+
+
+def _charts(gaps: Sequence[GapRecord], checks: Mapping[str, Sequence[Check]]) -> Iterator[BarChart]:
+    for space in dict.fromkeys(gap.space for gap in gaps):
+        title, note = SPACES.get(space, (space, "features of an encoder"))
+        of_space = [gap for gap in gaps if gap.space == space]
+        bars = tuple(_bar(gap, checks.get(f"{gap.name} {words_of(space)}", ())) for gap in of_space)
+        half = half_width(_reach(bars))
+        yield BarChart(
+            title, bars, -half, half, "similarity gap", note, level="page", form="signed",
+            ends=("feminine", "masculine"),
+        )  # fmt: skip
+
+
+def _bar(gap: GapRecord, checks: Sequence[Check]) -> Bar:
+    name = "all triplets" if gap.name == "model" else gap.name
+    leans = f"; {_leans(gap.gap)}" if gap.gap else ""
+    bar = Bar.judged(name, gap.gap, checks, note=f"{gap.triplets} triplets{leans}")
+    kind = "" if gap.gap is None else "male" if gap.gap.estimate > 0 else "female"
+    # A limit of a gap holds on either side of 0.
+    both = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
+    return replace(bar, kind=kind, limits=both)
+
+
+def _leans(gap: Interval) -> str:
+    """Which way a gap leans, when its interval says so."""
+    if gap.low > 0:
+        return "leans masculine"
+    return "leans feminine" if gap.high < 0 else "0 lies within the interval"
+
+
+def _reach(bars: Sequence[Bar]) -> float:
+    ends = [abs(end) for b in bars if b.interval for end in (b.interval.low, b.interval.high)]
+    return max([*ends, *(limit for bar in bars for limit in bar.limits)], default=0.0)
+
+
+# a row for each space
+
+
+def _table(part: NeutralityPart) -> Table:
+    rows = tuple(_row(gap) for gap in part.gaps if gap.name == "model")
+    return Table("Similarities by space", COLUMNS, rows)
+
+
+def _row(gap: GapRecord) -> tuple[Cell, ...]:
+    name = SPACES.get(gap.space, (gap.space, ""))[0]
+    sides: tuple[Cell, Cell] = (gap.to_feminine, gap.to_masculine)
+    if gap.space == "diff_pix":
+        name += " (%, lower is more alike; the gap is turned)"
+        sides = (_differing(gap.to_feminine), _differing(gap.to_masculine))
+    return name, *sides, gap.gap, p_words(gap.p_value)
+
+
+def _differing(alike: float | None) -> str | None:
+    """As Wu prints it: percent of the pixels that differ, where lower is more alike."""
+    return None if alike is None else f"{100.0 * (1.0 - alike):.2f}"
+
+
+# what other places show
+
+
+def summary(part: NeutralityPart) -> Summary:
+    """The gaps in words, as series, as a table, and the widest one as a figure."""
+    named = [(f"{gap.space}: {gap.name}", gap.gap) for gap in part.gaps]
+    return Summary(
+        in_words(part),
+        {f"{METRIC}/{name}": gap for name, gap in named if gap is not None},
+        {"gaps": _frame(part)},
+        values=[Value(METRIC, name, gap) for name, gap in named],
+        figures=list(_figures(part)),
+        scope="Whether neutral prompts come out nearer to masculine or feminine ones.",
+    )
+
+
+def _frame(part: NeutralityPart) -> Frame:
+    columns = ("space", "set", "triplets", "to_feminine", "to_masculine", "gap")
+    rows = [(g.space, g.name, g.triplets, g.to_feminine, g.to_masculine, g.gap) for g in part.gaps]
+    return Frame(columns, rows, ("gap",))
+
+
+def _figures(part: NeutralityPart) -> Iterator[Figure]:
+    gaps = _of_model(part)
+    if gaps:
+        widest, known = max(gaps, key=lambda pair: abs(pair[1].estimate))
+        notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
+        value = f"{known.estimate:+.3f}".replace("-", "\u2212")
+        yield Figure("Similarity gap", value, notes, TITLE)

@@ -1,0 +1,74 @@
+"""Curves over steps as the page draws them: points of SVG in a box of 100 x 100."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_t2i.data import JPEG
+from pytest_t2i.reporting.charts import Scale
+from pytest_t2i.reporting.drawn import Drawn, draw
+from pytest_t2i.reporting.formatting import written
+from pytest_t2i.sections import CurveChart
+
+
+class Curves(NamedTuple):
+    """A chart for the template."""
+
+    chart: CurveChart
+    mean: str
+    band: str
+    """Outline of the band."""
+    curves: list[str]
+    """Of single images."""
+    zero: float | None
+    """Height of 0."""
+    marked: tuple[float, float] | None
+    """Left end and width of an interval of a step."""
+    low: str
+    """What the lower end of the scale says."""
+    high: str
+    strips: list[str]
+
+
+@draw.register
+def _(block: CurveChart, folder: Path) -> Drawn:  # noqa: ARG001 - every block is given it
+    scale = Scale(block.low, block.high)
+    folded = block.level == "detail"
+    return Drawn("curves", _curves(block, scale), folded, block.title, beside=not folded)
+
+
+def _curves(block: CurveChart, scale: Scale) -> Curves:
+    return Curves(
+        block,
+        _line(block.mean, scale),
+        _outline(*block.band, scale),
+        [_line(curve, scale) for curve in block.curves],
+        100.0 - scale.at(0.0) if block.low < 0.0 < block.high else None,
+        None if block.marked is None else _interval(*block.marked, block.steps),
+        written(block.low, block.form),
+        written(block.high, block.form),
+        # Nothing else: the page fetches nothing.
+        [strip for strip in block.strips if strip.startswith(JPEG)],
+    )
+
+
+def _line(values: Sequence[float], scale: Scale) -> str:
+    """Points of a line from the left to the right end; upwards is more."""
+    width = max(1, len(values) - 1)
+    return " ".join(
+        f"{round(100.0 * place / width, 2)},{round(100.0 - scale.at(value), 2)}"
+        for place, value in enumerate(values)
+    )
+
+
+def _outline(low: Sequence[float], high: Sequence[float], scale: Scale) -> str:
+    back = _line(high, scale).split(" ")
+    return " ".join([_line(low, scale), *reversed(back)]).strip()
+
+
+def _interval(low: float, high: float, steps: int) -> tuple[float, float]:
+    """Steps are counted from 1, and drawn from the left end on."""
+    scale = Scale(1.0, max(2.0, float(steps)))
+    return scale.span(max(1.0, low), max(1.0, high))

@@ -1,0 +1,108 @@
+"""What emergence shows of its record: curves over steps, a table, a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i.audits.emergence import EmergenceAudit
+from pytest_t2i.audits.emergence.record import EmergencePart, EmergenceRecord, ForeseenRecord
+from pytest_t2i.data import JPEG, Interval
+from pytest_t2i.reporting.html import render_html
+from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.reporting.terminal_sections import summary_lines
+from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.sections import CurveChart
+
+
+def share(estimate):
+    return Interval(estimate, estimate - 0.1, estimate + 0.1, 0.95, "", 9)
+
+
+SPI = EmergenceRecord(
+    "e", "p", "nurse", "hat", True, (1.0, 0.5), (0.1, -0.2), (0.0, -0.3), (0.2, -0.1),
+    Interval(1.5, 1.2, 1.8, 0.95, "", 8), 8, "", ((0.1, 0.2),), (0.25, 0.5), (0.15, 0.4),
+    (0.35, 0.6),
+)  # fmt: skip
+PLAIN = replace(SPI, guidance=False, attribute="plain", high=(0.45, 0.45))
+BLIND = replace(
+    SPI, attribute="cap", mean=(), low=(), high=(), centred=(), centred_low=(), centred_high=(),
+    half_step=None, absent="one image shows no spread",
+)  # fmt: skip
+FORESEEN = ForeseenRecord(
+    "f", "p", "nurse", "hat", "clip", (share(0.2), share(0.4), share(0.5)), (3, 1, 0), 2,
+    (f"{JPEG}AAAA",),
+)  # fmt: skip
+PART = EmergencePart((SPI, PLAIN, BLIND), (FORESEEN,))
+
+
+def run(part):
+    audits = {"emergence": AuditRecord(1, part)}
+    return RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, audits=audits)
+
+
+def charts(part):
+    sections = EmergenceAudit().sections(part, run(part))
+    return [b for section in sections for b in section.blocks if isinstance(b, CurveChart)]
+
+
+def test_what_was_made_with_guidance_is_drawn_on_one_scale():
+    spi, foreseen = charts(PART)
+    assert (spi.title, spi.low, spi.high) == ("nurse: hat", -0.5, 0.5)
+    assert (spi.mean, spi.band, spi.marked) == (SPI.mean, (SPI.low, SPI.high), (1.2, 1.8))
+    assert spi.note == (
+        "8 images; half of the final lean by step 1.500 [1.200, 1.800]; centred +0.25 "
+        "[+0.15, +0.35] at step 1"
+    )
+    assert spi.label.startswith("SPI from +0.10 at the first step to \u22120.20 at the last of 2")
+    assert (foreseen.mean, foreseen.low, foreseen.high) == ((0.2, 0.4, 0.5), 0.0, 1.0)
+    assert foreseen.note == "settles at step 2; finished images 0.50 [0.40, 0.60]"
+
+
+def test_a_step_without_any_label_leaves_no_curve():
+    gap = replace(FORESEEN, shares=(None, share(0.4), None), settles=None)
+    (chart,) = charts(EmergencePart((), (gap,)))
+    assert (chart.mean, chart.band) == ((), ((), ()))
+    assert chart.note == "finished images no clear image; 2 steps without any label"
+
+
+@pytest.mark.parametrize("part", [EmergencePart(), EmergencePart((BLIND, PLAIN))])
+def test_nothing_is_shown_of_nothing(part):
+    assert list(EmergenceAudit().sections(part, run(part))) == []
+
+
+@pytest.mark.parametrize(
+    ("firsts", "line"),
+    [
+        ((-4.5, 0.6), "first step adds most of nurse: a1, +0.600 [+0.500, +0.700]"),
+        ((-4.5, -0.2), "first step leads to none, least away from nurse: a1, -0.200"),
+    ],
+)
+def test_what_the_first_step_adds(firsts, line):
+    part = EmergencePart(tuple(
+        replace(
+            SPI, attribute=f"a{k}", half_step=None, centred=(first, 0.0),
+            centred_low=(first - 0.1, 0.0), centred_high=(first + 0.1, 0.0),
+        )
+        for k, first in enumerate(firsts)
+    ))  # fmt: skip
+    (told,) = (line for line, _ in summary_lines(EmergenceAudit().sections(part, run(part))))
+    assert told.startswith(f"emergence (SPI, centred): {line}")
+    assert EmergenceAudit().summary(part).headline == told
+
+
+def test_the_page_and_the_summary(tmp_path):
+    page = render_html(run(PART), tmp_path)
+    for told in (
+        'id="emergence-of-attributes"', 'id="what-each-step-foresees"', f'src="{JPEG}AAAA"',
+        '<polygon class="band"', '<rect class="marked" x="20.0"',
+        "<span>\u22120.50 to +0.50</span>", "<span>0 % to 100 %</span>",
+        "<span>finished images</span>",
+    ):  # fmt: skip
+        assert told in page
+    assert page.count('<div class="planes">') == 2
+    summary = render_markdown(run(PART))
+    row = "nurse: hat | +0.100 \\[+0.000, +0.200\\] | +0.250 \\[+0.150, +0.350\\] | 1.500 [1.200"
+    assert row in summary
+    assert "cap" not in summary
