@@ -18,6 +18,7 @@ PUBLIC = {source.PACKAGE, f"{PACKAGE}samples", f"{PACKAGE}sampling"}
 COMMANDS = {"pytest_t2i.cli.stereotypes": {"stereotypes"}}
 """Commands that show what one audit alone can."""
 MEANS_SOMETHING_ELSE = {
+    "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.cli.main": {"sample"},  # a command
     "pytest_t2i.cli.sample_objects": {"objects"},  # a kind of component in a run's provenance
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component

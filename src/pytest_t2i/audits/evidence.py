@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
+import numpy as np
+
+from pytest_t2i import statistics
 from pytest_t2i.data import Direction, Evidence, Interval, Outcome
-from pytest_t2i.statistics import inverted_p_value, one_sided
+from pytest_t2i.statistics import Words, inverted_p_value, one_sided
 from pytest_t2i.verdicts.judge import compare
 
 ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
@@ -42,5 +45,19 @@ def by_ends(
         return Evidence(
             error if outcome is Outcome.FAIL else 1.0, error if outcome is Outcome.PASS else 1.0
         )
+
+    return evidence
+
+
+def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
+    """p-values of the mean gap over triplets, about these triplets or triplets like them."""
+
+    def evidence(bound: float, level: float) -> Evidence:
+        del level
+        beyond, within = (
+            statistics.gap_p_value(gaps, bound, alternative=alternative, words=words)
+            for alternative in ALTERNATIVES
+        )
+        return Evidence(beyond, within)
 
     return evidence

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
-from pytest_t2i.runs.build_scores import Scores
+from pytest_t2i.runs.build_prompts import prompt_records
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results
@@ -28,8 +28,7 @@ PACKAGES = (
 def record_of(results: Results, command: str = "") -> RunRecord:
     """Everything measured in the run; ``command`` is how it was started."""
     recorded = results.recorded
-    session, scores = results.session, Scores(results)
-    prompts = tuple(scores.prompts())
+    session = results.session
     record = RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
@@ -38,7 +37,7 @@ def record_of(results: Results, command: str = "") -> RunRecord:
         provenance=provenance(session) | ({"command": command} if command else {}),
         work=asdict(session.work),
         checks=tuple(session.checks),
-        prompts=prompts,
+        prompts=tuple(prompt_records(results)),
         audits={
             audit.name: AuditRecord(audit.version, record)
             for audit in session.audits

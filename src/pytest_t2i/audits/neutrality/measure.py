@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.evidence import of_gaps
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,
-    Evidence,
     Interval,
     Prompt,
     Triplet,
@@ -201,14 +199,6 @@ class TripletSamples:
             return None
         return statistics.gap_interval(gaps, level=self.level, words=self.words)
 
-    def _evidence(self, pairs: Sequence[Pair], bound: float, level: float) -> Evidence:
-        del level
-        beyond, within = (
-            statistics.gap_p_value(_gaps(pairs), bound, alternative=alternative, words=self.words)
-            for alternative in ALTERNATIVES
-        )
-        return Evidence(beyond, within)
-
     def similarity_gap(self, space: str) -> Measurement:
         """Similarity to masculine minus to feminine (Wu eq. 1-2); > 0 leans masculine."""
         pairs = self.similarities(space)
@@ -220,7 +210,7 @@ class TripletSamples:
             subject=f"{name} {words_of(space)}",
             interval=interval,
             images=images if self.words == "fixed" else None,
-            evidence=partial(self._evidence, pairs),
+            evidence=of_gaps(_gaps(pairs), self.words),
             absent=self._absent(space, pairs),
             remarks=(self._widest(pairs),),
         )

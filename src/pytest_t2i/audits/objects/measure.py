@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.evidence import ALTERNATIVES, of_gaps
 from pytest_t2i.audits.objects.counts import (
     FEMININE,
     GENDERS,
@@ -283,18 +283,10 @@ class Objects(Counted):
             subject="model",
             interval=interval,
             images=3 * images if self.words == "fixed" else None,
-            evidence=partial(self._gap_evidence, gaps),
+            evidence=of_gaps(gaps, self.words),
             absent="fewer than two seeds show objects in all three images",
             remarks=(f"{images} of {asked} seeds show objects in all three images",),
         )
-
-    def _gap_evidence(self, gaps: Sequence[np.ndarray], bound: float, level: float) -> Evidence:
-        del level
-        beyond, within = (
-            statistics.gap_p_value(gaps, bound, alternative=alternative, words=self.words)
-            for alternative in ALTERNATIVES
-        )
-        return Evidence(beyond, within)
 
 
 def objects_of(context: AuditContext, test: AskedTest) -> Objects:
