@@ -1,8 +1,9 @@
-"""A detector that knows what it was made for is not asked about other pictures."""
+"""A part that knows what it was made for is not asked about other pictures, and the run says so."""
 
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 from PIL import Image
@@ -90,3 +91,69 @@ def test_pictures_of_its_kind_are_looked_at(suite):
     suite.run("--t2i-images", "12", "--t2i-detector", "bright", model=given)
     counts = suite.record()["prompts"][0]["counts"]["bright"]
     assert counts == {"labels": {"male": 9}, "undetected": {"out_of_domain": 3}}
+
+
+PICKY = """
+import fakes
+
+class Picky:
+    made_for = "pictures of even corners"
+
+    def in_domain(self, images):
+        return [image.getpixel((0, 0))[0] % 2 == 0 for image in images]
+
+class Encoder(Picky, fakes.FakeTextEncoder):
+    fingerprint = "picky-encoder"
+
+class Finder(Picky, fakes.FakeFinder):
+    fingerprint = "picky-finder"
+
+def pytest_t2i_models():
+    return {"fair": fakes.fair}
+
+def pytest_t2i_detectors():
+    return {"picky": fakes.detector}
+
+def pytest_t2i_encoders():
+    return {"picky": lambda options: Encoder()}
+
+def pytest_t2i_objects():
+    return {"picky": lambda options: Finder()}
+"""
+ASKING = """
+import pytest
+from pytest_t2i import Attribute, Prompt, triplet
+
+BLUE = Attribute("blue", "a blue thing", "a red thing")
+
+@pytest.mark.t2i(triplet("a person"), images=20, spaces="image")
+def test_gap(triplets):
+    triplets.similarity_gap("image")
+
+@pytest.mark.t2i(triplet("a person"), images=20)
+def test_objects(objects):
+    objects.scores
+
+NURSE = Prompt("a photo of a nurse", "job", "nurse")
+
+@pytest.mark.t2i(NURSE, attributes=[BLUE], observe="features")
+def test_variety(sample):
+    sample.wals(BLUE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("gap", r"\d+ of 60 pictures .* choose another detector with --t2i-detector"),
+        ("objects", r"\d+ of 60 pictures .* choose another object finder with --t2i-objects"),
+        ("variety", r"\d+ of 24 pictures .* choose another detector with --t2i-detector"),
+    ],
+)
+def test_every_part_that_looks_at_images_is_told_of(project, test, told):
+    project.write({"conftest.py": PICKY, "test_suite.py": ASKING})
+    options = ("--t2i-images", "24", "--t2i-detector", "picky", "--t2i-objects", "picky")
+    project.run(*options, "-k", test, model="fair")
+    (line,) = (step for step in project.record()["next_steps"] if "unlike" in step)
+    assert re.fullmatch(told.replace(".*", r"are unlike .* \(pictures of even corners\):"), line)
+    assert 0 < int(line.split()[0]) < 60

@@ -9,10 +9,11 @@ number or a text of the record differs.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,7 +22,33 @@ from typing import Any
 from pytest_t2i.runs.read_run import read_run
 
 LEFT_OUT = ("created", "seconds", "work", "provenance", "settings", "schema")
+SHOWN = 40
 NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+IDENTITY = (
+    "test", "metric", "subject", "id", "name", "space", "group", "detector", "prompt", "attribute",
+    "direction", "center", "guidance", "looked_for", "choice", "bound", "against", "variants",
+    "rows", "row", "column",
+)  # fmt: skip
+"""Fields that tell one entry of a list from the others, in whatever order they stand."""
+
+
+def names_of(values: Sequence[Any]) -> list[str]:
+    """What each entry of a list is called: by its identity where that is its own, else by place."""
+    named = [
+        "|".join(str(getattr(one, n)) for n in IDENTITY if is_dataclass(one) and hasattr(one, n))
+        for one in values
+    ]
+    own = len(set(named)) == len(named) and all(named)
+    return named if own else [str(place) for place in range(len(named))]
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, numbers up to the order in which they were added."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
+    return bool(one == other)
 
 
 def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
@@ -33,8 +60,8 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         for key, inner in value.items():
             yield from leaves(inner, f"{place}[{key}]")
     elif isinstance(value, tuple | list):
-        for number, inner in enumerate(value):
-            yield from leaves(inner, f"{place}[{number}]")
+        for name, inner in zip(names_of(value), value, strict=True):
+            yield from leaves(inner, f"{place}[{name}]")
     else:
         # Where a picture lies depends on the folder of the run.
         yield place, Path(value).name if isinstance(value, str) and "/" in value else value
@@ -69,11 +96,11 @@ def main(before: Path, after: Path) -> int:
         for folder in (before, after)
     ]  # fmt: skip
     old, new = told
-    differing = sorted(p for p in old.keys() | new.keys() if old.get(p) != new.get(p))
+    differing = sorted(p for p in old.keys() | new.keys() if not is_same(old.get(p), new.get(p)))
     numbers = sum(isinstance(value, int | float) for value in old.values())
     print(f"record: {len(old)} values before ({numbers} numbers), {len(new)} after, "
           f"{len(differing)} differ")  # fmt: skip
-    for place in differing[:20]:
+    for place in differing[:SHOWN]:
         print(f"  {place}: {old.get(place)!r} -> {new.get(place)!r}")
     pages = [numbers_of_page(folder / "index.html") for folder in (before, after)]
     lost = {number for number in pages[0] if number not in pages[1]}

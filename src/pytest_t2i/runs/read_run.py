@@ -33,8 +33,7 @@ def read_run(path: str | Path) -> RunRecord:
     """
     path = Path(path)
     plain = read_json(path, SCHEMA, *OLDER, kind="run.json")
-    if plain["schema"] != SCHEMA:
-        plain = _sorted_into_audits(plain)
+    plain = _sorted_into_audits(plain)
     record = convert(path, plain, RunRecord)
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
@@ -49,12 +48,12 @@ def read_run(path: str | Path) -> RunRecord:
 
 
 def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
-    """A document of an older schema as one of this: fields of audits go where theirs are now."""
-    audits: dict[str, Any] = {}
+    """A document whose audits stand at its top as one of today: each goes where it is now."""
+    audits: dict[str, Any] = dict(plain.get("audits", {}))
     for audit in installed_audits():
         found = {name: plain.pop(name) for name in audit.formerly if name in plain}
         if any(found.values()):
-            audits[audit.name] = {"version": 1, "record": found}
+            audits.setdefault(audit.name, {"version": 1, "record": found})
     return {**plain, "audits": audits, "schema": SCHEMA}
 
 
