@@ -15,10 +15,11 @@ PICTURE = REPOSITORY / "docs" / "images" / "rooms.svg"
 COLUMNS = {
     "plugin": (0.5, "hooks, options, marker, fixtures of pytest"),
     "cli": (2.0, "the commands of t2i"),
+    "library": (1.0, "audits from scripts and notebooks"),
     "reporting": (1.0, "renders a record: terminal, HTML, Markdown"),
     "runs": (0.5, "one run: what was asked, its state, its record"),
     "search": (2.0, "the hunt for biased combinations of words"),
-    "audits": (1.0, "one file per question: parity, stereotypes, ..."),
+    "audits": (1.0, "one package per question: parity, ..."),
     "verdicts": (0.0, "a limit meets a measurement: PASS, FAIL, ..."),
     "sections": (2.0, "what a report is made of, as data"),
     "generation": (2.0, "images made and looked at; the store"),

@@ -22,8 +22,18 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(option.ini, option.help, default=None)
 
 
+SETTINGS = pytest.StashKey[Settings]()
+"""Of the configuration."""
+
+
 def resolve(config: pytest.Config) -> Settings:
-    """Settings from the command line, then the ini file, then the defaults."""
+    """Settings from the command line, then the ini file, then the defaults; resolved once."""
+    if SETTINGS not in config.stash:
+        config.stash[SETTINGS] = _resolved(config)
+    return config.stash[SETTINGS]
+
+
+def _resolved(config: pytest.Config) -> Settings:
     values: dict[str, Any] = {
         "store": project_folder(config) / ".t2i",
         "report": project_folder(config) / "reports" / "t2i",

@@ -125,7 +125,7 @@ def _tests(tests: Sequence[IndependenceRecord]) -> Table:
         (", ".join(test.variants), test.p_value, known_p(test.chi_square_p_value)) for test in tests
     )
     columns = ("Variants", "p-value, permuted within triplets", "Pearson's")
-    return Table("Do objects depend on the variant?", columns, rows, "page")
+    return Table("Do objects depend on the variant?", columns, rows, "page", digits=4)
 
 
 def _similarity(record: ObjectsRecord) -> str:
