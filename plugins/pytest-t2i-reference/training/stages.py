@@ -24,6 +24,7 @@ from training.calibration import DETECTOR_TEXTS, corrected_things, load_shares
 from training.clip import accuracies, neutrality_gap, train_clip
 from training.combinations import CombinationSampler, encode_combinations, load_combinations, plan_combinations
 from training.combined import UsualSampler, train_combined
+from training.demo import make_demo
 from training.denoiser import DROPPED, HEADWEAR_TEXTS, Pair, Sampler, head_area, new_denoiser, train_denoiser
 from training.drawings import Drawings, draw_all, load_drawings
 from training.evaluate import HELD, calibrate_world, evaluate_nationalities, evaluate_world, report
@@ -355,5 +356,6 @@ OPTIONAL: dict[str, Callable[[Settings], None]] = {
     "assemble-biased-rows": partial(assemble_rows, world="biased"),
     "evaluate-balanced-nationalities": partial(evaluate_nationalities, world="balanced"),
     "evaluate-biased-nationalities": partial(evaluate_nationalities, world="biased"),
+    "demo": make_demo,
 }
 """What runs only when it is named."""

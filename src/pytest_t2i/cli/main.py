@@ -24,6 +24,7 @@ INTERRUPTED = 130
 KEPT = "Files that were finished are kept; the same command makes the rest."
 """What an interrupted command leaves."""
 COMMANDS = {
+    "demo": ("demo", "a PASS and a FAIL in seconds, from pictures that ship with it"),
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name"),
     "report": ("report", "render a run.json as index.html and summary.md"),
