@@ -7,7 +7,7 @@ imported by the methods that need it, as every start of pytest loads the class f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_t2i.audits.summary import Summary
@@ -44,6 +44,8 @@ class Audit(Generic[R]):
     """What it measures; ``limit("name")`` knows them."""
     fixtures: Mapping[str, Fixture] = {}
     """What tests receive."""
+    of_sample: Mapping[str, Callable[[Any], Any]] = {}
+    """Name -> what ``sample.NAME`` gives, computed from a ``Sample``."""
     keywords: Mapping[str, Keyword] = {}
     """Keywords of the mark ``t2i`` that it understands: ``test.selection.asked("name")``."""
     unmeasured: str = ""

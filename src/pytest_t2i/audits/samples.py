@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
@@ -16,6 +17,7 @@ from pytest_t2i.audits.parity import crossed_groups, groups
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.measure import Corrected
 from pytest_t2i.audits.references import measure as references
+from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.audits.variety.diversity import diversity_of
 from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
@@ -41,6 +43,15 @@ class Sample(DetectedPrompt):
 
     def __repr__(self) -> str:
         return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What an audit of another distribution measures of it (``Audit.of_sample``)."""
+            for audit in () if name.startswith("_") else installed_audits():
+                if name in audit.of_sample:
+                    return audit.of_sample[name](self)
+            raise AttributeError(f"{self!r} has no {name!r}")
 
     @property
     def together(self) -> Siblings[DetectedPrompt]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import pytest
 from unit.audits.seen import samples_of
 
 from pytest_t2i import limit
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.verdicts import family as families
@@ -105,3 +108,15 @@ def test_the_most_biased_are_named_from_both_sides():
     )
     assert parity.most_biased(ranked, 3) == "pilot +1.00, nurse -1.00, chef +0.50"
     assert parity.most_biased(ranked) == ("pilot +1.00, nurse -1.00, chef +0.50, judge +0.00")
+
+
+def test_an_audit_of_others_adds_what_a_sample_measures(monkeypatch):
+    class Counting(Audit):
+        name = "counting"
+        of_sample = MappingProxyType({"images_with_a_label": lambda sample: sample.clear})
+
+    monkeypatch.setattr("pytest_t2i.audits.samples.installed_audits", lambda: (Counting(),))
+    (nurse,) = samples_of({"nurse": "mff-"})
+    assert nurse.images_with_a_label == 3
+    with pytest.raises(AttributeError, match="has no 'images_without'"):
+        _ = nurse.images_without
