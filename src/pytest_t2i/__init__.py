@@ -74,10 +74,13 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
     from pytest_t2i.protocols import MadeFor as MadeFor
+    from pytest_t2i.protocols import Mitigation as Mitigation
     from pytest_t2i.protocols import NextTokens as NextTokens
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
     from pytest_t2i.protocols import PersonDetector as PersonDetector
+    from pytest_t2i.protocols import PipelineMitigation as PipelineMitigation
+    from pytest_t2i.protocols import PromptMitigation as PromptMitigation
     from pytest_t2i.protocols import ReadyMade as ReadyMade
     from pytest_t2i.protocols import TextEmbedding as TextEmbedding
     from pytest_t2i.protocols import TextEncoder as TextEncoder
@@ -147,9 +150,9 @@ _HOMES = {
     ),
     "protocols": (
         "AnswerLimits", "Calibrated", "Detector", "Encoder", "Executor", "ExecutorOptions",
-        "FaceDetector", "Language", "LoadOptions", "MadeFor", "NextTokens", "ObjectFinder",
-        "OpenSet", "PersonDetector", "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage",
-        "Varying",
+        "FaceDetector", "Language", "LoadOptions", "MadeFor", "Mitigation", "NextTokens",
+        "ObjectFinder", "OpenSet", "PersonDetector", "PipelineMitigation", "PromptMitigation",
+        "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
     ),
     "runs.read_run": ("read_run",),
     "runs.record": ("RunRecord",),

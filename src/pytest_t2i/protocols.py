@@ -3,7 +3,8 @@
 An entry point of one of the groups ``pytest_t2i.models``, ``pytest_t2i.detectors``,
 ``pytest_t2i.faces``, ``pytest_t2i.persons``, ``pytest_t2i.objects``, ``pytest_t2i.encoders`` and
 ``pytest_t2i.languages`` names a factory that takes a :class:`LoadOptions` and returns an object
-that obeys the Protocol; one of ``pytest_t2i.executors`` takes an :class:`ExecutorOptions`.
+that obeys the Protocol; one of ``pytest_t2i.executors`` takes an :class:`ExecutorOptions`, one of
+``pytest_t2i.mitigations`` its keys (:class:`Mitigation`).
 
 Over 300 lines: all that can be plugged in stands here, each with an example.
 """
@@ -11,8 +12,9 @@ Over 300 lines: all that can be plugged in stands here, each with an example.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from pytest_t2i.data import (
     Attribute,
@@ -114,6 +116,95 @@ class Varying(Protocol):
 
     def takes(self, variation: Variation) -> bool:
         """Whether it makes images of this variation."""
+
+
+Stage = Literal["prompt", "text embeddings", "attention", "guidance", "weights"]
+"""Where a mitigation acts."""
+
+
+@runtime_checkable
+class Mitigation(Protocol):
+    """Makes the pictures of a model fairer: what is known of it before it acts.
+
+    One of the stage "prompt" is a :class:`PromptMitigation`, any other a
+    :class:`PipelineMitigation`. Its factory, such as the class itself, takes the keys of
+    ``--t2i-mitigation NAME:key=value`` as keyword arguments with defaults.
+
+    >>> class Stated:
+    ...     name, fingerprint, stage, families, passes = "stated", "1", "prompt", (), 1.0
+    ...     needs_counterparts = False
+    ...
+    ...     def prompt(self, text, seed, counterparts):
+    ...         return f"{text}, whoever it is"
+    >>> isinstance(Stated(), Mitigation), isinstance(Stated(), PromptMitigation)
+    (True, True)
+    """
+
+    @property
+    def name(self) -> str:
+        """As it is registered."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes what it does, besides its keys."""
+
+    @property
+    def stage(self) -> Stage:
+        """Where it acts."""
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Classes of the pipelines that it fits; () for any model, at the stage "prompt" alone."""
+
+    @property
+    def passes(self) -> float:
+        """What a picture costs, in those of the plain model: 1.0 for nothing more."""
+
+    @property
+    def needs_counterparts(self) -> bool:
+        """Whether it asks for the feminine and the masculine text of each prompt."""
+
+
+@runtime_checkable
+class PromptMitigation(Protocol):
+    """A mitigation that gives the model another prompt: fits any model, endpoints included.
+
+    >>> class Women:
+    ...     def prompt(self, text, seed, counterparts):
+    ...         return counterparts[0]
+    >>> Women().prompt("a nurse", 0, ("a female nurse", "a male nurse"))
+    'a female nurse'
+    """
+
+    def prompt(self, text: str, seed: int, counterparts: tuple[str, ...]) -> str:
+        """The prompt that this picture is made from, the same for the same arguments.
+
+        ``counterparts`` are the feminine and the masculine text; () where it needs none.
+        """
+
+
+@runtime_checkable
+class PipelineMitigation(Protocol):
+    """A mitigation that acts inside a pipeline, for one batch at a time.
+
+    >>> from contextlib import contextmanager
+    >>> class Louder:
+    ...     @contextmanager
+    ...     def applied(self, pipeline, requests):
+    ...         before, pipeline.scale = pipeline.scale, 2.0
+    ...         try:
+    ...             yield
+    ...         finally:
+    ...             pipeline.scale = before
+    >>> isinstance(Louder(), PipelineMitigation)
+    True
+    """
+
+    def applied(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[Any]:
+        """Changes the pipeline while these requests are made, and takes that back at the end.
+
+        The counterparts are the ``texts`` of each request's ``variation``.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ class Settings:
     model: str | None = None
     detectors: tuple[str, ...] = ()
     """The first one's word decides, further ones are shown; empty: what suits the model."""
+    mitigation: str | None = None
+    """What makes the pictures fairer, ``name`` or ``name:key=value,...``; None: nothing does."""
     images: int = 20
     """Images per prompt."""
     seed: int = 0
@@ -83,6 +85,17 @@ class Settings:
     """Bounds on the answers of a server."""
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
+
+    @property
+    def under_test(self) -> str:
+        """What makes the images, as reports name it; "" without a model.
+
+        >>> Settings("sdxl", mitigation="random-counterpart").under_test
+        'sdxl with random-counterpart'
+        """
+        if self.model is None or self.mitigation is None:
+            return self.model or ""
+        return f"{self.model} with {self.mitigation}"
 
     @property
     def history_folder(self) -> Path | None:
@@ -286,6 +299,13 @@ OPTIONS = (
         "detector",
         names,
         "detector, name or name:weights (default: what suits the model); several by comma",
+    ),
+    Option(
+        "mitigation",
+        text,
+        "what makes the pictures fairer, tested with the model (default: nothing); t2i list "
+        "mitigations tells which there are",
+        "NAME[:KEY=VALUE,...]",
     ),
     Option("images", whole(1, MOST_IMAGES), "images per prompt (default: 20)", "N"),
     Option("seed", whole(0), "seed of the whole run (default: 0)", "N"),

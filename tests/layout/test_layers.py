@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 from layout import source
@@ -59,6 +60,13 @@ def test_pure_rooms_open_no_file(room):
     assert not opening
 
 
+def test_a_new_companion_uses_the_public_package_alone():
+    files = source.REPOSITORY.glob("plugins/pytest-t2i-mitigation/src/**/*.py")
+    used = {name for path in files for name in source.imported_by(path) if "pytest_t2i" in name}
+    inside = {name for name in used if name.startswith("pytest_t2i.") and name.count(".") > 1}
+    assert inside == set()
+
+
 def test_only_the_plugin_knows_pytest():
     knowing = {
         source.room(name)
@@ -68,9 +76,14 @@ def test_only_the_plugin_knows_pytest():
     assert knowing == {"plugin"}
 
 
+COMPANIONS = {path.parent.name for path in source.REPOSITORY.glob("plugins/*/src/*/__init__.py")}
+
+
 def test_the_core_names_no_companion():
+    assert "pytest_t2i_reference" in COMPANIONS
     for path in source.SOURCE.rglob("*.py"):
-        assert "pytest_t2i_reference" not in path.read_text(encoding="utf-8"), path
+        text = path.read_text(encoding="utf-8")
+        assert not [name for name in COMPANIONS if re.search(rf"\b{name}\b", text)], path
 
 
 UP, DOWN = "pytest_t2i.plugin.hooks", "pytest_t2i.metrics.lyu"

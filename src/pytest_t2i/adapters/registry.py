@@ -22,7 +22,7 @@ from pytest_t2i.adapters.support.code import (
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError
 
 Factory = Callable[..., Any]
-"""Takes LoadOptions, that of an executor ExecutorOptions."""
+"""Takes LoadOptions, that of an executor ExecutorOptions, that of a mitigation its keys."""
 PartName = tuple[str, str]
 """Kind and name of something registered."""
 
@@ -36,6 +36,7 @@ GROUPS = {
     "language": "pytest_t2i.languages",
     "executor": "pytest_t2i.executors",
     "engine": "pytest_t2i.engines",
+    "mitigation": "pytest_t2i.mitigations",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
     "audit": "pytest_t2i.audits",
@@ -229,6 +230,7 @@ class Registries:
     languages: Registry = field(default_factory=lambda: Registry("language"))
     executors: Registry = field(default_factory=lambda: Registry("executor"))
     engines: Registry = field(default_factory=lambda: Registry("engine"))
+    mitigations: Registry = field(default_factory=lambda: Registry("mitigation"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))
     audits: Registry = field(default_factory=lambda: Registry("audit"))

@@ -17,6 +17,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.mitigating import varied
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.texts import TEXT_FEATURES, text_key
@@ -64,8 +65,9 @@ class Observations:
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Store keys of the prompt's images, in the order of the seeds."""
         fingerprint = self.components.model().fingerprint
+        variation = varied(self.components.mitigating(), prompt, self.variation)
         return [
-            Request(prompt.text, seed, self.settings, variation=self.variation).key(fingerprint)
+            Request(prompt.text, seed, self.settings, variation=variation).key(fingerprint)
             for seed in seeds
         ]
 

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
+from pytest_t2i.adapters.mitigations import INSTALL, NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.arguments import add_run_options, run_settings
 
-KINDS = ("models", "detectors", "faces", "persons", "encoders", "languages", "executors", "axes")
+KINDS = (
+    *("models", "detectors", "faces", "persons", "encoders", "languages", "executors"),
+    *("mitigations", "axes"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +38,8 @@ def lines(kind: str, own: Path | None = None) -> list[str]:
     registries = Registries()
     if kind == "axes":
         return _axes()
+    if kind == "mitigations":
+        return _mitigations(registries)
     catalogue = read_catalogues(registries.catalogues, own)
     if kind == "models":
         return sorted(_model(entry) for entry in catalogue.models.values())
@@ -49,6 +55,20 @@ def _axes() -> list[str]:
         f"{axis.name}: {len(axis.concepts)} concepts: {', '.join(axis.concepts)}"
         for axis in [*builtin_axes(), *builtin_axes().wu]
     ]
+
+
+def _mitigations(registries: Registries) -> list[str]:
+    known = registries.mitigations
+    if not known.names():
+        return [f"no mitigation is installed. Run: {INSTALL}"]
+    return [_mitigation(load_mitigation(known, name)) for name in known.names()]
+
+
+def _mitigation(named: NamedMitigation) -> str:
+    of, keys = named.mitigation, ",".join(f"{key}={value}" for key, value in named.keys.items())
+    passes = f"{of.passes:g} pass{'' if of.passes == 1 else 'es'} per picture"
+    fits = ", ".join(of.families) or "any model"
+    return f"{named.asked}: stage {of.stage}, {passes}, fits {fits}{f' ({keys})' if keys else ''}"
 
 
 def _part(name: str, catalogue: Catalogue) -> str:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.adapters.catalogue import CROP, PARTS, Catalogue, read_catalogues
+from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
+from pytest_t2i.adapters.mitigations import Mitigated, MitigatedFactory, load_mitigation
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
-from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
-from pytest_t2i.files import stamps, user_path
+from pytest_t2i.files import user_path
+from pytest_t2i.generation.identities import identities
+from pytest_t2i.generation.mitigating import Mitigating
 from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
-    AnswerLimits,
     Calibrated,
     Detector,
     Encoder,
@@ -31,13 +30,6 @@ from pytest_t2i.protocols import (
     TextToImage,
 )
 from pytest_t2i.settings import Settings
-
-LIBRARIES = (
-    *("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow"),
-    *("dlib-bin", "dlib", "face_recognition_models", "facenet-pytorch", "ultralytics"),
-    *("opencv-python", "opencv-python-headless", "timm"),
-)
-"""Distributions whose version may change a fingerprint."""
 
 OWN_NAMES = ("timm:",)
 """Families whose weights have names of their library's own, which look like aliases."""
@@ -59,6 +51,8 @@ class Components:
     _encoders: dict[str, NamedComponent[Encoder]] = field(default_factory=dict)
     _finders: dict[str, NamedComponent[ObjectFinder]] = field(default_factory=dict)
     _model: NamedComponent[TextToImage] | None = None
+    _mitigating: Mitigating | None = None
+    _mitigated: Mitigated | None = None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -92,6 +86,28 @@ class Components:
             )
         return self._model
 
+    def mitigating(self) -> Mitigating | None:
+        """What the run's mitigation does with each prompt; None without one.
+
+        Raises UnknownNameError for a name or a key that there is not.
+        """
+        asked = self.settings.mitigation
+        if asked is not None and self._mitigating is None:
+            self._mitigating = Mitigating(load_mitigation(self.registries.mitigations, asked))
+        return self._mitigating
+
+    def maker(self) -> TextToImage:
+        """What makes the images: the model, with the run's mitigation around it.
+
+        Raises ConfigurationError where that does not fit the model.
+        """
+        mitigating = self.mitigating()
+        if mitigating is None:
+            return self.model().get()
+        if self._mitigated is None:
+            self._mitigated = Mitigated(self.model().get(), mitigating.named)
+        return self._mitigated
+
     def calibration(self) -> Calibrated | None:
         """What says which prompts the model is calibrated for; None: any.
 
@@ -110,9 +126,7 @@ class Components:
         """
         name = self.settings.executor
         factory, source = named_part(self.registries.executors, name)
-        told = ExecutorOptions(
-            self.model().name, self.model().get, self._recipe, batch, say, source
-        )
+        told = ExecutorOptions(self.model().name, self.maker, self._recipe, batch, say, source)
         with blamed(GenerationError, "executor", name):
             made = factory(told)
         if not isinstance(made, Executor):
@@ -123,7 +137,9 @@ class Components:
 
     def _recipe(self) -> tuple[Factory, LoadOptions]:
         _, factory, options = self._resolve_model(self.settings.model or "")
-        return factory(), self._with_settings(options)
+        made, mitigating = factory(), self.mitigating()
+        whole = made if mitigating is None else MitigatedFactory(made, mitigating.named)
+        return whole, self._with_settings(options)
 
     def model_batch(self) -> int | None:
         """Images per batch that the catalogue gives for the model."""
@@ -263,36 +279,6 @@ class Components:
         self, kind: str, name: str, options: LoadOptions
     ) -> tuple[str | None, str | None]:
         """What stands for a component for good, and what does within one xdist run; or None."""
-        # One GPU or another makes the same pictures, and patience changes none.
-        plain = asdict(replace(options, device=self.settings.device, answers=AnswerLimits()))
-        libraries = {library: _version(library) for library in LIBRARIES}
-        depends = [kind, name, plain, libraries, version_of_package(__name__)]
-        trees = _trees(options)
-        # Only loading tells what a hub id stands for today; a run's workers ask once.
-        identity = digest([*depends, trees]) if trees and all(trees) else None
-        return identity, digest([*depends, self.run_id]) if self.run_id else None
-
-
-def _trees(options: LoadOptions) -> list[list[str]]:
-    """For everything that weights are taken from its files; an empty list where it has none."""
-    parts = dict(options.extra.get("weights", {}))
-    crop = [[parts.pop(CROP)]] if CROP in parts else []
-    named = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
-    elsewhere = [*options.extra.get("parts", {}).values(), options.extra.get("changes")]
-    sources = [source for source in (options.source, *parts.values(), *elsewhere) if source]
-    return [*(stamps(Path(source)) for source in sources), *named, *crop]
-
-
-def _part_tree(part: str) -> list[str]:
-    """A part of the catalogue, ``name`` or ``name:weights``, with the files of its weights."""
-    weights = part.partition(":")[2]
-    files = stamps(Path(weights))
-    return [part, *files] if files or "/" not in weights else []
-
-
-@cache
-def _version(distribution: str) -> str | None:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
+        # One GPU or another makes the same pictures.
+        alike = replace(options, device=self.settings.device)
+        return identities(kind, name, alike, self.run_id)

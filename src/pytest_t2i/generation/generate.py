@@ -75,6 +75,7 @@ class Runner:
         keys = self.keys(plan)
         self.observer.check(plan)
         self._check_variations(plan)
+        self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
         self._make_and_look(plan, keys)
@@ -100,6 +101,10 @@ class Runner:
     def _check_variations(self, plan: Plan) -> None:
         """Refuse what the model would not do: its plain images would be kept as varied ones."""
         asked = {request.variation for request in plan if request.variation is not None}
+        mitigating = self.components.mitigating()
+        if mitigating is not None:
+            # The run's own is put around the model when that is loaded.
+            asked = {one for one in asked if not mitigating.named.makes(one)}
         model = self.components.model() if any(one.name for one in asked) else None
         for variation in asked:
             if model is None or not variation.name:
@@ -110,6 +115,14 @@ class Runner:
                     f"model {model.name!r} makes no images of the variation {variation.name!r}: "
                     "expected a model whose takes(variation) says that it does"
                 )
+
+    def _tell_unseen(self, plan: Plan) -> None:
+        """Say once which traces are not those of the mitigated pictures."""
+        mitigating = self.components.mitigating()
+        observed = set().union(*(needs.observe for needs in plan.needs.values()))
+        for note in mitigating.unseen(observed) if mitigating is not None else ():
+            if note not in self.work.notes:
+                self._say(note)
 
     def close(self) -> None:
         """Let the executor go: no more plans.

@@ -15,6 +15,7 @@ from pytest_t2i.data import (
     Request,
     Variation,
 )
+from pytest_t2i.generation.mitigating import Mitigating, varied
 
 FEATURES = "features"
 """Features of the images and of an attribute's descriptions: for WALS."""
@@ -69,6 +70,8 @@ class Plan:
     """Everything that all collected tests ask for; equal requests stand in it once."""
 
     settings: GenerationSettings
+    mitigating: Mitigating | None = None
+    """The run's mitigation."""
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
     """By text; the first test that asked names it."""
@@ -96,6 +99,7 @@ class Plan:
 
     def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
         """The request for one prompt and seed under this plan's settings, or the variation's."""
+        variation = varied(self.mitigating, prompt, variation)
         settings = (variation and variation.settings) or self.settings
         return Request(prompt.text, seed, settings, variation=variation)
 

@@ -95,6 +95,7 @@ def audit(
     settings = _settings(model, images, asked, options)
     session = _session(settings, model, fingerprint, given)
     selection = select(selected, keywords, (), of_audits)
+    session.learn(selection)
     cases = _cases(selection, [known[name] for name in audits], settings)
     session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
     session.selected = len(session.tests)

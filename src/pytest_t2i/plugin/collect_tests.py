@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.fixtures import NO_MODEL
-from pytest_t2i.plugin.marker import selection_of
+from pytest_t2i.plugin.marker import read_marker, selection_of
 from pytest_t2i.plugin.static_checks import foreseen, limits_named_in
 from pytest_t2i.runs.selection import SelectedTest, Selection
 from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
@@ -38,6 +38,7 @@ class Selecting:
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
             return
+        self.session.learn(read_marker(item))
         images = selection.images(self.session.settings.images)
         test = SelectedTest(item.nodeid, Path(item.path), selection, images, images, foreseen(item))
         try:
@@ -59,6 +60,14 @@ class Selecting:
             self.limits.look_up(name, test.file)
         for audit in self.session.audits:
             audit.check(self.context, test)
+        self._check_counterparts(test)
         prompts = test.selection.prompts
         if self.recorded is not None and "baseline" in item.fixturenames:
             check_prompts(self.recorded, prompts, test.images)
+
+    def _check_counterparts(self, test: SelectedTest) -> None:
+        """The run's mitigation knows what to do with each of its prompts."""
+        mitigating = self.session.components.mitigating()
+        if mitigating is not None:
+            for prompt in test.selection.all_prompts:
+                mitigating.variation(prompt)

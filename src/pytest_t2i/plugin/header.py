@@ -16,6 +16,8 @@ def header(settings: Settings, detectors: Sequence[str]) -> str:
 def _model(settings: Settings) -> Iterator[str]:
     if settings.model:
         yield f"model {settings.model}"
+    if settings.mitigation:
+        yield f"mitigation {settings.mitigation}"
 
 
 def _images(settings: Settings) -> Iterator[str]:

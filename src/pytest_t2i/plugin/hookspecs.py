@@ -49,5 +49,10 @@ def pytest_t2i_executors() -> Mapping[str, Factory]:  # type: ignore[empty-body]
 
 
 @pytest.hookspec
+def pytest_t2i_mitigations() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Mitigations by name, for --t2i-mitigation; a factory takes keys, returns a Mitigation."""
+
+
+@pytest.hookspec
 def pytest_t2i_encoders() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Encoders by name; a factory takes LoadOptions, returns an Encoder."""

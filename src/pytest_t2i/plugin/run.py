@@ -54,7 +54,10 @@ from pytest_t2i.verdicts.baseline_file import (
 from pytest_t2i.verdicts.context import JudgingContext
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
 
-OWN_HOOKS = ("models", "detectors", "faces", "persons", "objects", "encoders", "executors")
+OWN_HOOKS = (
+    *("models", "detectors", "faces", "persons", "objects", "encoders", "executors"),
+    "mitigations",
+)
 """Kinds of components that a conftest.py may offer."""
 
 

@@ -81,6 +81,8 @@ class Workers:
         if not self._parts:
             return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
+        if (mitigating := self._session.components.mitigating()) is not None:
+            mitigating.adopt(json.loads(self._parts[0]["counterparts"]))
         tests = unpickled(self._parts[0]["tests"])
         self._session.tests = {test.node_id: test for test in tests}
         self._session.selected = max(int(part["selected"]) for part in self._parts)
@@ -91,10 +93,12 @@ class Workers:
     def hand_over(self, error: str | None) -> None:
         """Give the controller what this worker was asked for and did."""
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+        mitigating = self._session.components.mitigating()
         output[HANDED_OVER] = {
             "work": json.dumps(asdict(self._session.work)),
             "selected": str(len(self._session.tests)),
             "tests": pickled(distinct(self._session.tests.values())),
+            "counterparts": json.dumps({} if mitigating is None else mitigating.known),
             "error": error or "",
         }
 

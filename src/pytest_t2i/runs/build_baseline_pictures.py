@@ -20,10 +20,13 @@ PROMPTS = 6
 def pictures_before(results: Results, recorded: Baseline) -> Mapping[str, tuple[BeforeRecord, ...]]:
     """By prompt, those of what probably moved; {} where settings are others now.
 
+    Of a baseline that was made under a mitigation none are looked up.
+
     Where no prompt is probable, those that explain the failure of the model.
     """
     session = results.session
-    if recorded.conditions.get("generation") != asdict(session.generation):
+    is_otherwise = recorded.conditions.get("generation") != asdict(session.generation)
+    if is_otherwise or "mitigation" in recorded.conditions:
         return {}
     moved = {prompt.id for check in session.checks for prompt in check.moved}
     moved = moved or _grown(results, recorded)

@@ -32,7 +32,7 @@ def record_of(results: Results, command: str = "") -> RunRecord:
     record = RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
-        model=session.settings.model or "",
+        model=session.settings.under_test,
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
         provenance=provenance(session) | ({"command": command} if command else {}),
         work=asdict(session.work),
@@ -62,7 +62,7 @@ def interrupted_record(session: Session, command: str) -> RunRecord:
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.time() - session.started, 1),
-        model=session.settings.model or "",
+        model=session.settings.under_test,
         settings=session.settings.as_json() | {"detectors": list(session.detectors)},
         provenance=provenance(session) | {"command": command},
         work=asdict(session.work),
@@ -102,6 +102,8 @@ def provenance(session: Session) -> dict[str, Any]:
             "fingerprint": model.fingerprint,
             **{key: str(value) for key, value in model.provenance.items()},
         }
+    if (mitigating := session.components.mitigating()) is not None:
+        facts["mitigation"] = mitigating.named.facts
     if session.tries_detectors and session.labelled is not None:
         facts["labelled images"] = {
             "folder": str(session.labelled.folder),
@@ -153,8 +155,11 @@ def _environment() -> Mapping[str, str]:
 def conditions(session: Session) -> dict[str, Any]:
     """What two runs must share to be compared."""
     detector = session.components.detector(DetectorRef(session.detectors[0]))
+    mitigating = session.components.mitigating()
     return {
         "detector": session.detectors[0],
         "detector_fingerprint": detector.fingerprint,
         "generation": asdict(session.generation),
+        # Files of plain runs stay what they were before there were mitigations.
+        **({} if mitigating is None else {"mitigation": mitigating.named.asked}),
     }

@@ -18,7 +18,11 @@ def unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[P
     if known is None:
         return []
     prompts = {prompt.text: prompt for one in selections for prompt in one.all_prompts}
-    return [prompt for text, prompt in prompts.items() if not known.is_calibrated_for(text)]
+    return [
+        prompt
+        for prompt in prompts.values()
+        if not all(map(known.is_calibrated_for, session.texts_of(prompt)))
+    ]
 
 
 def open_because(session: Session, selection: Selection) -> str:
@@ -40,8 +44,8 @@ def told(session: Session) -> str:
         return ""
     total = len({prompt.text for one in selections for prompt in one.all_prompts})
     return (
-        f"{session.settings.model} is not calibrated for {_of(unknown, total)}: checks that need "
-        "them stay undecided"
+        f"{session.settings.under_test} is not calibrated for {_of(unknown, total)}: checks that "
+        "need them stay undecided"
     )
 
 

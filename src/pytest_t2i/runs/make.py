@@ -35,6 +35,8 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
     if session.tries_detectors and session.labelled is not None:
         look_at_labelled(runner.observer, session.labelled, session.detectors)
         session.work.detected = runner.observer.detected
+    mitigating = session.components.mitigating()
+    notes += [] if mitigating is None else mitigating.notes
     session.work.notes += [*notes, *_labels_of_other_images(results)]
 
 

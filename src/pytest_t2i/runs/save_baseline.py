@@ -15,7 +15,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
     """Record the run's neutral prompts as a baseline file."""
     session = results.session
     baseline = Baseline(
-        model=session.settings.model or "",
+        model=session.settings.under_test,
         model_fingerprint=session.components.model().fingerprint if session.has_model else "",
         conditions=conditions(session),
         environment=environment(),

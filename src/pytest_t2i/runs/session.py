@@ -16,9 +16,11 @@ from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.seeds import seeds_for
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.work import Work
@@ -163,12 +165,26 @@ class Session:
         """Resolve every name, so that a mistyped one is told before anything is made."""
         if self.has_model:
             self.components.model()
+            self._check_mitigation()
         if self.settings.labels is not None:
             _ = self.labelled
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
         if self.settings.objects is not None:
             self.components.finder(self.finder)
+
+    def _check_mitigation(self) -> None:
+        model = self.components.model()
+        if self.components.mitigating() is not None and is_ready_made(model):
+            raise ConfigurationError(
+                f"--t2i-mitigation: the pictures of {model.name} were made elsewhere, a mitigation "
+                "acts while they are made"
+            )
+
+    def learn(self, selection: Selection) -> None:
+        """Tell the run's mitigation the triplets of a mark, before its prompts are looked at."""
+        if (mitigating := self.components.mitigating()) is not None:
+            mitigating.learn(selection.triplets)
 
     def check_labels(self) -> None:
         """Refuse detectors whose labels are others than people gave the images.
@@ -201,9 +217,16 @@ class Session:
         """The seeds of a prompt; a model of ready-made images has its own."""
         return seeds_for(self.components.model(), self.settings.seed, neutral.text, images)
 
+    def texts_of(self, prompt: Prompt) -> set[str]:
+        """What the images of a prompt are made from: itself, or what a mitigation makes of it."""
+        mitigating = self.components.mitigating()
+        if mitigating is None:
+            return {prompt.text}
+        return mitigating.made_from(prompt, self.seeds(prompt, self.settings.images))
+
     def make_plan(self, context: AuditContext) -> Plan:
         """Everything the selected tests ask for; ``context`` is what audits work with."""
-        plan = Plan(self.generation)
+        plan = Plan(self.generation, self.components.mitigating())
         refs = frozenset(DetectorRef(name) for name in self.detectors)
         for test in distinct(self.tests.values()):
             plan.add_all(

@@ -23,7 +23,7 @@ SHOWN = 5
 FEWEST_IMAGES = 2
 """Images of a prompt below which nothing can be compared."""
 Part = TypeVar("Part")
-COMPARED = ("detector", "detector_fingerprint", "generation")
+COMPARED = ("detector", "detector_fingerprint", "generation", "mitigation")
 """What must be equal for a comparison to mean anything."""
 
 
@@ -128,6 +128,7 @@ class _Conditions:
     detector: str | None = None
     detector_fingerprint: str | None = None
     generation: dict[str, float | str | None] | None = None
+    mitigation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

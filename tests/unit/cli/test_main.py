@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import distributions
 
 import pytest
+from distributions import installed, write_metadata
 
+from pytest_t2i.adapters import registry
 from pytest_t2i.cli.main import main
 from pytest_t2i.runs.record import RunRecord
 
@@ -27,6 +30,44 @@ from pytest_t2i.runs.record import RunRecord
 def test_list(kind, expected, capsys):
     assert main(["list", kind]) == 0
     assert any(line.startswith(expected) for line in capsys.readouterr().out.splitlines())
+
+
+ABOUT = {"pytest_t2i.mitigations": {"halfway": "halving:Halfway"}}
+HALVING = """
+class Halfway:
+    name, fingerprint, stage, families, passes = "halfway", "1", "attention", ("SomePipeline",), 1.4
+    needs_counterparts = True
+
+    def __init__(self, weight: float = 0.5): ...
+
+    def applied(self, pipeline, requests): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [
+        ({}, "no mitigation is installed. Run: pip install pytest-t2i-mitigation\n"),
+        (
+            ABOUT,
+            "halfway: stage attention, 1.4 passes per picture, fits SomePipeline (weight=0.5)\n",
+        ),
+    ],
+    ids=["none", "one"],
+)
+def test_list_mitigations(groups, told, tmp_path, monkeypatch, capsys):
+    (tmp_path / "halving.py").write_text(HALVING)
+    write_metadata(tmp_path, "t2i-halving", "1.0", groups)
+    for _ in installed(tmp_path, monkeypatch):
+        monkeypatch.setattr(registry, "entry_points", only(tmp_path))
+        assert main(["list", "mitigations"]) == 0
+    assert capsys.readouterr().out == told
+
+
+def only(folder):
+    """What is installed in a folder alone."""
+    found = [point for one in distributions(path=[str(folder)]) for point in one.entry_points]
+    return lambda group: [point for point in found if point.group == group]
 
 
 def test_report_renders_a_run_again(tmp_path, capsys):

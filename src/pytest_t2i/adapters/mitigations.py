@@ -1,0 +1,256 @@
+"""Mitigations: one by its name and keys, and the model that it is put around."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast, get_args
+
+from pytest_t2i.adapters.registry import Factory, Registry
+from pytest_t2i.data import ATTENTION, Generated, Request, Variation, digest
+from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed, shown
+from pytest_t2i.protocols import (
+    LoadOptions,
+    Mitigation,
+    PipelineMitigation,
+    PromptMitigation,
+    Stage,
+    TextToImage,
+)
+
+OPTION = "--t2i-mitigation"
+INSTALL = "pip install pytest-t2i-mitigation"
+"""Brings some."""
+NEXT_KEY = re.compile(r",(?=\s*\w+\s*=)")
+"""A comma in a value, such as a sentence, begins no key."""
+WITHOUT_ATTENTION = ("prompt", "attention")
+"""Stages at which attention is no longer that to the words of the prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMitigation:
+    """A mitigation with its keys, as it was asked for."""
+
+    asked: str
+    """``name`` or ``name:key=value,...``."""
+    mitigation: Mitigation
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """Every key with its value, those that were not given too."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that changes what it does."""
+        return digest([self.mitigation.fingerprint, {k: str(v) for k, v in self.keys.items()}])
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Its provenance, readable."""
+        keys = {f"key {key}": str(value) for key, value in self.keys.items()}
+        return {
+            "name": self.asked,
+            "fingerprint": self.fingerprint,
+            "stage": self.mitigation.stage,
+            "passes per picture": f"{self.mitigation.passes:g}",
+            **keys,
+        }
+
+    def variation(self, counterparts: tuple[str, ...]) -> Variation:
+        """How the pictures of a prompt with these counterparts are made."""
+        return Variation(self.mitigation.name, self.fingerprint, counterparts)
+
+    def makes(self, variation: Variation | None) -> bool:
+        """Whether these are its pictures."""
+        if variation is None:
+            return False
+        return (variation.name, variation.fingerprint) == (self.mitigation.name, self.fingerprint)
+
+    def made_from(self, text: str, seed: int, counterparts: tuple[str, ...]) -> str:
+        """The text that a picture of a prompt is made from."""
+        if not isinstance(self.mitigation, PromptMitigation):
+            return text
+        with blamed(GenerationError, "mitigation", self.asked):
+            given = self.mitigation.prompt(text, seed, counterparts)
+        if not isinstance(given, str) or not given.strip():
+            raise ConfigurationError(
+                f"mitigation {self.asked!r}: expected a prompt instead of {text!r}, got "
+                f"{shown(given)}"
+            )
+        return given
+
+
+def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
+    """The mitigation of ``name`` or ``name:key=value,...``.
+
+    Raises UnknownNameError for a name or key that there is not, ConfigurationError for a value that
+    it does not take.
+    """
+    name, _, rest = asked.partition(":")
+    if name not in registry:
+        hint = "" if registry.names() else f"Run: {INSTALL}"
+        raise UnknownNameError("mitigation", name, registry.names(), hint)
+    factory = registry.get(name)
+    keys = keys_of(factory) | _read(name, rest, keys_of(factory))
+    try:
+        with blamed(ConfigurationError, "mitigation", name):
+            made = factory(**keys)
+    except ConfigurationError as error:
+        if isinstance(error.__cause__, ValueError):
+            raise ConfigurationError(f"{OPTION} {asked}: {error.__cause__}") from None
+        raise
+    return NamedMitigation(asked, _checked(name, made), keys)
+
+
+def keys_of(factory: Factory) -> dict[str, Any]:
+    """The keys that a factory takes, with their defaults.
+
+    >>> def halfway(weight: float = 0.5): ...
+    >>> keys_of(halfway)
+    {'weight': 0.5}
+    """
+    parameters = inspect.signature(factory).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
+
+
+def _read(name: str, text: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for part in NEXT_KEY.split(text) if text else ():
+        key, sign, value = part.partition("=")
+        key = key.strip()
+        if not sign:
+            raise ConfigurationError(f"{OPTION}: expected {name}:key=value, got {shown(part)}")
+        if key not in known:
+            raise UnknownNameError(f"key of mitigation {name!r}", key, known)
+        values[key] = _value(f"{OPTION} {name}:{key}", value.strip(), known[key])
+    return values
+
+
+def _value(where: str, text: str, default: Any) -> Any:
+    """A text as what the default is: a number where that is one."""
+    kind = type(default)
+    if kind not in (int, float):
+        return text
+    try:
+        return kind(text)
+    except ValueError:
+        told = "a whole number" if kind is int else "a number"
+        raise ConfigurationError(f"{where}: expected {told}, got {shown(text)}") from None
+
+
+FACTS = ("name", "fingerprint", "stage", "families", "passes", "needs_counterparts")
+
+
+def _checked(name: str, made: Any) -> Mitigation:
+    """What a factory gave, if it can be used; ConfigurationError says what it lacks."""
+    absent = [fact for fact in FACTS if not hasattr(made, fact)]
+    if absent:
+        raise ConfigurationError(
+            f"mitigation {name!r}: {shown(made)} has no {', '.join(absent)}, as "
+            "pytest_t2i.Mitigation asks for"
+        )
+    if made.stage not in get_args(Stage):
+        stages = ", ".join(get_args(Stage))
+        raise ConfigurationError(
+            f"mitigation {name!r}: expected a stage among {stages}, got {shown(made.stage)}"
+        )
+    does = PromptMitigation if made.stage == "prompt" else PipelineMitigation
+    if not isinstance(made, does):
+        method = "prompt(...)" if does is PromptMitigation else "applied(...)"
+        raise ConfigurationError(
+            f"mitigation {name!r} acts at the stage {made.stage!r} and has no {method}"
+        )
+    return cast("Mitigation", made)
+
+
+class Mitigated:
+    """A model and the mitigation around it (TextToImage, Varying).
+
+    >>> from pytest_t2i.adapters.registry import Registry
+    >>> class Echo:
+    ...     fingerprint = "echo"
+    ...
+    ...     def generate(self, requests):
+    ...         return [Generated(None, refusal=request.prompt) for request in requests]
+    >>> class Stated:
+    ...     name, fingerprint, stage, families, passes = "stated", "1", "prompt", (), 1.0
+    ...     needs_counterparts = False
+    ...
+    ...     def prompt(self, text, seed, counterparts):
+    ...         return f"{text}, whoever it is"
+    >>> stated = load_mitigation(Registry("mitigation", {"stated": Stated}), "stated")
+    >>> asked = Request("a nurse", 0, variation=stated.variation(()))
+    >>> next(iter(Mitigated(Echo(), stated).generate([asked]))).refusal
+    'a nurse, whoever it is'
+    """
+
+    def __init__(self, model: TextToImage, named: NamedMitigation) -> None:
+        """ConfigurationError for a pipeline that the mitigation does not fit."""
+        self.model, self.named = model, named
+        self.pipeline = getattr(model, "pipeline", None)
+        self._check_family()
+
+    @property
+    def fingerprint(self) -> str:
+        """The model's own: the variation of each request says what is done otherwise."""
+        return self.model.fingerprint
+
+    def takes(self, variation: Variation) -> bool:
+        """Whether these are pictures of this very mitigation."""
+        return self.named.makes(variation)
+
+    def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
+        """Make one batch, in order; those without the variation are the model's plain pictures."""
+        if self.named.mitigation.stage == "prompt":
+            return self.model.generate([self._inner(request) for request in requests])
+        return self._inside(requests)
+
+    def _check_family(self) -> None:
+        mitigation = self.named.mitigation
+        family = type(self.pipeline).__name__ if self.pipeline is not None else ""
+        if mitigation.stage == "prompt" and not mitigation.families:
+            return
+        if family not in mitigation.families:
+            fits = ", ".join(mitigation.families) or "no pipeline"
+            given = f"a {family}" if family else "a model that shows no pipeline"
+            raise ConfigurationError(
+                f"mitigation {self.named.asked!r} acts at the stage {mitigation.stage!r} of "
+                f"{fits}: it does not fit {given}"
+            )
+
+    def _inner(self, request: Request) -> Request:
+        """What the model itself is asked for."""
+        variation = request.variation
+        if variation is None or not self.named.makes(variation):
+            return request
+        observe = request.observe
+        if self.named.mitigation.stage in WITHOUT_ATTENTION:
+            observe -= {ATTENTION}
+        text = self.named.made_from(request.prompt, request.seed, variation.texts)
+        return replace(request, prompt=text, observe=observe, variation=None)
+
+    def _inside(self, requests: Sequence[Request]) -> Iterator[Generated]:
+        """Varied pictures and plain ones apart, as the pipeline is changed for the former alone."""
+        varied = [request for request in requests if self.named.makes(request.variation)]
+        plain = [request for request in requests if not self.named.makes(request.variation)]
+        made: dict[Request, Generated] = {}
+        if varied:
+            mitigation = cast("PipelineMitigation", self.named.mitigation)
+            with mitigation.applied(self.pipeline, varied):
+                inner = [self._inner(request) for request in varied]
+                made |= zip(varied, self.model.generate(inner), strict=True)
+        if plain:
+            made |= zip(plain, self.model.generate(plain), strict=True)
+        yield from (made[request] for request in requests)
+
+
+@dataclass(frozen=True, slots=True)
+class MitigatedFactory:
+    """Loads a model with the mitigation around it, in another process too."""
+
+    factory: Factory
+    named: NamedMitigation
+
+    def __call__(self, options: LoadOptions) -> Mitigated:
+        """The model of these options, mitigated."""
+        return Mitigated(self.factory(options), self.named)

@@ -1,0 +1,106 @@
+"""The mitigation of a run: under which variation the pictures of each prompt are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pytest_t2i.adapters.mitigations import WITHOUT_ATTENTION, NamedMitigation
+from pytest_t2i.data import ATTENTION, TEXT_EMBEDDING, Prompt, Triplet, Variant, Variation
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.prompts.counterparts import counterparts, names_gender
+
+
+@dataclass(slots=True)
+class Mitigating:
+    """What a run's mitigation does with each prompt."""
+
+    named: NamedMitigation
+    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Text -> its feminine and masculine counterpart; () for one that names a gender."""
+    _variations: dict[str, Variation | None] = field(default_factory=dict)
+
+    def learn(self, triplets: Iterable[Triplet]) -> None:
+        """Take counterparts from triplets that tests name; the first that has a text tells."""
+        for neutral, feminine, masculine in triplets:
+            self.known.setdefault(neutral.text, (feminine.text, masculine.text))
+            self.known.setdefault(feminine.text, ())
+            self.known.setdefault(masculine.text, ())
+
+    def adopt(self, known: Mapping[str, Iterable[str]]) -> None:
+        """Take over what another process of the run has learnt."""
+        self.known |= {text: tuple(texts) for text, texts in known.items()}
+
+    def variation(self, prompt: Prompt) -> Variation | None:
+        """How its pictures are made; None for a prompt that names a gender, which passes as it is.
+
+        Raises ConfigurationError for a prompt without counterparts where they are needed.
+        """
+        if prompt.text not in self._variations:
+            self._variations[prompt.text] = self._variation(prompt)
+        return self._variations[prompt.text]
+
+    def made_from(self, prompt: Prompt, seeds: Iterable[int]) -> set[str]:
+        """The texts that these pictures of a prompt are made from."""
+        variation = self.variation(prompt)
+        if variation is None:
+            return {prompt.text}
+        return {self.named.made_from(prompt.text, seed, variation.texts) for seed in seeds}
+
+    @property
+    def notes(self) -> list[str]:
+        """How many prompts pass as they are, for the user."""
+        passing = sum(variation is None for variation in self._variations.values())
+        if not passing:
+            return []
+        if passing == 1:
+            return ["1 prompt names a gender and passes as it is"]
+        return [f"{passing} prompts name a gender and pass as they are"]
+
+    def unseen(self, observe: Iterable[str]) -> list[str]:
+        """What of these traces is not that of a mitigated picture, and why."""
+        stage, asked, told = self.named.mitigation.stage, self.named.asked, []
+        if ATTENTION in observe and stage in WITHOUT_ATTENTION:
+            told.append(
+                f"attention is not observed: with the mitigation {asked} it is no longer that to "
+                "the words of the prompt"
+            )
+        if TEXT_EMBEDDING in observe:
+            told.append(f"prompt space shows the prompts as written, without mitigation {asked}")
+        return told
+
+    def _variation(self, prompt: Prompt) -> Variation | None:
+        texts = self._counterparts(prompt)
+        if texts == ():
+            return None
+        if not self.named.mitigation.needs_counterparts:
+            return self.named.variation(())
+        if texts is None:
+            raise ConfigurationError(
+                f"mitigation {self.named.asked!r} needs the feminine and the masculine counterpart "
+                f"of each prompt, and {prompt.text!r} has none: write it with person or people, "
+                "give its triplet, or deselect its tests with -k"
+            )
+        return self.named.variation(texts)
+
+    def _counterparts(self, prompt: Prompt) -> tuple[str, ...] | None:
+        """() for a text that names a gender, None where nobody knows any."""
+        if prompt.text not in self.known:
+            is_gendered = prompt.variant is not Variant.NEUTRAL or names_gender(prompt.text)
+            found = () if is_gendered else counterparts(prompt)
+            if found is None:
+                return None
+            self.known[prompt.text] = found
+        return self.known[prompt.text]
+
+
+def varied(
+    mitigating: Mitigating | None, prompt: Prompt, asked: Variation | None
+) -> Variation | None:
+    """How pictures of a prompt are made: as a need asks for, else by the run's mitigation."""
+    if mitigating is None or (asked is not None and asked.name):
+        return asked
+    own = mitigating.variation(prompt)
+    if own is None or asked is None:
+        return own or asked
+    return replace(own, settings=asked.settings)
