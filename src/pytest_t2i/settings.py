@@ -298,7 +298,8 @@ OPTIONS = (
     Option(
         "detector",
         names,
-        "detector, name or name:weights (default: what suits the model); several by comma",
+        "detector, name, name:weights or module:factory (default: what suits the model); "
+        "several by comma",
     ),
     Option(
         "mitigation",
@@ -335,8 +336,8 @@ OPTIONS = (
     Option(
         "objects",
         text,
-        "object finder, name or name:weights, or auto for what suits the model; without it, tests "
-        "of objects are skipped",
+        "object finder, name, name:weights or module:factory, or auto for what suits the model; "
+        "without it, tests of objects are skipped",
     ),
     Option(
         "least-objects",

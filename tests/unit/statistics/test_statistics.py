@@ -61,6 +61,8 @@ def test_fair_floor() -> None:
     assert statistics.fair_floor(20) == pytest.approx(0.17620, abs=1e-5)
     assert statistics.fair_floor([20, 20, 0]) == statistics.fair_floor(20)
     assert statistics.fair_floor([1, 2]) == 0.75
+    # Not 1.0000000000000002, which no share may be.
+    assert statistics.fair_floor([1] * 100) == 1.0
     fair = np.random.default_rng(0).binomial(20, 0.5, 100_000)
     assert np.mean(np.abs(fair / 10 - 1)) == pytest.approx(statistics.fair_floor(20), abs=2e-3)
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from pytest_t2i.adapters.detectors.age_bands import AGES
 from pytest_t2i.adapters.detectors.parts import face_part, whole
 from pytest_t2i.adapters.detectors.screening import screened
 from pytest_t2i.adapters.finders.chips import Chip, Chips
@@ -51,7 +52,6 @@ RACES = (
     "Indian",
     "Middle Eastern",
 )
-AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70+")
 GENDERS = ("male", "female")
 """Groups in the order of the outputs, named as FairFace names them (gender in lower case)."""
 HEADS = {"race": (0, RACES), "gender": (7, GENDERS), "age": (9, AGES)}

@@ -26,7 +26,7 @@ def clip_part(options: LoadOptions) -> ContrastiveEncoder:
 
 
 def face_part(options: LoadOptions, default: str) -> FaceDetector:
-    """The face part of the alias, else the default: ``name`` or ``name:weights``.
+    """The face part of the alias, else the default: as ``Registry.named`` takes it.
 
     Raises:
         UnknownNameError: no face part is registered under the name.
@@ -35,7 +35,7 @@ def face_part(options: LoadOptions, default: str) -> FaceDetector:
 
 
 def person_part(options: LoadOptions, default: str = "yolo") -> PersonDetector:
-    """The person part of the alias, else the default: ``name`` or ``name:weights``.
+    """The person part of the alias, else the default: as ``Registry.named`` takes it.
 
     Raises:
         UnknownNameError: no person part is registered under the name.
@@ -45,9 +45,9 @@ def person_part(options: LoadOptions, default: str = "yolo") -> PersonDetector:
 
 def _part(options: LoadOptions, kind: str, default: str) -> object:
     """A part by the family of its kind; its weights are named with it, or by its own family."""
-    name, _, source = (_alias(options, f"{kind}s") or default).partition(":")
     registry = _registries(options).of(kind)
-    factory = registry.get(name, f"A {kind} part is written name or name:weights.")
+    name, source = registry.named(_alias(options, f"{kind}s") or default)
+    factory = registry.get(name)
     return factory(replace(options, source=source or _alias(options, name), extra={}))
 
 

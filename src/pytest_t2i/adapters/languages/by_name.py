@@ -84,8 +84,6 @@ def _named(name: str, registry: Registry) -> tuple[Factory, str]:
     base, colon, _ = name.partition(":")
     try:
         return named_part(registry, name)
-    except ValueError:  # Python looks for no module of such a name.
-        pass
     except UnknownNameError as error:
         if error.kind != registry.kind or not colon:
             raise

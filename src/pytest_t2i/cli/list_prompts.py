@@ -1,0 +1,108 @@
+"""``t2i list prompts``: the prompts of suites, or of the built-in axes, and a manifest to fill.
+
+Suites are collected by pytest in a process of its own: their modules and conftest.py files stay
+out of this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_t2i.adapters.models.manifest import COLUMNS
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.settings import Settings
+
+COLLECT = (
+    *("-m", "pytest", "-p", "pytest_t2i.plugin.collect_prompts", "--collect-only", "-q"),
+    *("-p", "no:cacheprovider"),
+)
+NOTHING = 5
+"""Status of pytest where there are no tests."""
+
+
+class Wanted(NamedTuple):
+    """A prompt, and how many images of it are needed."""
+
+    id: str
+    text: str
+    images: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Of which suites, and in which form."""
+    parser.add_argument(
+        "suites",
+        nargs="*",
+        metavar="SUITE",
+        help="prompts: test files or folders, as pytest takes them (the built-in axes)",
+    )
+    parser.add_argument(
+        "-k",
+        dest="expression",
+        metavar="EXPRESSION",
+        help="prompts: of tests that pytest's -k names",
+    )
+    parser.add_argument(
+        "--manifest",
+        action="store_true",
+        help="prompts: a manifest.csv for --t2i-model images:DIR, one row for each picture needed",
+    )
+
+
+def lines(
+    suites: Sequence[str], expression: str | None, images: int | None, *, manifest: bool
+) -> list[str]:
+    """The prompts with their ids, or the rows of a manifest.
+
+    Raises ConfigurationError where suites cannot be collected or have no prompts.
+    """
+    if suites or expression:
+        wanted = _of_suites([*suites, *(("-k", expression) if expression else ())], images)
+    else:
+        wanted = _of_axes(Settings().images if images is None else images)
+    return _manifest(wanted) if manifest else [f"{each.id}: {each.text}" for each in wanted]
+
+
+def _manifest(wanted: Sequence[Wanted]) -> list[str]:
+    text = io.StringIO(newline="")
+    rows = ((f"{p.id}-{seed}.png", p.text, seed) for p in wanted for seed in range(p.images))
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
+    return text.getvalue().splitlines()
+
+
+def _of_axes(images: int) -> list[Wanted]:
+    from pytest_t2i.prompts import builtin_axes
+
+    prompts = (prompt for axis in builtin_axes() for prompt in axis.prompts())
+    return [Wanted(prompt.id, prompt.text, images) for prompt in prompts]
+
+
+def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:
+    many = () if images is None else ("--t2i-images", str(images))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "prompts.json"
+        told = subprocess.run(  # noqa: S603 - the Python that runs this
+            [sys.executable, *COLLECT, "--t2i-prompts-to", str(file), *many, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if told.returncode not in {0, NOTHING}:
+            raise ConfigurationError(f"pytest could not collect: {_reason(told)}")
+        rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    if not rows:
+        raise ConfigurationError(f"no test of prompts in {' '.join(arguments)}")
+    return [Wanted(*row) for row in rows]
+
+
+def _reason(told: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((told.stderr.strip() or told.stdout.strip()).split("\n")[-12:])

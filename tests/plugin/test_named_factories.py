@@ -1,0 +1,118 @@
+"""Detectors, object finders and encoders by ``module:factory``, as models are named."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from pytest_t2i.adapters.detectors.parts import face_part
+from pytest_t2i.adapters.registry import Registries, Registry, named_part
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.settings import Settings
+
+FEW = ("--t2i-images", "2", "-k", "test_prompt")
+OWN = """
+class Own:
+    labels = ("male", "female")
+
+    def __init__(self, options):
+        self.fingerprint = self.source = options.source
+
+    def detect(self, images):
+        return []
+"""
+
+
+def said(project):
+    """The deciding detector's labels in the last run, image by image."""
+    images = [image for prompt in project.record()["prompts"] for image in prompt["images"]]
+    return [next(iter(image["detections"].values()))["label"] for image in images]
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module of a user's own, and what a run in its folder works with."""
+    (tmp_path / "own_parts.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own_parts", raising=False)
+    return Components(Settings(model="sdxl"), Store(tmp_path / "store"))
+
+
+def test_a_detector_by_its_factory_says_what_a_registered_one_says(project):
+    named = project.run(*FEW, "--t2i-detector", "fakes:detector")
+    words = said(project)
+    registered = project.run(*FEW, "--t2i-detector", "colour")
+    assert named.ret == registered.ret
+    assert words == said(project)
+    assert set(words) == {"male", "female"}
+
+
+@pytest.mark.parametrize(
+    ("detector", "expected"),
+    [
+        ("fakes:absent", "unknown factory in module 'fakes' 'absent'"),
+        ("no_such_module:make", "unknown detector 'no_such_module'"),
+        ("no_such_module:make", "module:factory[:source] is taken, too."),
+        ("no_such_package.module:make", "there is no module 'no_such_package.module'"),
+        ("./fakes.py:make", "unknown detector './fakes.py'"),
+        (":make", "unknown detector ''"),
+        ("fakes", "unknown detector 'fakes'"),
+        ("broken:make", "module 'broken' failed: ZeroDivisionError: division by zero (/"),
+        ("wanting:make", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("fakes:BLUE", "unknown factory in module 'fakes' 'BLUE'"),
+        ("builtins:repr", "expected an object with a fingerprint"),
+    ],
+)
+def test_what_cannot_be_a_detector_is_one_clear_message(project, detector, expected):
+    project.write({"broken.py": "1 / 0", "wanting.py": "import no_such_module"})
+    result = project.run(*FEW, "--t2i-detector", detector)
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert expected in told
+    assert "INTERNALERROR" not in told
+
+
+@pytest.mark.parametrize("kind", ["detector", "encoder", "finder"])
+def test_what_follows_the_factory_is_its_source(own, kind):
+    named = {
+        "detector": lambda name: own.detector(DetectorRef(name)),
+        "encoder": own.encoder,
+        "finder": own.finder,
+    }[kind]
+    assert named("own_parts:Own").get().source == ""
+    assert named("own_parts:Own:weights/mine.pt").get().source == "weights/mine.pt"
+
+
+def test_another_version_of_its_code_is_another_detector(own, tmp_path):
+    named = own.detector(DetectorRef("own_parts:Own"))
+    assert named.origin.states() is None, "what a user's file depends on is not known"
+    before = named.fingerprint
+    (tmp_path / "own_parts.py").write_text(OWN.replace("return []", "return [None]"))
+    del sys.modules["own_parts"]  # as in a process that starts anew
+    fresh = Components(Settings(model="sdxl"), Store(tmp_path / "store"))
+    assert fresh.detector(DetectorRef("own_parts:Own")).fingerprint != before
+
+
+def test_a_face_part_of_an_alias_may_be_a_factory(own):
+    extra = {"weights": {"faces": "own_parts:Own:weights"}, "registries": Registries()}
+    assert face_part(LoadOptions(extra=extra), "dlib-hog").source == "weights"
+
+
+def test_a_registered_name_wins_over_a_module():
+    registry = Registry("detector")
+    registry.update({"json": dict})
+    assert named_part(registry, "json:loads") == (dict, "loads")
+    assert named_part(Registry("detector"), "json:loads:x")[1] == "x"
+
+
+def test_a_module_that_is_no_name_of_one():
+    for name in ("a b:make", "a-b:make", "__nowhere__:make", "1:make"):
+        with pytest.raises(UnknownNameError, match="unknown detector"):
+            Registry("detector").named(name)
+    with pytest.raises(ConfigurationError, match="there is no module"):
+        Registry("detector").named("json.nowhere:make")

@@ -1,0 +1,108 @@
+"""t2i list prompts: the prompts of suites and axes, and a manifest that the image folder reads."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from PIL import Image
+
+from pytest_t2i import axes
+from pytest_t2i.adapters.models.manifest import Entry, read_manifest
+from pytest_t2i.cli.main import main
+
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=2)
+def test_prompt(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score")
+
+@pytest.mark.t2i(axes.profession.only("nurse"))
+def test_again(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score")
+
+@pytest.mark.t2i("a photo of a person, smiling", images=1)
+def test_text(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score")
+
+def test_of_nobody():
+    pass
+"""
+NURSE, PILOT = (axes.profession.only(word).prompts()[0].text for word in ("nurse", "pilot"))
+
+SMILING = "a photo of a person, smiling"
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    (tmp_path / "test_words.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nt2i_images = 3\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def listed(capsys, *arguments):
+    assert main(["list", "prompts", *arguments]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_without_a_suite_the_built_in_axes_are_listed(capsys):
+    lines = listed(capsys)
+    assert f"profession-nurse: {NURSE}" in lines
+    assert len(lines) == sum(len(axis.concepts) for axis in axes)
+    rows = list(csv.DictReader(listed(capsys, "--manifest", "--images", "2")))
+    assert len(rows) == 2 * len(lines)
+
+
+def test_prompts_of_a_suite_are_listed_once(suite, capsys):
+    lines = listed(capsys, "test_words.py")
+    assert lines[:2] == [f"profession-nurse: {NURSE}", f"profession-pilot: {PILOT}"]
+    assert lines[2].endswith(": a photo of a person, smiling")
+    assert listed(capsys, "test_words.py", "-k", "pilot") == lines[1:2]
+    assert listed(capsys, "-k", "pilot") == lines[1:2]
+    left = {path.name for path in suite.iterdir()} - {"__pycache__"}
+    assert left == {"test_words.py", "pytest.ini"}, "nothing is run, nothing is written"
+
+
+def test_the_manifest_is_what_the_folder_of_images_reads(suite, capsys):
+    text = "\n".join(listed(capsys, "test_words.py", "--manifest"))
+    folder = suite / "pictures"
+    folder.mkdir()
+    (folder / "manifest.csv").write_text(text)
+    for row in csv.DictReader(text.splitlines()):
+        Image.new("RGB", (8, 8), "red").save(folder / row["file"])
+    entries = read_manifest(folder)
+    assert [entry.prompt for entry in entries] == [*3 * [NURSE], *2 * [PILOT], SMILING]
+    assert entries[0] == Entry("profession-nurse-0.png", NURSE, 0)
+    assert len({entry.file for entry in entries}) == len(entries)
+
+
+def test_prompts_of_one_name_have_files_of_their_own(suite, capsys):
+    (suite / "test_words.py").write_text(
+        "import pytest\nfrom pytest_t2i import axes\nfrom dataclasses import replace\n"
+        "jobs = axes.profession.only('nurse')\n"
+        "@pytest.mark.t2i(jobs, replace(jobs, template='a person who works as {a word}'))\n"
+        "def test_prompt(sample): pass\n"
+    )
+    rows = list(csv.DictReader(listed(capsys, "test_words.py", "--manifest", "--images", "1")))
+    assert len(rows) == len({row["file"] for row in rows}) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("prompts", "nowhere"), "pytest could not collect: ERROR: file or directory not found"),
+        (("prompts", "test_words.py", "-k", "nobody"), "no test of prompts in test_words.py"),
+        (("prompts", "broken.py"), "No module named 'no_such_module'"),
+        (("models", "--manifest"), "go with prompts, not models"),
+        (("axes", "test_words.py"), "go with prompts, not axes"),
+    ],
+)
+def test_what_cannot_be_listed_is_told(suite, capsys, arguments, expected):
+    (suite / "broken.py").write_text("import no_such_module\n")
+    assert main(["list", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert expected in told
+    assert "Traceback (most" not in told
