@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
+    from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
@@ -131,6 +132,7 @@ _HOMES = {
         "Interval", "Mask", "MetricInfo", "NextToken", "Outcome", "Prompt", "Request", "Trace",
         "Triplet", "Undetected", "Variant", "Variation",
     ),
+    "adapters.models.endpoints": ("EndpointModel",),
     "audits.audit": ("Audit",),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.fixture": ("Fixture", "Keyword"),

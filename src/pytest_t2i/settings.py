@@ -292,8 +292,8 @@ OPTIONS = (
     Option(
         "model",
         text,
-        "model under test: alias, hub id, folder, images:DIR or module:factory; several by comma "
-        "are run one after the other and compared",
+        "model under test: alias, hub id, folder, images:DIR, openai:MODEL, hf:PROVIDER/MODEL or "
+        "module:factory; several by comma are run one after the other and compared",
     ),
     Option(
         "detector",

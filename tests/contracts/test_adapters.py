@@ -16,6 +16,7 @@ from typing import Any
 
 import facepp_server
 import fakes
+import image_server
 import numpy as np
 import pytest
 import tiny
@@ -136,6 +137,8 @@ def none(seed: int) -> None:
 CASES = [
     *(Case("models", "diffusers", weights(f.write), f.name) for f in tiny.FAMILIES),
     Case("models", "images", weights(write_pictures)),
+    Case("models", "openai", lambda seed: f"m@{image_server.written(seed)}/v1", library="openai"),
+    Case("models", "hf", image_server.written, library="huggingface_hub"),
     Case("detectors", "clip", weights(tiny.write_clip), "transformers"),
     Case("detectors", "clip", weights(tiny.write_open_clip), "open_clip"),
     *(

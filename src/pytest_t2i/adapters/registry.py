@@ -64,6 +64,7 @@ EXTRAS = {
     "textblob": "nouns",
     "lemminflect": "nouns",
     "openai": "llm",
+    "huggingface_hub": "endpoints",
     "sklearn": "origins",
 }
 WHOLE = {"timm": ("fairface", "mivolo")}

@@ -195,8 +195,8 @@ class Components:
             "model",
             name,
             [*self.catalogue.models, *models.local],
-            "A hub id (owner/name), a folder with model_index.json, images:DIR and "
-            "module:factory are taken too.",
+            "A hub id (owner/name), a folder with model_index.json, images:DIR, openai:MODEL, "
+            "hf:PROVIDER/MODEL and module:factory are taken too.",
         )
 
     def _plain_detector(self, name: str) -> NamedComponent[Detector]:

@@ -47,6 +47,8 @@ class Pictures(NamedTuple):
     """Key -> the picture, or why no detector need look at it; None: it cannot be read just now."""
     unseen: Mapping[str, Undetected] = {}
     """Keys of which that is known without opening them."""
+    refusals: Mapping[str, str] = {}
+    """Key -> the words with which the model refused it."""
 
 
 @dataclass(slots=True)
@@ -103,7 +105,7 @@ class Observer:
             elif isinstance(task, FinderName):
                 self._find(task, legible, opened)
             else:
-                self._detect(task, legible, opened)
+                self._detect(task, legible, opened, pictures.refusals)
 
     def _tasks(self, pictures: Pictures) -> Iterator[tuple[Task, list[str]]]:
         """Each detector, encoder or object finder with the images it has not seen."""
@@ -154,10 +156,18 @@ class Observer:
         }
         self.store.add_objects(handle.fingerprint, objects)
 
-    def _detect(self, ref: DetectorRef, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
+    def _detect(
+        self,
+        ref: DetectorRef,
+        keys: Sequence[str],
+        opened: Mapping[str, Any],
+        refusals: Mapping[str, str],
+    ) -> None:
         handle = self.components.detector(ref)
         detections = {
-            key: Detection(None, opened[key]) for key in keys if isinstance(opened[key], Undetected)
+            key: Detection(None, opened[key], detail=refusals.get(key, ""))
+            for key in keys
+            if isinstance(opened[key], Undetected)
         }
         visible = [key for key in keys if key not in detections]
         if visible:

@@ -143,7 +143,8 @@ class Runner:
         stored = self.store.images(list(keys.values()))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
-        return Pictures(needs, lambda key: self._open(stored[key]), unseen)
+        refusals = {key: stored[key].refusal or "" for key in unseen}
+        return Pictures(needs, lambda key: self._open(stored[key]), unseen, refusals)
 
     def _look_ahead(self, plan: Plan, keys: dict[Request, str]) -> None:
         """Detectors look at the pictures that each step foresees, where these are asked for."""
@@ -245,7 +246,8 @@ class Runner:
         stored = self.store.images(list(opened))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
-        self.observer.look_at(Pictures(needs, opened.__getitem__, unseen))
+        refusals = {key: stored[key].refusal or "" for key in unseen}
+        self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
 
     def _gate(self, request: Request, generated: Generated) -> Image | Undetected:

@@ -8,12 +8,10 @@ service says only documented words are repeated.
 from __future__ import annotations
 
 import base64
-import logging
 import random
 import ssl
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -35,6 +33,7 @@ from pytest_t2i.adapters.support.http_limits import (
     DeadlinePassedError,
     cut_at,
     is_cut,
+    unlogged,
     within,
 )
 from pytest_t2i.adapters.support.loading import needs
@@ -169,7 +168,7 @@ class Client:
             return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
         stopped: BaseException | None = None
         try:
-            with _unlogged():
+            with unlogged():
                 return self._exchange(picture)
         except DeadlinePassedError:
             return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
@@ -232,21 +231,6 @@ class Client:
         documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
         remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
         return f"Face++ answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Nothing is logged of a request: at DEBUG the headers of an answer would be."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("http")]
-    loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
-    silent = [logger for logger in loggers if not logger.disabled]
-    try:
-        for logger in silent:
-            logger.disabled = True
-        yield
-    finally:
-        for logger in silent:
-            logger.disabled = False
 
 
 @cache

@@ -1,40 +1,23 @@
-"""Key and secret of Face++: held by one object, and recognised in whatever form they come back.
-
-The service, or a page in its place, may echo them: as they are, or written for a URL, for JSON,
-for HTML, in base64 or in hexadecimal. A text that holds one in such a form is not shown at all.
-"""
+"""Key and secret of Face++, from the environment alone."""
 
 from __future__ import annotations
 
-import base64
-import html
 import os
-import re
-from collections.abc import Iterator
-from urllib.parse import unquote
 
+from pytest_t2i.adapters.support.secrets import Secrets
 from pytest_t2i.errors import ConfigurationError
 
 KEY, SECRET = "FACEPP_API_KEY", "FACEPP_API_SECRET"
 """Environment variables."""
-HIDDEN = "[hidden]"
-LAYERS = 4
-"""Encodings within one another that are looked through."""
-ESCAPE = re.compile(
-    r"\\u\{(0*[0-9a-fA-F]{1,5})\}|\\u([0-9a-fA-F]{4})|\\U(000[0-9a-fA-F]{5})|\\x([0-9a-fA-F]{2})"
-)
-"""Of JavaScript, JSON and Python."""
-FILLERS = re.compile(r"[\s:\\-]")
-"""What may stand between the letters of a word or of its hexadecimal form."""
 
 
-class Credentials:
+class Credentials(Secrets):
     """Key and secret; hidden wherever the object is shown."""
 
-    __slots__ = ("_key", "_secret")
+    __slots__ = ()
 
     def __init__(self, key: str, secret: str) -> None:
-        self._key, self._secret = key, secret
+        super().__init__(key, secret)
 
     @classmethod
     def from_environment(cls) -> Credentials:
@@ -58,68 +41,8 @@ class Credentials:
 
     def form(self) -> dict[str, str]:
         """The two fields of a request."""
-        return {"api_key": self._key, "api_secret": self._secret}
-
-    def are_in(self, text: str) -> bool:
-        """Whether key or secret stands in a text, in any of the forms above.
-
-        >>> Credentials("abc", "xyz").are_in("no such key: %61bc")
-        True
-        """
-        forms = [form for word in (self._key, self._secret) for form in _forms(word)]
-        return any(form in plain for plain in _decoded(text) for form in forms)
-
-    def hide_in(self, text: str) -> str:
-        r"""The text without key and secret; nothing of it where one stands there in disguise.
-
-        >>> credentials = Credentials("abc", "xyz")
-        >>> credentials.hide_in("no such key: abc"), credentials.hide_in(r"key \u0061bc")
-        ('no such key: [hidden]', '[hidden]')
-        """
-        for word in sorted((self._key, self._secret), key=len, reverse=True):
-            text = re.sub(re.escape(word), HIDDEN, text, flags=re.IGNORECASE)
-        return HIDDEN if self.are_in(text) else text
-
-    def __repr__(self) -> str:
-        return f"Credentials({HIDDEN})"
-
-    def __reduce__(self) -> str:
-        raise TypeError("Credentials are not written anywhere.")
+        return dict(zip(("api_key", "api_secret"), self._words, strict=True))
 
 
 def _value(name: str) -> str:
     return os.environ.get(name, "").strip()
-
-
-def _forms(word: str) -> Iterator[str]:
-    """A word as it is, in hexadecimal and in base64, in lower case."""
-    content = word.encode()
-    yield word.lower()
-    yield FILLERS.sub("", word.lower())
-    yield content.hex()
-    # Where it begins within three bytes decides its letters; those shared with others are cut.
-    for before in range(3):
-        letters = base64.b64encode(b"\0" * before + content).decode().rstrip("=")
-        own = letters[(0, 2, 3)[before] : len(letters) - ((before + len(content)) % 3 > 0)]
-        yield own.lower()
-        yield own.lower().translate({ord("+"): "-", ord("/"): "_"})
-
-
-def _decoded(text: str) -> Iterator[str]:
-    """The text, and what it says as a URL, as JSON and as HTML, layer by layer, in lower case."""
-    for _ in range(LAYERS):
-        yield text.lower()
-        yield FILLERS.sub("", text.lower())
-        text = _unescaped(html.unescape(unquote(text)))
-
-
-def _unescaped(text: str) -> str:
-    r"""Escapes of JSON and Python as the characters that they stand for.
-
-    >>> _unescaped(r"\u0061\x62\/\141")
-    'ab/a'
-    """
-    text = re.sub(r"\\+", r"\\", text)
-    text = ESCAPE.sub(lambda escape: chr(int(next(filter(None, escape.groups())), 16)), text)
-    text = re.sub(r"\\([0-3][0-7]{2})", lambda octal: chr(int(octal[1], 8)), text)
-    return text.replace("\\/", "/")

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_t2i.adapters.support.secrets import is_word
 from pytest_t2i.errors import ConfigurationError, printable
 
-SHORTEST, LONGEST_WORD = 8, 16
-"""Characters: what is shorter, or letters alone and shorter than the second, is a word."""
 FAILED = 400
 """First HTTP status that is no answer."""
 
@@ -60,8 +59,7 @@ def holds(text: str, key: str) -> bool:
     >>> holds(r"is it \u0073k-0123-4567?", "sk-0123-4567"), holds("none of them", "none")
     (True, False)
     """
-    is_word = len(key) < SHORTEST or (key.isalpha() and len(key) < LONGEST_WORD)
-    return not is_word and (key in text or key in _unescaped(text))
+    return not is_word(key) and (key in text or key in _unescaped(text))
 
 
 def _unescaped(text: str) -> str:

@@ -6,7 +6,9 @@ without an end, passes them all.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -15,6 +17,10 @@ CUT = "pytest_t2i.cut"
 """Key of a response's extensions: its body went on beyond the limit."""
 PLAIN = {"accept-encoding": "identity"}
 """Headers of a request whose answer is not compressed: a limit counts what is unpacked."""
+
+
+CLIENTS = ("http", "openai", "huggingface_hub")
+"""How the names of the libraries that ask begin."""
 
 
 class DeadlinePassedError(Exception):
@@ -86,3 +92,18 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
     if raised:
         raise raised.pop()
     return given.pop()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Nothing is logged of a request: addresses, headers and whole bodies may hold a key."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(CLIENTS)]
+    loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
+    silent = [logger for logger in loggers if not logger.disabled]
+    try:
+        for logger in silent:
+            logger.disabled = True
+        yield
+    finally:
+        for logger in silent:
+            logger.disabled = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,17 +35,32 @@ def picture_in(source: bytes | Path) -> Image | None:
     >>> picture_in(b"no picture") is None
     True
     """
+    return _or_none(lambda: _opened(source))
+
+
+def picture_of(image: Image) -> Image | None:
+    """The same of a picture that a library has opened and perhaps not read yet."""
+    return _or_none(lambda: _as_shown(image) if image.format in (None, *FORMATS) else None)
+
+
+def _opened(source: bytes | Path) -> Image | None:
     from PIL import Image as Images
 
     file = io.BytesIO(source) if isinstance(source, bytes) else source
+    # A pipe or a device would be waited for.
+    if isinstance(file, Path) and not file.is_file():
+        return None
     Images.init()  # names of formats are known from here on
     known = [name for name in FORMATS if name in Images.OPEN]
+    with Images.open(file, formats=known) as image:
+        return _as_shown(image)
+
+
+def _or_none(read: Callable[[], Image | None]) -> Image | None:
+    from PIL import Image as Images
+
     try:
-        # A pipe or a device would be waited for.
-        if isinstance(file, Path) and not file.is_file():
-            return None
-        with Images.open(file, formats=known) as image:
-            return _as_shown(image)
+        return read()
     # Pillow warns of what it doubts, and where warnings are errors it raises them. Its readers of
     # single formats let through what damaged files make of their arithmetic.
     except (OSError, SyntaxError, ValueError, ArithmeticError, TypeError):

@@ -23,7 +23,8 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.detectors.facepp_client import Client
-from pytest_t2i.adapters.detectors.facepp_credentials import HIDDEN, Credentials
+from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
+from pytest_t2i.adapters.support.secrets import HIDDEN
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions
 

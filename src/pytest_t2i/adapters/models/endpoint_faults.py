@@ -1,0 +1,116 @@
+"""What an endpoint's answers mean that hold no picture: refused, ask again, or give up."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from pytest_t2i.adapters.support.loading import NETWORK_MODULES
+from pytest_t2i.errors import GenerationError, T2IError
+
+BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
+    400,
+    408,
+    425,
+    422,
+    429,
+    500,
+)
+REFUSAL_CODES = {
+    "contentpolicyviolation", "moderationblocked", "contentfilter", "contentfiltered",
+    "contentmoderation", "safetyviolation", "responsibleaipolicyviolation", "nsfwcontent",
+}  # fmt: skip
+"""Codes of refusals by policy, in small letters and without what joins their words."""
+REFUSING = re.compile(
+    r"safety (system|filter|checker)|content (policy|policies|filter|moderation|safety)|nsfw"
+    r"|violate[sd]? (our|the|its) .{0,20}polic",
+    re.IGNORECASE,
+)
+"""How HTTP 400 and 422 say that without a code."""
+NO_MONEY = {"insufficientquota", "billinghardlimitreached"}
+"""Codes of HTTP 429 that no waiting helps against."""
+
+
+class RefusedError(GenerationError):
+    """The provider's policy forbids this picture."""
+
+
+class PassingFaultError(GenerationError):
+    """May be gone when the endpoint is asked again."""
+
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+        """Seconds that the endpoint asks to wait."""
+
+
+class BrokenPictureError(PassingFaultError):
+    """An answer without a picture that can be read."""
+
+
+def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
+    """The error that an HTTP status stands for, with what the endpoint said.
+
+    >>> type(fault(503, "busy")).__name__, type(fault(400, "x", "moderation_blocked")).__name__
+    ('PassingFaultError', 'RefusedError')
+    """
+    plain = re.sub(r"[^a-z]", "", code.lower())
+    told = f"HTTP {status}{': ' if words else ''}{words}"
+    by_words = status in {BAD_REQUEST, UNPROCESSABLE} and REFUSING.search(words)
+    if plain in REFUSAL_CODES or by_words:
+        return RefusedError(words or code)
+    passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or status >= SERVER_ERROR
+    if passing and plain not in NO_MONEY:
+        return PassingFaultError(told, _seconds(retry_after))
+    return GenerationError(told)
+
+
+def fault_of(error: Exception) -> T2IError | None:
+    """What an exception of an HTTP library means; None for one of other code."""
+    if isinstance(error, T2IError):
+        return error
+    response: Any = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    if isinstance(status, int):
+        words, code = said(response)
+        return fault(status, words, code, response.headers.get("retry-after"))
+    cause = error.__cause__ or error
+    modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
+    if modules & NETWORK_MODULES or isinstance(error, OSError):
+        return PassingFaultError(f"{type(cause).__name__}: {cause}")
+    return None
+
+
+def said(response: Any) -> tuple[str, str]:
+    """The words and the code of an error's body, in whatever of the usual forms it has."""
+    try:
+        text = str(response.text).strip()
+    except Exception:  # noqa: BLE001 - a body that was not read, or is in no known letters
+        return "", ""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return ("a page of HTML" if text.startswith("<") else text), ""
+    told = body.get("error", body) if isinstance(body, dict) else body
+    if not isinstance(told, dict):
+        return (told if isinstance(told, str) else json.dumps(told)), ""
+    words = told.get("message") or told.get("detail") or told
+    code = told.get("code") or told.get("type") or ""
+    return (words if isinstance(words, str) else json.dumps(words)), str(code)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """What the header Retry-After holds: seconds, or a date."""
+    if not retry_after:
+        return None
+    try:
+        return max(float(retry_after), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max((parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,221 @@
+"""What every model behind HTTP has in common: keys, deadlines, tries, refusals. No torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from pytest_t2i.adapters.models.endpoint_faults import (
+    BrokenPictureError,
+    PassingFaultError,
+    RefusedError,
+    fault,
+    fault_of,
+)
+from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
+from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
+from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
+from pytest_t2i.adapters.support.secrets import Secrets, is_word
+from pytest_t2i.data import Generated, Request, Undetected, digest
+from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError, printable
+from pytest_t2i.protocols import AnswerLimits
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TRIES, TRIES_OF_BROKEN = 8, 3
+"""Times that one image is asked for: of a busy endpoint, and where no picture comes."""
+FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+"""Seconds between two tries, where the endpoint names none; each wait is twice the one before."""
+SAID_FROM = 2.0
+"""Seconds: a wait of so many is said on stderr."""
+MOST_BROKEN = 3
+"""Images in a row without a picture before the endpoint is given up; the first by itself."""
+LONGEST_WORDS = 300
+"""Characters that are shown of what an endpoint says."""
+
+
+class EndpointModel:
+    """A model behind HTTP; a service of your own says in ``ask`` how one picture is asked for.
+
+    Everything else is done here: a busy or silent endpoint is asked again until the deadline of
+    ``--t2i-answer-deadline``, a refusal becomes an undetected image, and a key is shown nowhere.
+
+    >>> class Grey(EndpointModel):
+    ...     service = "grey"
+    ...
+    ...     def ask(self, request, seconds):
+    ...         from PIL import Image
+    ...
+    ...         return Image.new("RGB", (8, 8), "grey")
+    >>> model = Grey("grey-1", "http://127.0.0.1:8000/v1")
+    >>> [made.image.size for made in model.generate([Request("a nurse", seed=0)])]
+    [(8, 8)]
+    """
+
+    service = ""
+    """How messages call it; part of the fingerprint."""
+    key_variable = ""
+    """Environment variable of the key; "" where there is none."""
+
+    def __init__(self, model: str, address: str, limits: AnswerLimits = AnswerLimits()) -> None:  # noqa: B008 - frozen
+        """Args: the model's name there, the base URL, and bounds (``options.answers``).
+
+        Raises:
+            ConfigurationError: the key is missing and the address is not local, or it is no key.
+        """
+        self.model, self.address, self.limits = model, plain_address(address), limits
+        if self.key_variable and not self.key and not is_local(address):
+            raise ConfigurationError(
+                f"{self} needs a key: set the environment variable {self.key_variable} "
+                "(an endpoint on this machine or in its network needs none)"
+            )
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise ConfigurationError(f"{self.key_variable}: expected printable ASCII")
+        parts = urlsplit(address)
+        words = {self.key, *(unquote(word or "") for word in (parts.username, parts.password))}
+        self._secrets = Secrets(*sorted(word for word in words if not is_word(word)))
+        self._broken = MOST_BROKEN - 1
+
+    def __str__(self) -> str:
+        return f"{self.service or type(self).__name__}:{self.model} at {netloc(self.address)}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    @property
+    def key(self) -> str:
+        """The key, from the environment alone; "" without one."""
+        return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of service, address and model's name; what answers there may change unseen."""
+        service = self.service or type(self).__name__
+        return digest(["endpoint", service, self.address, self.model])
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Which model, and where, without user, password and query."""
+        return {"model": self.model, "endpoint": self.address}
+
+    def ask(self, request: Request, seconds: float) -> Generated | Image | bytes:
+        """Ask for one picture, once.
+
+        Args:
+            request: prompt, seed, and settings, each None where it was left open.
+            seconds: time for this try; what takes longer is given up.
+
+        Returns:
+            A picture, the bytes of its file, or ``Generated(None, refusal="...")``. For an answer
+            that is none raise ``self.fault(status, words)``. What the HTTP library raises may pass
+            through: it is known which statuses and breaks are worth another try.
+        """
+        raise NotImplementedError
+
+    def fault(
+        self, status: int, words: str, code: str = "", retry_after: str | None = None
+    ) -> T2IError:
+        """The exception for an HTTP status: refused by policy, to be asked again, or final."""
+        return fault(status, words, code, retry_after)
+
+    def give_up(self) -> None:
+        """Called when a try has taken too long; may close its connection."""
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
+        """One image after the other, so that an error loses none that came before.
+
+        Raises:
+            GenerationError: the endpoint cannot be used; says why.
+        """
+        for request in requests:
+            yield self._made(request)
+
+    def _made(self, request: Request) -> Generated:
+        until, tried = time.monotonic() + self.limits.seconds, 0
+        while True:
+            tried += 1
+            # Half of it at most, so that a connection that hangs leaves time for another.
+            left = until - time.monotonic()
+            given = self._once(request, max(min(self.limits.seconds / 2, left), 0.001))
+            if isinstance(given, Generated):
+                self._broken = 0
+                return given
+            pause = _pause(given, tried)
+            if pause is None or time.monotonic() + pause >= until:
+                return self._without(given, tried)
+            self._wait(given, pause)
+
+    def _once(self, request: Request, seconds: float) -> Generated | T2IError:
+        """One try. What it raised is given, not passed on: it may hold the request with its key."""
+        try:
+            with unlogged():
+                return self._read(within(seconds, lambda: self.ask(request, seconds), self.give_up))
+        except DeadlinePassedError:
+            return PassingFaultError(f"no whole answer in {seconds:.3g} seconds")
+        except Exception as error:
+            known = fault_of(error)
+            if known is None and not self._secrets.are_in(str(error)):
+                raise
+            told = known or GenerationError(f"{type(error).__name__}: {error}")
+        # Outside of the handler, so that what was raised is not its context.
+        told.__cause__ = told.__context__ = told.__traceback__ = None
+        told.args = (self._shown(told),)
+        if isinstance(told, RefusedError):
+            return Generated(None, refusal=str(told) or "refused")
+        return told
+
+    def _read(self, given: Generated | Image | bytes) -> Generated:
+        if isinstance(given, Generated):
+            return Generated(given.image, given.trace, self._shown(given.refusal or "") or None)
+        if isinstance(given, bytes) and len(given) > self.limits.bytes:
+            raise too_large(self.limits)
+        picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
+        if picture is None:
+            raise BrokenPictureError("its answer holds no picture that can be read")
+        return Generated(picture)
+
+    def _shown(self, words: object) -> str:
+        return self._secrets.hide_in(" ".join(str(words).split()))[:LONGEST_WORDS]
+
+    def say(self, line: str) -> None:
+        """Tell the user something on stderr, without the key."""
+        print(printable(f"{self}: {self._shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201
+
+    def _wait(self, told: T2IError, pause: float) -> None:
+        if pause >= SAID_FROM:
+            self.say(f"{told}; asked again in {pause:.0f} seconds")
+        time.sleep(pause)
+
+    def _without(self, told: T2IError, tried: int) -> Generated:
+        """A single picture that stays broken loses no other; everything else ends the run."""
+        if isinstance(told, BrokenPictureError):
+            self._broken += 1
+            if self._broken < MOST_BROKEN:
+                return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
+        asked = f" (asked {tried} times)" if tried > 1 else ""
+        hint = ""
+        if isinstance(told, PassingFaultError):
+            asked += f", and is to wait {told.after:g} seconds" if told.after else ""
+            hint = " Run again later, or allow more time: --t2i-answer-deadline."
+        kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
+        raise kind(f"{self}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}")
+
+
+def too_large(limits: AnswerLimits) -> GenerationError:
+    """An answer beyond its limit."""
+    return GenerationError(
+        f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more"
+    )
+
+
+def _pause(told: T2IError, tried: int) -> float | None:
+    """Seconds until it is asked again; None where it is not."""
+    most = TRIES_OF_BROKEN if isinstance(told, BrokenPictureError) else TRIES
+    if not isinstance(told, PassingFaultError) or tried >= most:
+        return None
+    return min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT) if told.after is None else told.after

@@ -1,0 +1,167 @@
+"""``hf:PROVIDER/MODEL``: a model of any of Hugging Face's inference providers. No torch."""
+
+from __future__ import annotations
+
+import threading
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError
+from pytest_t2i.adapters.models.endpoints import EndpointModel, too_large
+from pytest_t2i.adapters.support.hosts import netloc, public_or
+from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.data import Request
+from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
+
+with needs("the model hf", "endpoints"):
+    from huggingface_hub import InferenceClient, close_session, constants, get_session
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+KEY = "HF_TOKEN"
+"""Environment variable."""
+
+
+def load(options: LoadOptions) -> HuggingFaceImages:
+    """A model of a provider.
+
+    Args:
+        options: ``source`` is PROVIDER/MODEL, such as fal-ai/black-forest-labs/FLUX.1-dev, or the
+            address of a dedicated endpoint; ``answers`` bounds each picture.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        ConfigurationError: no model is named, or the token is missing.
+    """
+    source = options.source
+    if source.startswith(("http://", "https://")):
+        if set("@?#") & set(source):
+            raise ConfigurationError(
+                "--t2i-model hf:ADDRESS: the address has a user, a query or a fragment, which "
+                f"reports would show. Take the plain address; the token is read from {KEY}."
+            )
+        return HuggingFaceImages("hf-inference", source, source, options.answers)
+    provider, slash, model = source.partition("/")
+    if not (provider and slash and model):
+        raise ConfigurationError(
+            "hf: needs a provider and a model. Use --t2i-model hf:PROVIDER/MODEL, such as "
+            "hf:fal-ai/black-forest-labs/FLUX.1-dev."
+        )
+    address = constants.INFERENCE_PROXY_TEMPLATE.format(provider=provider)
+    return HuggingFaceImages(provider, model, address, options.answers)
+
+
+class HuggingFaceImages(EndpointModel):
+    """A model that ``InferenceClient.text_to_image`` asks; obeys TextToImage."""
+
+    service, key_variable = "hf", KEY
+
+    def __init__(self, provider: str, model: str, address: str, limits: AnswerLimits) -> None:
+        super().__init__(model, address, limits)
+        # The token that the library keeps in a file is not taken: keys come from the environment.
+        self._client = InferenceClient(provider=provider, api_key=self.key or "none")
+
+    def ask(self, request: Request, seconds: float) -> Image:
+        """One picture."""
+        self._client.timeout = seconds
+        own = {netloc(self.address), netloc(constants.ENDPOINT)}
+        with _Bounds(own, self.limits) as bounds:
+            try:
+                picture = self._asked(request)
+            except Exception as error:
+                told = too_large(self.limits) if bounds.is_passed else _meaning(error)
+                if told is None:
+                    raise
+                raise told from None
+            if bounds.is_passed:
+                raise too_large(self.limits)
+            return picture
+
+    def _asked(self, request: Request) -> Image:
+        settings = request.settings
+        picture = self._client.text_to_image(
+            request.prompt,
+            model=self.model,
+            negative_prompt=settings.negative_prompt,
+            width=settings.width,
+            height=settings.height,
+            num_inference_steps=settings.steps,
+            guidance_scale=settings.guidance,
+            seed=request.seed,
+        )
+        return cast("Image", picture)
+
+    def give_up(self) -> None:
+        """Close the connection that hangs."""
+        close_session()
+
+
+def _meaning(error: Exception) -> Exception | None:
+    """What an exception of the library means; None for one that speaks for itself."""
+    from PIL import UnidentifiedImageError
+    from PIL.Image import DecompressionBombError
+
+    if isinstance(error, T2IError) or getattr(error, "response", None) is not None:
+        return None
+    if isinstance(error, OfflineModeIsEnabled):
+        return ConfigurationError("HF_HUB_OFFLINE is set: unset it to ask an endpoint")
+    if isinstance(error, UnidentifiedImageError | DecompressionBombError):
+        return BrokenPictureError("its answer holds no picture that can be read")
+    if isinstance(error, JSONDecodeError | LookupError | TypeError | AttributeError):
+        return BrokenPictureError(f"its answer is no provider's answer ({type(error).__name__})")
+    # A provider or a model that the library does not know.
+    return GenerationError(str(error)) if isinstance(error, ValueError) else None
+
+
+_here = threading.local()
+"""Its ``bounds`` hold for what this thread asks: others may fetch weights with the same session."""
+
+
+class _Bounds:
+    """Where a thread's requests may go, and how much may come back."""
+
+    def __init__(self, own: set[str], limits: AnswerLimits) -> None:
+        self._check, self._cut = public_or(own), cut_at(limits.bytes)
+        self._responses: list[Any] = []
+
+    def __enter__(self) -> Self:
+        hooks = get_session().event_hooks
+        for kind, hook in (("request", _asking), ("response", _answered)):
+            if hook not in hooks[kind]:
+                hooks[kind].append(hook)
+        _here.bounds = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del _here.bounds
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether an answer was longer than allowed."""
+        return any(is_cut(response) for response in self._responses)
+
+    def of_request(self, request: Any) -> None:
+        """A request goes nowhere else, and asks for an answer that is not compressed."""
+        self._check(request)
+        request.headers.update(PLAIN)
+
+    def of_response(self, response: Any) -> None:
+        """Its body ends at the limit."""
+        self._cut(response)
+        self._responses.append(response)
+
+
+def _asking(request: Any) -> None:
+    bounds = getattr(_here, "bounds", None)
+    if bounds is not None:
+        bounds.of_request(request)
+
+
+def _answered(response: Any) -> None:
+    bounds = getattr(_here, "bounds", None)
+    if bounds is not None:
+        bounds.of_response(response)

@@ -1,0 +1,221 @@
+"""``openai:MODEL[@BASE_URL]``: any endpoint that speaks OpenAI's images protocol. No torch."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_t2i.adapters.languages.addresses import base_url
+from pytest_t2i.adapters.models.endpoint_faults import (
+    SERVER_ERROR,
+    TOO_MANY,
+    BrokenPictureError,
+    PassingFaultError,
+    said,
+)
+from pytest_t2i.adapters.models.endpoints import EndpointModel, too_large
+from pytest_t2i.adapters.support.hosts import netloc, public_or
+from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
+from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.data import Request
+from pytest_t2i.errors import ConfigurationError, GenerationError
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
+
+with needs("the model openai", "endpoints"):
+    import openai
+
+KEY, BASE_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+"""Environment variables."""
+OPENAI = "https://api.openai.com/v1"
+"""Where OpenAI's own endpoint is."""
+NO_FORMAT = ("gpt-image", "chatgpt-image")
+"""Models that know no ``response_format``: they always answer with the picture itself."""
+SPARED = ("seed", "response_format")
+"""What a server need not take; pictures of one that takes no seed are drawn anew each time."""
+STEPS = ("num_inference_steps", "steps")
+"""Two names of one setting: a server that is strict takes one of them."""
+FAILED = 400
+"""First HTTP status that is no answer."""
+UNKNOWN = re.compile(
+    r"unknown|unexpected|unrecogni[sz]ed|unsupported|not (supported|permitted|allowed|known)|extra",
+    re.IGNORECASE,
+)
+"""How a server says that it takes no such parameter at all."""
+
+
+def load(options: LoadOptions) -> OpenAIImages:
+    """A model behind an endpoint.
+
+    Args:
+        options: ``source`` is MODEL or MODEL@BASE_URL; ``answers`` bounds each picture.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        ConfigurationError: no model is named, the address is none, or the key is missing.
+    """
+    model, address = _named(options.source)
+    if not model:
+        raise ConfigurationError("openai: needs a model. Use --t2i-model openai:MODEL[@BASE_URL].")
+    return OpenAIImages(model, address, options.answers)
+
+
+def _named(source: str) -> tuple[str, str]:
+    """Model and base URL. Names of models may hold an @, as those of Cloudflare do."""
+    model, at, given = source, "", os.environ.get(BASE_URL, "")
+    if named := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
+        model, at, given = named[1], "--t2i-model", named[2]
+    elif re.search(r"@[\w.-]+:\d+(/|$)", source):
+        raise ConfigurationError(
+            "--t2i-model openai:MODEL@BASE_URL: expected a base URL that begins with http:// or "
+            "https://"
+        )
+    if at and ("@" in given or "?" in given or "#" in given):
+        raise ConfigurationError(
+            "--t2i-model openai:MODEL@BASE_URL: the address has a user, a query or a fragment, "
+            f"which reports would show. Set the environment variable {BASE_URL} instead."
+        )
+    return model, base_url(given, at or BASE_URL, os.environ.get(KEY, "").strip() or " ") or OPENAI
+
+
+class OpenAIImages(EndpointModel):
+    """A model that ``images.generate`` of the openai library asks; obeys TextToImage."""
+
+    service, key_variable = "openai", KEY
+
+    def __init__(self, model: str, address: str, limits: AnswerLimits) -> None:
+        super().__init__(model, address, limits)
+        self._not_taken: set[str] = set()
+        # With its user and its query, which no attribute shows.
+        self._connect: Callable[[], None] = lambda: self._connected(address)
+        self._connect()
+
+    def _connected(self, address: str) -> None:
+        hooks = {
+            "request": [public_or({netloc(self.address)})],
+            "response": [cut_at(self.limits.bytes)],
+        }
+        self._http = openai.DefaultHttpxClient(
+            event_hooks=hooks, headers=PLAIN, follow_redirects=False
+        )
+        self._client = openai.OpenAI(
+            api_key=self.key or "none",
+            base_url=address,
+            max_retries=0,  # tries are counted in one place: EndpointModel
+            http_client=self._http,
+        )
+        # The library closes only what it made itself.
+        weakref.finalize(self, self._http.close)
+
+    def give_up(self) -> None:
+        """Close the connection that hangs."""
+        self._http.close()
+        self._connect()
+
+    def ask(self, request: Request, seconds: float) -> bytes:
+        """One picture; what the server does not know is left out from then on, where it may be."""
+        sent = self._sent(request)
+        try:
+            answered = self._client.images.with_raw_response.generate(
+                model=self.model, prompt=request.prompt, n=1, timeout=seconds, extra_body=sent
+            )
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            name = _unknown(error, sent)
+            if name is None or not self._may_spare(name):
+                raise
+            self._not_taken.add(name)
+            if name == "seed":
+                self.say("the server takes no seed: every picture is drawn anew")
+        except openai.APIStatusError as error:
+            where = error.response.headers.get("location")
+            if where is None:
+                raise
+            raise GenerationError(
+                f"HTTP {error.status_code}: it sends to {netloc(where) or where}; give that "
+                "address as base URL, should it be right"
+            ) from None
+        else:
+            return self._picture(answered, seconds)
+        return self.ask(request, seconds)
+
+    def _sent(self, request: Request) -> dict[str, Any]:
+        settings = request.settings
+        sent: dict[str, Any] = {
+            "seed": request.seed,
+            **dict.fromkeys(STEPS, settings.steps),
+            "guidance_scale": settings.guidance,
+            "negative_prompt": settings.negative_prompt,
+            "response_format": None if self.model.startswith(NO_FORMAT) else "b64_json",
+        }
+        if settings.width and settings.height:
+            sent["size"] = f"{settings.width}x{settings.height}"
+        return {k: v for k, v in sent.items() if v is not None and k not in self._not_taken}
+
+    def _may_spare(self, name: str) -> bool:
+        """Whether a picture without it is still the one that was asked for."""
+        return name in SPARED or (name in STEPS and not self._not_taken & {*STEPS})
+
+    def _picture(self, answered: Any, seconds: float) -> bytes:
+        if is_cut(answered.http_response):
+            raise too_large(self.limits)
+        try:
+            parsed = answered.parse()
+        except (ValueError, RecursionError) as error:
+            # Not the error's words: they may quote the body, and that the key.
+            raise BrokenPictureError(f"no whole JSON ({type(error).__name__})") from None
+        if isinstance(parsed, str):
+            kind = answered.http_response.headers.get("content-type", "no content type")
+            raise GenerationError(
+                f"it answers {kind.partition(';')[0]} and no JSON; see that the base URL is that "
+                "of an images endpoint, which often ends in /v1"
+            )
+        data = getattr(parsed, "data", None)
+        first = data[0] if isinstance(data, list) and data else None
+        for name, read in (
+            ("b64_json", _decoded),
+            ("url", lambda url: self._fetched(url, seconds)),
+        ):
+            content = getattr(first, name, None)
+            if content and isinstance(content, str):
+                return read(content)
+        raise BrokenPictureError("its answer holds no picture")
+
+    def _fetched(self, url: str, seconds: float) -> bytes:
+        """What lies at a URL: of a public host or the endpoint's own, and no more than allowed."""
+        if url.startswith("data:"):
+            return _decoded(url)
+        if urlsplit(url).scheme not in {"http", "https"}:
+            raise BrokenPictureError("its answer names no address of a picture")
+        # The key is not sent: it belongs to the library's client, not to this one.
+        reply = self._http.get(url, follow_redirects=True, timeout=seconds)
+        if is_cut(reply):
+            raise too_large(self.limits)
+        status = reply.status_code
+        if status == TOO_MANY or status >= SERVER_ERROR:
+            raise PassingFaultError(f"HTTP {status} where the picture should be")
+        if status >= FAILED:
+            raise BrokenPictureError(f"HTTP {status} where the picture should be")
+        return bytes(reply.content)
+
+
+def _decoded(text: str) -> bytes:
+    """A picture in base64, with or without the head of a data URL."""
+    try:
+        return base64.b64decode(text.rpartition(",")[2])
+    except (binascii.Error, ValueError):
+        raise BrokenPictureError("its answer holds no whole base64") from None
+
+
+def _unknown(error: Any, sent: Mapping[str, Any]) -> str | None:
+    """The parameter that a server does not know."""
+    words = said(error.response)[0]
+    if not UNKNOWN.search(words):
+        return None
+    if error.param in sent:
+        return str(error.param)
+    return next((name for name in sent if re.search(rf"\b{name}\b", words)), None)

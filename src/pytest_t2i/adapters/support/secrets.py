@@ -1,0 +1,103 @@
+"""Words that are shown nowhere: held by one object, and recognised in whatever form they come back.
+
+A service, or a page in its place, may echo them: as they are, or written for a URL, for JSON, for
+HTML, in base64 or in hexadecimal. A text that holds one in such a form is not shown at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+HIDDEN = "[hidden]"
+SHORTEST, LONGEST_WORD = 8, 16
+"""Characters: what is shorter, or letters alone and shorter than the second, is a word."""
+LAYERS = 4
+"""Encodings within one another that are looked through."""
+ESCAPE = re.compile(
+    r"\\u\{(0*[0-9a-fA-F]{1,5})\}|\\u([0-9a-fA-F]{4})|\\U(000[0-9a-fA-F]{5})|\\x([0-9a-fA-F]{2})"
+)
+"""Of JavaScript, JSON and Python."""
+FILLERS = re.compile(r"[\s:\\-]")
+"""What may stand between the letters of a word or of its hexadecimal form."""
+
+
+class Secrets:
+    """A few words; hidden wherever the object is shown."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def are_in(self, text: str) -> bool:
+        """Whether one of them stands in a text, in any of the forms above.
+
+        >>> Secrets("abc", "xyz").are_in("no such key: %61bc")
+        True
+        """
+        forms = [form for word in self._words for form in _forms(word)]
+        return any(form in plain for plain in _decoded(text) for form in forms)
+
+    def hide_in(self, text: str) -> str:
+        r"""The text without them; nothing of it where one stands there in disguise.
+
+        >>> secrets = Secrets("abc", "xyz")
+        >>> secrets.hide_in("no such key: abc"), secrets.hide_in(r"key \u0061bc")
+        ('no such key: [hidden]', '[hidden]')
+        """
+        for word in sorted(self._words, key=len, reverse=True):
+            text = re.sub(re.escape(word), HIDDEN, text, flags=re.IGNORECASE)
+        return HIDDEN if self.are_in(text) else text
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({HIDDEN})"
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"{type(self).__name__} are not written anywhere.")
+
+
+def is_word(key: str) -> bool:
+    """Whether a key is no secret: an endpoint that asks for none takes any word, such as "none".
+
+    >>> is_word("none"), is_word("sk-0123-4567")
+    (True, False)
+    """
+    return len(key) < SHORTEST or (key.isalpha() and len(key) < LONGEST_WORD)
+
+
+def _forms(word: str) -> Iterator[str]:
+    """A word as it is, in hexadecimal and in base64, in lower case."""
+    content = word.encode()
+    yield word.lower()
+    yield FILLERS.sub("", word.lower())
+    yield content.hex()
+    # Where it begins within three bytes decides its letters; those shared with others are cut.
+    for before in range(3):
+        letters = base64.b64encode(b"\0" * before + content).decode().rstrip("=")
+        own = letters[(0, 2, 3)[before] : len(letters) - ((before + len(content)) % 3 > 0)]
+        yield own.lower()
+        yield own.lower().translate({ord("+"): "-", ord("/"): "_"})
+
+
+def _decoded(text: str) -> Iterator[str]:
+    """The text, and what it says as a URL, as JSON and as HTML, layer by layer, in lower case."""
+    for _ in range(LAYERS):
+        yield text.lower()
+        yield FILLERS.sub("", text.lower())
+        text = _unescaped(html.unescape(unquote(text)))
+
+
+def _unescaped(text: str) -> str:
+    r"""Escapes of JSON and Python as the characters that they stand for.
+
+    >>> _unescaped(r"\u0061\x62\/\141")
+    'ab/a'
+    """
+    text = re.sub(r"\\+", r"\\", text)
+    text = ESCAPE.sub(lambda escape: chr(int(next(filter(None, escape.groups())), 16)), text)
+    text = re.sub(r"\\([0-3][0-7]{2})", lambda octal: chr(int(octal[1], 8)), text)
+    return text.replace("\\/", "/")

@@ -1,0 +1,201 @@
+"""A whole run on a model behind HTTP: images once, refusals shown, no torch, and no key left."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+pytest.importorskip("huggingface_hub")
+
+from image_server import POLICY, serving
+from tutorial_blocks import File, steps
+
+KEY = "sk-very-secret-0123"
+ENCODINGS = {
+    "plain": KEY.encode(),
+    "percent": "".join(f"%{ord(c):02X}" for c in KEY).encode(),
+    "json": "".join(f"\\u{ord(c):04x}" for c in KEY).encode(),
+    "html": "".join(f"&#{ord(c)};" for c in KEY).encode(),
+    "hex": KEY.encode().hex().encode(),
+    "base64": base64.b64encode(KEY.encode())[:20],
+    "base64, one byte later": base64.b64encode(b"x" + KEY.encode())[2:22],
+    "base64, two bytes later": base64.b64encode(b"xx" + KEY.encode())[3:23],
+}
+SUITE = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"), images=6)
+def test_prompt(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
+"""
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "diffusers", "transformers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent)
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+PAGE = Path(__file__).parents[2] / "docs" / "endpoints.md"
+
+
+@pytest.fixture
+def endpoint(project, monkeypatch):
+    """A project whose environment holds a key."""
+    project.write({"test_suite.py": SUITE})
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("HF_TOKEN", KEY)
+    monkeypatch.setenv("PAINTER_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return project
+
+
+def leaks(folder, *texts):
+    """Where one of eight forms of the key stands, and which."""
+    contents = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    contents |= {f"output {place}": text.encode() for place, text in enumerate(texts)}
+    return [
+        (str(place), form)
+        for place, content in contents.items()
+        for form, key in ENCODINGS.items()
+        if key.lower() in content.lower()
+    ]
+
+
+def said(result):
+    return result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize("name", ["openai:fake@{url}", "hf:{origin}/hf"])
+def test_the_second_run_makes_no_image(endpoint, name):
+    with serving() as server:
+        model = name.format(url=server.url, origin=server.origin)
+        result = endpoint.run(model=model)
+        assert "images: 12 made" in said(result)
+        assert len(server.asked) == 12
+        again = endpoint.run(model=model)
+        assert "12 from the store" in said(again)
+    assert result.ret == again.ret == 0
+    assert len(server.asked) == 12
+    assert endpoint.record()["provenance"]["model"]["endpoint"] in {
+        server.url,
+        f"{server.origin}/hf",
+    }
+
+
+def test_the_address_may_come_from_the_environment(endpoint, monkeypatch):
+    with serving() as server:
+        endpoint.run(model=f"openai:fake@{server.url}")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/")
+        assert "12 from the store" in said(endpoint.run(model="openai:fake"))
+    assert len(server.asked) == 12
+
+
+def test_what_was_made_before_an_error_is_not_asked_for_again(endpoint):
+    with serving(*[None] * 7, "denied") as server:
+        result = endpoint.run(model=f"openai:fake@{server.url}")
+        assert result.ret != 0
+        assert (
+            f"openai:fake at 127.0.0.1:{server.server_port}: HTTP 401: wrong key [hidden]"
+            in said(result)
+        )
+        assert "images: 5 made" in said(endpoint.run(model=f"openai:fake@{server.url}"))
+    assert len(server.asked) == 8 + 5
+    seeds = [(body["prompt"], body["seed"]) for body in server.bodies]
+    assert len(set(seeds)) == 12
+
+
+def test_refused_and_broken_images_are_undetected_and_shown(endpoint):
+    with serving(None, "policy", "broken", "broken", "broken") as server:
+        result = endpoint.run(model=f"openai:fake@{server.url}")
+    assert "images: 12 made" in said(result)
+    undetected = {
+        one["undetected"]: one["detail"]
+        for prompt in endpoint.record()["prompts"]
+        for image in prompt["images"]
+        for one in image["detections"].values()
+        if one["undetected"]
+    }
+    assert undetected["refused"] == POLICY
+    assert undetected["unreadable"].startswith("unreadable: its answer holds no picture")
+    assert len(undetected) == 2
+
+
+def test_no_key_is_left_by_a_run(endpoint):
+    endpoint.write({"conftest.py": (endpoint.path / "conftest.py").read_text() + LOGGING})
+    told = []
+    with serving("busy", None, "policy_words", None, None, "denied") as server:
+        for _ in range(2):
+            result = endpoint.run_apart(
+                "-vv", "--showlocals", "--full-trace", "--tb=long", "--junitxml=junit.xml",
+                "--log-level=DEBUG", "-o", "junit_logging=all", "-o", "log_file=log.txt",
+                "-o", "log_file_level=DEBUG", model=f"openai:fake@{server.url}",
+            )  # fmt: skip
+            told.append(said(result))
+    assert "HTTP 401" in told[0]
+    assert (endpoint.path / "reports/t2i/run.json").is_file()
+    assert list(endpoint.path.rglob("*.sqlite"))
+    assert leaks(endpoint.path, *told) == []
+
+
+LOGGING = """
+import logging
+for name in ("openai", "httpx", "httpcore", "httpx2", "httpcore2", "huggingface_hub"):
+    logging.getLogger(name).setLevel(logging.DEBUG)
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("openai:", "openai: needs a model"),
+        ("openai:m", "openai:m at api.openai.com needs a key: set the environment variable OPENAI"),
+        ("openai:m@http://me:{key}@host/v1", "the address has a user"),
+        ("hf:fal-ai", "hf: needs a provider and a model"),
+        ("hf:fal-ai/owner/name", "needs a key: set the environment variable HF_TOKEN"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_clear_line(endpoint, monkeypatch, model, expected):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("HF_TOKEN")
+    result = endpoint.run(model=model.format(key="word"))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert expected in " ".join(said(result).split())
+    assert "Traceback" not in said(result)
+
+
+def test_a_whole_run_imports_no_torch(endpoint):
+    with serving() as server:
+        run = subprocess.run(
+            [sys.executable, "-c", WITHOUT, "-p", "no:cacheprovider",
+             "--t2i-model", f"openai:fake@{server.url}", "--t2i-detector", "colour"],
+            cwd=endpoint.path, capture_output=True, text=True, check=False,
+            env={**os.environ, **endpoint.environment()},
+        )  # fmt: skip
+    assert "images: 12 made" in run.stdout, run.stdout + run.stderr
+    assert run.returncode == 0
+
+
+def test_the_service_of_the_page_works(endpoint):
+    pytest.importorskip("httpx")
+    files = {step.name: step.content for step in steps(PAGE) if isinstance(step, File)}
+    own = (endpoint.path / "conftest.py").read_text().replace("pytest_t2i_models", "unused")
+    endpoint.write({**files, "conftest.py": f"{own}\n{files['conftest.py']}"})
+    code = files["painter.py"].partition("class ")[2].splitlines()
+    assert len([line for line in code if line.strip()]) <= 20
+    with serving("busy", None, "policy") as server:
+        result = endpoint.run(model=f"painter:oils@{server.origin}")
+    assert "images: 12 made" in said(result)
+    assert len(server.asked) == 13
+    assert server.asked[0][1]["authorization"] == f"Bearer {KEY}"
+    assert POLICY in str(endpoint.record())
+    assert leaks(endpoint.path, said(result)) == []
