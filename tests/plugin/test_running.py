@@ -104,7 +104,7 @@ def test_workers_report_what_one_process_reports(shared, fair):
     together, alone = shared.record(), fair.record()
     assert " -n 2 " in together["provenance"].pop("command")
     assert alone["provenance"].pop("command")
-    for key in ("prompts", "audits", "stereotypes", "provenance"):
+    for key in ("prompts", "audits", "provenance"):
         assert moved(shared, together[key]) == moved(fair, alone[key])
     order = lambda check: (check["test"], check["metric"], check["subject"])
     checks = [moved(of, sorted(of.record()["checks"], key=order)) for of in (shared, fair)]

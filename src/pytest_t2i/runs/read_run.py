@@ -49,7 +49,10 @@ def read_run(path: str | Path) -> RunRecord:
 
 def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
     """A document whose audits stand at its top as one of today: each goes where it is now."""
-    audits: dict[str, Any] = dict(plain.get("audits", {}))
+    audits = plain.get("audits", {})
+    if not isinstance(audits, dict):
+        return plain
+    audits = dict(audits)
     for audit in installed_audits():
         found = {name: plain.pop(name) for name in audit.formerly if name in plain}
         if any(found.values()):

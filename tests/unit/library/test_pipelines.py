@@ -11,11 +11,16 @@ from pytest_t2i.library.in_memory import factory_of, name_of
 from pytest_t2i.protocols import LoadOptions
 
 pytestmark = pytest.mark.slow
-diffusers = pytest.importorskip("diffusers")
 
 
 @pytest.fixture
-def pipeline():
+def diffusers():
+    return pytest.importorskip("diffusers")
+
+
+@pytest.fixture
+def pipeline(diffusers):
+
     folder = tiny.written(tiny.write_stable_diffusion)
     return diffusers.StableDiffusionPipeline.from_pretrained(folder)
 
@@ -24,7 +29,7 @@ def fingerprint(pipeline):
     return factory_of(pipeline, None)(LoadOptions()).fingerprint
 
 
-def test_it_is_told_by_weights_and_configuration(pipeline):
+def test_it_is_told_by_weights_and_configuration(pipeline, diffusers):
     first = fingerprint(pipeline)
     assert fingerprint(pipeline) == first
     weight = next(pipeline.unet.parameters())

@@ -23,7 +23,7 @@ def base_url(given: str, variable: str, key: str) -> str:
     'http://127.0.0.1:8000/v1'
     """
     given = given.strip()
-    if given and not _is_address(given):
+    if given and not is_address(given):
         shown = given.rpartition("@")[2].partition("?")[0]
         got = "one that holds the key" if key in shown else repr(shown)
         raise ConfigurationError(
@@ -33,7 +33,12 @@ def base_url(given: str, variable: str, key: str) -> str:
     return given
 
 
-def _is_address(given: str) -> bool:
+def is_address(given: str) -> bool:
+    """Whether a text is the address of an endpoint.
+
+    >>> is_address("http://127.0.0.1:8000/v1"), is_address("127.0.0.1:8000"), is_address("http://[x")
+    (True, False, False)
+    """
     try:
         parts = urlsplit(given)
         known = parts.scheme in {"http", "https"} and parts.port != 0

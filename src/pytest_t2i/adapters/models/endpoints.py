@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
+from pytest_t2i.adapters.languages.addresses import is_address
 from pytest_t2i.adapters.models.endpoint_faults import (
     BrokenPictureError,
     PassingFaultError,
@@ -66,8 +67,15 @@ class EndpointModel:
         """Args: the model's name there, the base URL, and bounds (``options.answers``).
 
         Raises:
-            ConfigurationError: the key is missing and the address is not local, or it is no key.
+            ConfigurationError: the address is none, the key is none, or it is missing and the
+                address is not local.
         """
+        if not is_address(address):
+            told = address.rpartition("@")[2].partition("?")[0]
+            raise ConfigurationError(
+                f"{self.service or type(self).__name__}:{model}: expected a base URL such as "
+                f"http://127.0.0.1:8000/v1, got {told!r}"
+            )
         self.model, self.address, self.limits = model, plain_address(address), limits
         if self.key_variable and not self.key and not is_local(address):
             raise ConfigurationError(
@@ -76,9 +84,7 @@ class EndpointModel:
             )
         if not (self.key.isascii() and self.key.isprintable()):
             raise ConfigurationError(f"{self.key_variable}: expected printable ASCII")
-        parts = urlsplit(address)
-        words = {self.key, *(unquote(word or "") for word in (parts.username, parts.password))}
-        self._secrets = Secrets(*sorted(word for word in words if not is_word(word)))
+        self._secrets = _secrets(self.key, address)
         self._broken = MOST_BROKEN - 1
 
     def __str__(self) -> str:
@@ -204,6 +210,14 @@ class EndpointModel:
             hint = " Run again later, or allow more time: --t2i-answer-deadline."
         kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
         raise kind(f"{self}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}")
+
+
+def _secrets(key: str, address: str) -> Secrets:
+    """The key, and what an address has of a user, a password and a query."""
+    parts = urlsplit(address)
+    words = {key, *(unquote(word or "") for word in (parts.username, parts.password))}
+    words |= {value for _, value in parse_qsl(parts.query)}
+    return Secrets(*sorted(word for word in words if not is_word(word)))
 
 
 def too_large(limits: AnswerLimits) -> GenerationError:

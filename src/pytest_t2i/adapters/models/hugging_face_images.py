@@ -68,7 +68,7 @@ class HuggingFaceImages(EndpointModel):
     def ask(self, request: Request, seconds: float) -> Image:
         """One picture."""
         self._client.timeout = seconds
-        own = {netloc(self.address), netloc(constants.ENDPOINT)}
+        own = {_netloc(self.address), _netloc(constants.ENDPOINT)}
         with _Bounds(own, self.limits) as bounds:
             try:
                 picture = self._asked(request)
@@ -98,6 +98,11 @@ class HuggingFaceImages(EndpointModel):
     def give_up(self) -> None:
         """Close the connection that hangs."""
         close_session()
+
+
+def _netloc(address: str) -> str:
+    """Host and port as the library writes them: without a port that goes without saying."""
+    return netloc(str(get_session().build_request("GET", address).url))
 
 
 def _meaning(error: Exception) -> Exception | None:

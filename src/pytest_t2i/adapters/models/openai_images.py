@@ -96,10 +96,8 @@ class OpenAIImages(EndpointModel):
         self._connect()
 
     def _connected(self, address: str) -> None:
-        hooks = {
-            "request": [public_or({netloc(self.address)})],
-            "response": [cut_at(self.limits.bytes)],
-        }
+        own: set[str] = set()
+        hooks = {"request": [public_or(own)], "response": [cut_at(self.limits.bytes)]}
         self._http = openai.DefaultHttpxClient(
             event_hooks=hooks, headers=PLAIN, follow_redirects=False
         )
@@ -109,6 +107,8 @@ class OpenAIImages(EndpointModel):
             max_retries=0,  # tries are counted in one place: EndpointModel
             http_client=self._http,
         )
+        # As the library writes it, which leaves out a port that goes without saying.
+        own.add(netloc(str(self._client.base_url)))
         # The library closes only what it made itself.
         weakref.finalize(self, self._http.close)
 

