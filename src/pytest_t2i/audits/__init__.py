@@ -1,1 +1,1 @@
-"""Audits: one file per measurement; which requests it needs, what is observed, how it is scored."""
+"""Audits: one package for each question, with what it needs, measures, records and shows."""

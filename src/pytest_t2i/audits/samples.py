@@ -18,8 +18,8 @@ from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.measure import Corrected
 from pytest_t2i.audits.references import measure as references
 from pytest_t2i.audits.registered import installed_audits
-from pytest_t2i.audits.variety.diversity import diversity_of
 from pytest_t2i.audits.variety.measure import mean_of, variety_of
+from pytest_t2i.audits.variety.vendi import diversity_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype

@@ -9,7 +9,7 @@ from pytest_t2i.audits.summary import Figure as AuditFigure
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed
-from pytest_t2i.reporting.sections import undetected_table
+from pytest_t2i.reporting.run_facts import undetected_table
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.sections import Section

@@ -20,7 +20,7 @@ from pytest_t2i.reporting import (
     headline_numbers,
     html_sections,
     pictures,
-    sections,
+    run_facts,
     verdict_section,
     work,
 )
@@ -43,7 +43,7 @@ def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | 
         headline=verdict_section.headline(record),
         furthest=first_screen.furthest(record),
         leans=list(first_screen.leans(record.checks)),
-        facts=sections.facts(record),
+        facts=run_facts.facts(record),
         figures=list(headline_numbers.figures(record)),
         baseline=baseline.section(record),
         groups={
@@ -55,10 +55,10 @@ def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | 
         axes=charts.side_by_side(charts.bias_groups(record)),
         audit_sections=html_sections.drawn(sections_of(record, audits), folder),
         albums=pictures.albums(record, folder),
-        undetected=sections.undetected_table(record),
+        undetected=run_facts.undetected_table(record),
         work=work.work_table(record),
-        provenance=sections.flattened(record.provenance),
-        settings=sections.flattened(record.settings),
+        provenance=run_facts.flattened(record.provenance),
+        settings=run_facts.flattened(record.settings),
     )
 
 

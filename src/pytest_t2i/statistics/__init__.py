@@ -27,7 +27,6 @@ from pytest_t2i.statistics.detectors import (
     f1_p_value,
     paired_share_change,
 )
-from pytest_t2i.statistics.diversity import vendi_at_level, vendi_interval
 from pytest_t2i.statistics.empirical_bayes import Lean, leaning, leans
 from pytest_t2i.statistics.exact import (
     bias_p_value,
@@ -136,6 +135,7 @@ from pytest_t2i.statistics.variety import (
     wals_change_interval,
     wals_interval,
 )
+from pytest_t2i.statistics.vendi import vendi_at_level, vendi_interval
 from pytest_t2i.statistics.worst_case import worst_case_bounds, worst_case_counts
 
 __all__ = [

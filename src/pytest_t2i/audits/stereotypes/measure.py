@@ -13,8 +13,8 @@ from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety.diversity import Diversity
 from pytest_t2i.audits.variety.measure import Variety
+from pytest_t2i.audits.variety.vendi import Diversity
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import DetectorRef, Need
