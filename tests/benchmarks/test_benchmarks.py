@@ -33,7 +33,7 @@ SUITES = {
     "variety": ("--t2i-images", "20"),
 }
 """Suite -> the same."""
-DATA = ("faces", "people", "report_size")
+DATA = ("faces", "genders", "people", "report_size")
 """Scripts that need data beside the project, a browser, or a library that no extra names."""
 NOT_HERE = ("skipped: there is no", "a library that is not installed", "Executable doesn't exist")
 PREDICTIONS = ("hunt_planted",)

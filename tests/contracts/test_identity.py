@@ -270,11 +270,11 @@ def test_what_is_installed_is_not_loaded_again_to_be_known(tmp_path, monkeypatch
 def test_another_version_of_a_library_is_asked_again(tmp_path, monkeypatch, library):
     own = Project(tmp_path, monkeypatch, installed=True)
     assert own.components().detector(DetectorRef("mine:own")).fingerprint
-    from pytest_t2i.generation import components
+    from pytest_t2i.generation import identities
 
-    version = components._version
+    version = identities._version
     monkeypatch.setattr(
-        components, "_version", lambda name: "0.0" if name == library else version(name)
+        identities, "_version", lambda name: "0.0" if name == library else version(name)
     )
     again = own.components().detector(DetectorRef("mine:own"))
     assert again.fingerprint

@@ -13,10 +13,10 @@ from PIL import Image
 
 from training.demo import ARCHIVE, DETECTOR, SIZE
 
+pytestmark = pytest.mark.slow
 WORD, IMAGES = "nurse", 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", ["reference", "reference-biased"])
 def test_shipped_pictures_are_those_of_the_pipeline(model, tmp_path):
     words = t2i.axes.profession.only(WORD)

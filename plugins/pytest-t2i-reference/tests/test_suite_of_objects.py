@@ -67,14 +67,14 @@ def test_the_balanced_pipeline_passes(run_of: Callable[..., Run]) -> None:
     status, said, record = run_of("reference")
     assert status == 0, said
     assert {check["outcome"] for check in record["checks"]} == {"PASS"}
-    assert not set(BIASED.held) & {one["name"] for one in record["objects"]["objects"]}
+    assert not set(BIASED.held) & {one["name"] for one in record["audits"]["objects"]["record"]["objects"]}
 
 
 def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Callable[..., Run]) -> None:
     status, said, record = run_of("reference-biased")
     assert status == 1, said
     assert "FAILED" in said
-    judged = [one for one in record["objects"]["objects"] if not one["expected"]]
+    judged = [one for one in record["audits"]["objects"]["record"]["objects"] if not one["expected"]]
     assert {one["name"] for one in judged if one["p_value"] <= UNEVEN} == set(BIASED.held)
     (failure,) = (check for check in record["checks"] if check["metric"] == "object_bias_score")
     assert failure["outcome"] == "FAIL"
@@ -84,7 +84,7 @@ def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Cal
 @pytest.mark.parametrize("name", BIASED.held)
 def test_scores_lie_within_their_intervals_of_the_planted_ones(name: str, run_of: Callable[..., Run]) -> None:
     _, _, record = run_of("reference-biased")
-    (score,) = (one["score"] for one in record["objects"]["objects"] if one["name"] == name)
+    (score,) = (one["score"] for one in record["audits"]["objects"]["record"]["objects"] if one["name"] == name)
     assert score["low"] <= planted_score(BIASED, name) <= score["high"]
 
 

@@ -133,7 +133,8 @@ def test_the_help_names_what_continues_texts(capsys):
         main(["stop", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     assert "--llm NAME transformers:FOLDER or hub id, or module:factory[:SOURCE] of one" in told
-    assert "openai:MODEL" not in told
+    about_llm = told.partition("--llm NAME transformers")[2].partition(" --")[0]
+    assert "openai:MODEL" not in about_llm
     assert "file:FILE" not in told
 
 
