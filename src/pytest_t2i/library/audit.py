@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,8 +89,9 @@ def audit(
     of_audits = {name: word for one in known.values() for name, word in one.keywords.items()}
     understood = {*of_audits, *KEYWORDS} - {"images"}
     keywords = {name: options.pop(name) for name in [*options] if name in understood}
-    if is_nameless(model, fingerprint) and "store" not in options:
-        # Nothing tells one function from another: what it made is not kept for later.
+    # Nothing tells one function from another: what it made is kept as long as what is returned.
+    passing = is_nameless(model, fingerprint) and "store" not in options
+    if passing:
         options["store"] = tempfile.mkdtemp(prefix="t2i-")
     given = None if detector is None or isinstance(detector, str | Sequence) else detector
     asked = detector if given is None else name_of(given)
@@ -103,7 +106,10 @@ def audit(
     make(results, LimitFiles(Path.cwd(), settings.limits), _shown() if progress else Silent())
     named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
     session.judged |= session.tests.keys()
-    return Audited(results, named)
+    audited = Audited(results, named)
+    if passing:
+        weakref.finalize(audited, shutil.rmtree, settings.store, ignore_errors=True)
+    return audited
 
 
 def _settings(model: Any, images: int, detector: Any, options: Mapping[str, Any]) -> Settings:

@@ -50,6 +50,7 @@ class Audited:
     def __init__(self, results: Results, cases: Mapping[str, tuple[SelectedTest, ...]]) -> None:
         self._results, self._cases = results, cases
         self._record: RunRecord | None = None
+        self._values: dict[str, Any] = {}
 
     # measurements
 
@@ -59,7 +60,7 @@ class Audited:
         if name in self._cases:
             return self._value(name)
         for value in self._together():
-            if hasattr(value, name):
+            if name in dir(value):
                 return getattr(value, name)
         known = ", ".join([*self._cases, *self._measured()])
         raise AttributeError(f"this audit has no {name!r}; it has {known}")
@@ -69,17 +70,22 @@ class Audited:
 
     def _value(self, fixture: str) -> Any:
         """What tests receive by a name; of one with a case for each member, id -> its value."""
-        cases, declared = self._cases[fixture], self._results.session.fixtures[fixture]
-        if not declared.one_by_one:
-            return self._results.fixture(fixture, cases[0])
-        return {_member_of(case): self._results.fixture(fixture, case) for case in cases}
+        if fixture not in self._values:
+            given = {
+                _member_of(case): self._results.fixture(fixture, case)
+                for case in self._cases[fixture]
+            }
+            alone = self._results.session.fixtures[fixture].one_by_one
+            self._values[fixture] = given if alone else given[""]
+        return self._values[fixture]
 
     def _together(self) -> Iterator[Any]:
         fixtures = self._results.session.fixtures
         yield from (self._value(name) for name in self._cases if not fixtures[name].one_by_one)
 
     def _measured(self) -> list[str]:
-        return [name for name in INFO for value in self._together() if hasattr(value, name)]
+        # By name alone: a measurement may take seconds, or refuse what was not observed.
+        return [name for value in self._together() for name in dir(value) if name in INFO]
 
     # verdicts
 

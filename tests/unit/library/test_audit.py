@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
+from pathlib import Path
 
 import fakes
 import pytest
 from PIL import Image
 
-from pytest_t2i import T2IError, audit, axes
+from pytest_t2i import Samples, T2IError, audit, axes
 from pytest_t2i.data import Outcome
 from pytest_t2i.protocols import LoadOptions
 
@@ -88,8 +90,23 @@ def test_a_function_without_a_fingerprint_is_asked_anew():
 
     run = partial(audit, paint, "a nurse", images=3, progress=False)
     for _ in range(2):
-        run(detector=fakes.FakeDetector())
+        result = run(detector=fakes.FakeDetector())
     assert len(made) == 6
+    store = Path(result.record.settings["store"])
+    assert store.is_dir()
+    del result
+    gc.collect()
+    assert not store.exists()
+
+
+def test_names_are_told_without_measuring(audited, monkeypatch):
+    def refuse(_):
+        raise AssertionError("measured")
+
+    result = audited()
+    monkeypatch.setattr(Samples, "model_bias_score", property(refuse))
+    assert {"model_bias_score", "samples", "sample"} <= set(dir(result))
+    assert result.samples is result.samples
 
 
 @pytest.mark.parametrize(
