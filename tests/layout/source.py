@@ -36,7 +36,7 @@ def modules() -> dict[str, Path]:
 
 
 def dotted(path: Path) -> str:
-    """``pytest_t2i.metrics.lyu`` of ``.../metrics/lyu.py``."""
+    """``pytest_t2i.metrics.bias`` of ``.../metrics/bias.py``."""
     parts = [PACKAGE, *path.relative_to(SOURCE).with_suffix("").parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -86,7 +86,7 @@ def test_the_core_names_no_companion():
         assert not [name for name in COMPANIONS if re.search(rf"\b{name}\b", text)], path
 
 
-UP, DOWN = "pytest_t2i.plugin.hooks", "pytest_t2i.metrics.lyu"
+UP, DOWN = "pytest_t2i.plugin.hooks", "pytest_t2i.metrics.bias"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def population() -> list[Mutant]:
     return [
         mutant
         for room in ROOMS
-        for module in sorted((COPY / "pytest_t2i" / room).glob("*.py"))
+        for module in sorted((COPY / "pytest_t2i" / room).rglob("*.py"))
         for mutant in mutants(module)
     ]
 

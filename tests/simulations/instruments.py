@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics import step_bands
+from pytest_t2i.statistics.means import bands as step_bands
 
 LEVEL = 0.95
 TRUTH = np.linspace(0.3, 0.05, 8)

@@ -28,7 +28,7 @@ from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis
 from pytest_t2i.settings import above_zero, names, text, whole
-from pytest_t2i.statistics.power import prompt_power
+from pytest_t2i.statistics.planning.power import prompt_power
 
 QUESTIONS = {
     "gate": "Is the model within its limit, and no more biased than what was shipped?",

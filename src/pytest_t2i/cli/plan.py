@@ -14,7 +14,7 @@ from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, share, whole
-from pytest_t2i.statistics.power import (
+from pytest_t2i.statistics.planning.power import (
     PER_CHANGE,
     PER_MODEL,
     Design,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.change_plan import COARSE, detectable
-from pytest_t2i.statistics.power import (
+from pytest_t2i.statistics.planning.change import COARSE, detectable
+from pytest_t2i.statistics.planning.power import (
     PER_MODEL,
     Design,
     even_biases,

@@ -11,35 +11,28 @@
 
 from __future__ import annotations
 
-from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
-from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
-from pytest_t2i.metrics.images import diff_pix, split_product, ssim
-from pytest_t2i.metrics.info import INFO
-from pytest_t2i.metrics.kappa import cohen_kappa, fleiss_kappa, shares
-from pytest_t2i.metrics.lyu import (
+from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
+from pytest_t2i.metrics.bias import model_bias_score, prompt_bias_score
+from pytest_t2i.metrics.detector_scores import (
     ClassificationScores,
     FilterScores,
     classification_scores,
     f1_score,
     filter_scores,
-    model_bias_score,
     percent_deviation,
     prompt_bias_difference,
-    prompt_bias_score,
 )
+from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
+from pytest_t2i.metrics.emergence import centred_spi, spi
+from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
+from pytest_t2i.metrics.images import diff_pix, split_product, ssim
+from pytest_t2i.metrics.info import INFO
 from pytest_t2i.metrics.mitigation import (
     bias_distance,
     bias_mitigation_score,
     consistency,
     mean_absolute_gap,
     smoothness,
-)
-from pytest_t2i.metrics.oasis import (
-    attribute_presence,
-    centred_spi,
-    spi,
-    stereotype_score,
-    wals,
 )
 from pytest_t2i.metrics.objects import (
     Independence,
@@ -48,10 +41,12 @@ from pytest_t2i.metrics.objects import (
     object_bias_score,
     object_independence,
 )
+from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
+from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
 from pytest_t2i.metrics.supervised import supervised_direction
 from pytest_t2i.metrics.total_variation import total_variation_distance
 from pytest_t2i.metrics.vendi import vendi_score
-from pytest_t2i.metrics.wu import similarities, similarity, similarity_gap, similarity_gaps
+from pytest_t2i.metrics.wals import wals
 
 __all__ = [
     "INFO",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.metrics.kappa import shares
+from pytest_t2i.metrics.agreement import shares
 
 
 def group_gap(counts: Mapping[str, float]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.metrics.wu import similarities
+from pytest_t2i.metrics.similarity import similarities
 
 # scikit-image's default window; a smaller picture has no full window.
 WINDOW = 7

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.metrics.wu import similarities
+from pytest_t2i.metrics.similarity import similarities
 
 LEAST_VARIANTS, MOST_VARIANTS = 2, 3
 

@@ -10,35 +10,56 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-from pytest_t2i.statistics.baseline_change import (
+from pytest_t2i.statistics.associations.objects import (
+    independence_p_value,
+    object_bias_intervals,
+    object_bias_p_values,
+)
+from pytest_t2i.statistics.associations.rank_trend import (
+    rank_correlation_interval,
+    share_difference_interval,
+)
+from pytest_t2i.statistics.baseline.change import (
     PairedScores,
     Words,
     paired_model_bias_change,
     paired_model_bias_scores,
     prompt_bias_change,
 )
-from pytest_t2i.statistics.baseline_lean import growth_probabilities
-from pytest_t2i.statistics.baseline_model_test import change_p_value, paired_change_p_value
-from pytest_t2i.statistics.baseline_prompt_test import paired_prompt_p_value
-from pytest_t2i.statistics.change_points import ChangePoint, change_points
-from pytest_t2i.statistics.detectors import (
+from pytest_t2i.statistics.baseline.change_points import ChangePoint, change_points
+from pytest_t2i.statistics.baseline.growth import growth_probabilities
+from pytest_t2i.statistics.baseline.model_test import change_p_value, paired_change_p_value
+from pytest_t2i.statistics.baseline.prompt_test import paired_prompt_p_value
+from pytest_t2i.statistics.baseline.ranking import Rank, prompts_differ_p_value, ranking
+from pytest_t2i.statistics.correction.label_noise import effective_counts
+from pytest_t2i.statistics.correction.scores import (
+    CorrectedScores,
+    adjusted_model_bias_score,
+    corrected_scores,
+    ppi_mean,
+)
+from pytest_t2i.statistics.correction.shares import CorrectedShares, corrected_shares
+from pytest_t2i.statistics.detectors.agreement import fleiss_interval, kappa_interval
+from pytest_t2i.statistics.detectors.scores import (
     deviation_interval,
     f1_interval,
     f1_p_value,
     paired_share_change,
 )
-from pytest_t2i.statistics.empirical_bayes import Lean, leaning, leans
-from pytest_t2i.statistics.exact import (
-    bias_p_value,
-    prompt_bias_p_value,
-    prompt_bias_p_values,
-    share_p_value,
-    stereotype_p_value,
-    within_p_value,
+from pytest_t2i.statistics.diversity.vendi import vendi_at_level, vendi_interval
+from pytest_t2i.statistics.diversity.wals import (
+    mean_wals_interval,
+    wals_at_level,
+    wals_change_interval,
+    wals_interval,
 )
-from pytest_t2i.statistics.fair_floor import fair_floor
-from pytest_t2i.statistics.false_discovery import adaptive_discarding, benjamini_hochberg, holm
-from pytest_t2i.statistics.families import (
+from pytest_t2i.statistics.families.empirical_bayes import Lean, leaning, leans
+from pytest_t2i.statistics.families.false_discovery import (
+    adaptive_discarding,
+    benjamini_hochberg,
+    holm,
+)
+from pytest_t2i.statistics.families.p_values import (
     Decidable,
     Fewest,
     decidable,
@@ -46,64 +67,53 @@ from pytest_t2i.statistics.families import (
     family_share_p_values,
     fewest_images,
 )
-from pytest_t2i.statistics.fixed_means import (
+from pytest_t2i.statistics.groups.model_reference_distance import (
+    mean_total_variation,
+    mean_total_variation_interval,
+    mean_total_variation_p_value,
+    total_variation_floor,
+)
+from pytest_t2i.statistics.groups.parity_difference import (
+    parity_difference_interval,
+    parity_difference_p_value,
+    parity_shares,
+    widest_gap,
+)
+from pytest_t2i.statistics.groups.prompt_reference_distance import (
+    total_variation_bounds,
+    total_variation_interval,
+    total_variation_p_value,
+)
+from pytest_t2i.statistics.groups.shares import (
+    group_entropy_interval,
+    group_gap_interval,
+    group_intervals,
+)
+from pytest_t2i.statistics.means.bands import (
+    Band,
+    half_step,
+    half_step_interval,
+    mean_band,
+    settled_step,
+)
+from pytest_t2i.statistics.means.fixed import (
     fixed_mean_interval,
     gap_interval,
     gap_p_value,
     gap_sign_p_value,
 )
-from pytest_t2i.statistics.groups import (
-    group_entropy_interval,
-    group_gap_interval,
-    group_intervals,
-)
-from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
-from pytest_t2i.statistics.kappa_intervals import fleiss_interval, kappa_interval
-from pytest_t2i.statistics.label_noise import effective_counts
-from pytest_t2i.statistics.means import mean_interval
-from pytest_t2i.statistics.model_bias import (
+from pytest_t2i.statistics.means.mean import mean_interval
+from pytest_t2i.statistics.model.bias import (
     Estimator,
     corrected_model_bias_score,
     fair_p_value,
     model_bias_interval,
     model_bias_p_value,
 )
-from pytest_t2i.statistics.model_plan import model_images_needed, observed_model_power
-from pytest_t2i.statistics.model_reference_distance import (
-    mean_total_variation,
-    mean_total_variation_interval,
-    mean_total_variation_p_value,
-    total_variation_floor,
-)
-from pytest_t2i.statistics.objects import (
-    independence_p_value,
-    object_bias_intervals,
-    object_bias_p_values,
-)
-from pytest_t2i.statistics.parity_difference import (
-    parity_difference_interval,
-    parity_difference_p_value,
-    parity_shares,
-    widest_gap,
-)
-from pytest_t2i.statistics.prediction_powered import (
-    CorrectedScores,
-    adjusted_model_bias_score,
-    corrected_scores,
-    ppi_mean,
-)
-from pytest_t2i.statistics.prediction_powered_shares import CorrectedShares, corrected_shares
-from pytest_t2i.statistics.prompt_reference_distance import (
-    total_variation_bounds,
-    total_variation_interval,
-    total_variation_p_value,
-)
-from pytest_t2i.statistics.rank_trend import (
-    rank_correlation_interval,
-    share_difference_interval,
-)
-from pytest_t2i.statistics.ranking import Rank, prompts_differ_p_value, ranking
-from pytest_t2i.statistics.sequential import (
+from pytest_t2i.statistics.model.fair_floor import fair_floor
+from pytest_t2i.statistics.model.squared_bias import squared_bias_interval, squared_bias_score
+from pytest_t2i.statistics.planning.model import model_images_needed, observed_model_power
+from pytest_t2i.statistics.sequential.confidence_sequences import (
     bias_sequence_p_value,
     look_level,
     looks,
@@ -114,29 +124,23 @@ from pytest_t2i.statistics.sequential import (
     stereotype_sequence,
     stereotype_sequence_p_value,
 )
-from pytest_t2i.statistics.shares import (
+from pytest_t2i.statistics.shares.exact import (
+    bias_p_value,
+    prompt_bias_p_value,
+    prompt_bias_p_values,
+    share_p_value,
+    stereotype_p_value,
+    within_p_value,
+)
+from pytest_t2i.statistics.shares.intervals import (
     blaker,
     clopper_pearson,
     prompt_bias_interval,
     share_interval,
     stereotype_interval,
 )
-from pytest_t2i.statistics.squared_bias import squared_bias_interval, squared_bias_score
-from pytest_t2i.statistics.step_bands import (
-    Band,
-    half_step,
-    half_step_interval,
-    mean_band,
-    settled_step,
-)
-from pytest_t2i.statistics.variety import (
-    mean_wals_interval,
-    wals_at_level,
-    wals_change_interval,
-    wals_interval,
-)
-from pytest_t2i.statistics.vendi import vendi_at_level, vendi_interval
-from pytest_t2i.statistics.worst_case import worst_case_bounds, worst_case_counts
+from pytest_t2i.statistics.shares.inversion import inverted_p_value, one_sided
+from pytest_t2i.statistics.undetected.worst_case import worst_case_bounds, worst_case_counts
 
 __all__ = [
     "Band",

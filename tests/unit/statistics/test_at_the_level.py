@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.bounding import QUANTILE
-from pytest_t2i.statistics.families import decidable, fewest_images, fewest_to_fail
-from pytest_t2i.statistics.fixed_words import FixedWords
-from pytest_t2i.statistics.power import (
+from pytest_t2i.statistics.families.p_values import decidable, fewest_images, fewest_to_fail
+from pytest_t2i.statistics.model.bounding import QUANTILE
+from pytest_t2i.statistics.model.fixed_words import FixedWords
+from pytest_t2i.statistics.planning.power import (
     Design,
     even_biases,
     model_power,

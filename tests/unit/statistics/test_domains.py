@@ -7,14 +7,14 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.power import (
+from pytest_t2i.statistics.planning.power import (
     Design,
     model_change_power,
     model_power,
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.shares import wilson
+from pytest_t2i.statistics.shares.intervals import wilson
 
 OUT = 0.001
 COUNTS = {"a": 3, "b": 4}

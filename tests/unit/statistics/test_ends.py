@@ -8,11 +8,12 @@ from scipy import stats
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.fair_floor import expected_score, most_bias
-from pytest_t2i.statistics.fixed_means import _turned
-from pytest_t2i.statistics.fixed_words import lower_end, upper_end
-from pytest_t2i.statistics.fixed_words_reference_distance import Parts, ceiling
-from pytest_t2i.statistics.power import (
+from pytest_t2i.statistics.diversity.wals import _wals
+from pytest_t2i.statistics.groups.fixed_words_reference_distance import Parts, ceiling
+from pytest_t2i.statistics.means.fixed import _turned
+from pytest_t2i.statistics.model.fair_floor import expected_score, most_bias
+from pytest_t2i.statistics.model.fixed_words import lower_end, upper_end
+from pytest_t2i.statistics.planning.power import (
     MOST,
     Design,
     images_needed,
@@ -21,7 +22,6 @@ from pytest_t2i.statistics.power import (
     prompt_change_power,
     smallest_found,
 )
-from pytest_t2i.statistics.variety import _wals
 
 NAN = float("nan")
 

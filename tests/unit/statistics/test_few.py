@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics import baseline_model_test, model_plan
-from pytest_t2i.statistics.baseline_model_test import AT_ONCE, _chunks
-from pytest_t2i.statistics.families import family_p_values
+from pytest_t2i.statistics.baseline import model_test as baseline_model_test
+from pytest_t2i.statistics.baseline.model_test import AT_ONCE, _chunks
+from pytest_t2i.statistics.families.p_values import family_p_values
+from pytest_t2i.statistics.planning import model as model_plan
 
 NAN = float("nan")
 

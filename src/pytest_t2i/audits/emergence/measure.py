@@ -23,7 +23,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import Band
-from pytest_t2i.statistics.step_bands import FEWEST_CURVES
+from pytest_t2i.statistics.means.bands import FEWEST_CURVES
 from pytest_t2i.verdicts.measurement import Measurement
 
 CENTRED = 3

@@ -12,7 +12,7 @@ from pytest_t2i.audits.peoples_labels import labels_of
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedShares
-from pytest_t2i.statistics.strata import LEAST_LABELS
+from pytest_t2i.statistics.correction.strata import LEAST_LABELS
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pytest_t2i.audits.sampling import sample_of, samples_of
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import model_images_needed
-from pytest_t2i.statistics.change_plan import COARSE, Pair, change_images_needed, detectable
+from pytest_t2i.statistics.planning.change import COARSE, Pair, change_images_needed, detectable
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_t2i.audits.context import AskedTest
 from pytest_t2i.statistics import fewest_images
-from pytest_t2i.statistics.power import Design, images_needed, prompt_power
+from pytest_t2i.statistics.planning.power import Design, images_needed, prompt_power
 
 MOST = 0.5
 """Chance of a verdict that "decides most" stands for, of a perfectly even prompt."""

@@ -24,8 +24,8 @@ from pytest_t2i.data import Attribute, Interval, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 from pytest_t2i.metrics import INFO, attribute_presence
-from pytest_t2i.statistics.half_samples import FEWEST_IMAGES
-from pytest_t2i.statistics.variety import FEWEST_OF_EACH
+from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
+from pytest_t2i.statistics.diversity.wals import FEWEST_OF_EACH
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2

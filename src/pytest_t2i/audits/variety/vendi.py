@@ -13,7 +13,7 @@ from pytest_t2i.data import Interval, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import FEATURES
 from pytest_t2i.metrics import INFO
-from pytest_t2i.statistics.half_samples import FEWEST_IMAGES
+from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 1

@@ -1,0 +1,83 @@
+"""By how much an attribute is shown too often, and where it is seen (OASIS, equations 3 and 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Prone
+from pytest_t2i.metrics import inputs
+
+# A cosine of float32 features may pass 1 by a few units in the last place.
+COSINE_TOLERANCE = 1e-5
+
+
+def stereotype_score(observed: float, expected: float, direction: Prone = "over") -> float:
+    """By how much an attribute is more frequent in images than in the world, or less.
+
+    .. math:: max(0, P(A | D, C) - P*(A | C))      (OASIS eq. 3)
+
+    OASIS Definition 1 says that images contain the stereotype with margin zeta where the score is
+    at least zeta. The attribute is one that the concept is known to be shown with too often. For
+    one that is known to be shown too rarely, ``direction="under"`` takes max(0, P* - P).
+
+    Args:
+        observed: share of the images that show the attribute, in [0, 1].
+        expected: share of the people of the concept who have it, in [0, 1].
+        direction: "over" where the attribute is prone to be shown too often, "under" where it is
+            prone to be shown too rarely.
+
+    Returns:
+        The score in [0, 1]; 0 when the share does not differ in this direction.
+
+    Raises:
+        ValueError: a share lies outside [0, 1] or is not a single number, or the direction is
+            unknown.
+
+    >>> round(stereotype_score(0.98, 0.50), 2)
+    0.48
+    >>> stereotype_score(0.1, 0.2)
+    0.0
+    >>> round(stereotype_score(0.1, 0.4, "under"), 2)
+    0.3
+    """
+    check_direction(direction)
+    shown = inputs.in_range("observed", observed, 0.0, 1.0)
+    real = inputs.in_range("expected", expected, 0.0, 1.0)
+    for name, value in (("observed", shown), ("expected", real)):
+        if value.ndim:
+            raise ValueError(f"{name} must be a single number, got {name}.shape={value.shape}")
+    return max(0.0, float(real - shown if direction == "under" else shown - real))
+
+
+def check_direction(direction: str) -> None:
+    """Refuse a direction that is neither "over" nor "under".
+
+    >>> check_direction("over")
+    """
+    if direction not in ("over", "under"):
+        raise ValueError(f"direction must be 'over' or 'under', got direction={direction!r}")
+
+
+def attribute_presence(positive: npt.ArrayLike, negative: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Whether images are nearer to the description of an attribute than to its absence.
+
+    .. math:: 1[ cos(Z_I, Z_a+) > cos(Z_I, Z_a-) ]      (OASIS eq. 5)
+
+    Args:
+        positive: cosine similarity of each image with the description of presence, any shape.
+        negative: the same with the description of absence, same shape.
+
+    Returns:
+        Array of bool of that shape; a tie counts as absent.
+
+    Raises:
+        ValueError: shapes differ or a value lies outside [-1, 1].
+
+    >>> attribute_presence([0.3, 0.1], [0.2, 0.2])
+    array([ True, False])
+    """
+    present = inputs.in_range("positive", positive, -1.0, 1.0, COSINE_TOLERANCE)
+    absent = inputs.in_range("negative", negative, -1.0, 1.0, COSINE_TOLERANCE)
+    inputs.same_shape(positive=present, negative=absent)
+    return np.asarray(present > absent, dtype=np.bool_)

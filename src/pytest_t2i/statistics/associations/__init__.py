@@ -1,0 +1,1 @@
+"""Whether objects depend on the variant, and whether ranks agree."""

@@ -1,0 +1,144 @@
+"""Whether scores fall with a quantity, by ranks; and how a share changes between two prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares.intervals import check_level, wilson
+from pytest_t2i.statistics.shares.resampling import check_resampling, percentiles
+
+FEWEST_GROUPS = 3
+"""Two groups always lie on a line."""
+
+Counted = tuple[int, int, float, int]
+"""Images that show an attribute, images that were judged, real-world share, and 1 where it is prone
+to be shown too often, -1 where too rarely."""
+
+
+def rank_correlation_interval(
+    quantity: npt.ArrayLike,
+    groups: Sequence[Sequence[Counted]],
+    *,
+    level: float,
+    seed: int,
+    resamples: int = 2000,
+) -> Interval:
+    """Spearman's correlation of groups' mean stereotype scores with a quantity of each group.
+
+    The groups are these; their images vary: shares are drawn from their posterior (Jeffreys), and
+    the interval says which correlations other images of these groups would have shown. It says
+    nothing of other groups: with three of them even a perfect order has one chance in six.
+
+    Args:
+        quantity: of each group, such as a nationality's internet users.
+        groups: of each group its attributes as counts.
+        level: confidence level in (0, 1).
+        seed: seed of the resampling.
+        resamples: number of draws.
+
+    Returns:
+        Interval of the correlation in [-1, 1]; n is the number of groups.
+
+    Raises:
+        ValueError: fewer than three groups, a group without a judged image, equal quantities, or
+            an option is out of range.
+
+    >>> groups = [[(90, 100, 0.5, 1)], [(70, 100, 0.5, 1)], [(52, 100, 0.5, 1)]]
+    >>> interval = rank_correlation_interval([1, 2, 3], groups, level=0.9, seed=0)
+    >>> interval.estimate, interval.high < 0
+    (-1.0, True)
+    """
+    check_resampling(level, resamples)
+    values = inputs.floats("quantity", quantity)
+    if values.shape != (len(groups),) or len(groups) < FEWEST_GROUPS:
+        raise ValueError(
+            f"quantity and groups must be of at least {FEWEST_GROUPS} groups, got "
+            f"quantity.shape={values.shape}, {len(groups)} groups"
+        )
+    if len(set(values.tolist())) == 1 or any(not group for group in groups):
+        raise ValueError(f"quantity must differ, and no group be empty, got quantity={values}")
+    rng = np.random.default_rng(seed)
+    observed = np.array([[_mean_score(group, None, 1)[0] for group in groups]])
+    drawn = np.stack([_mean_score(group, rng, resamples) for group in groups], axis=1)
+    estimate = float(_spearman(values, observed)[0])
+    low, high = percentiles(_spearman(values, drawn), (1.0 - level) / 2.0)
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "jeffreys-draws", len(groups)
+    )
+
+
+def fewest_groups(level: float) -> int:
+    """Groups from which on a perfect order is told from chance at this level.
+
+    Of n groups in any order 2 in n! are perfect (-1 or 1). Where that is more than 1 - level, no
+    order of theirs says anything of groups in general, and images cannot make up for it.
+
+    >>> fewest_groups(0.95), fewest_groups(0.8)
+    (5, 4)
+    """
+    check_level(level)
+    groups = FEWEST_GROUPS
+    while 2 / math.factorial(groups) > 1.0 - level:
+        groups += 1
+    return groups
+
+
+def _mean_score(
+    group: Sequence[Counted], rng: np.random.Generator | None, draws: int
+) -> inputs.Floats:
+    """Mean stereotype score of a group's attributes, as observed or as drawn."""
+    scores = []
+    for present, clear, expected, sign in group:
+        if not 0 <= present <= clear or not clear:
+            raise ValueError(f"a group must hold judged images, got {present} of {clear}")
+        if rng is None:
+            share = np.full(draws, present / clear)
+        else:
+            share = rng.beta(present + 0.5, clear - present + 0.5, draws)
+        scores.append(np.maximum(0.0, sign * (share - expected)))
+    return np.asarray(np.mean(scores, axis=0), dtype=np.float64)
+
+
+def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
+    """Of each row; 0 where all of its scores are equal."""
+    x = stats.rankdata(values)
+    ranks = stats.rankdata(rows, axis=1)
+    x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)
+    lengths = np.sqrt((x**2).sum() * (ranks**2).sum(axis=1))
+    together = np.divide(ranks @ x, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.asarray(together, dtype=np.float64)
+
+
+def share_difference_interval(
+    before: tuple[int, int], after: tuple[int, int], level: float
+) -> Interval:
+    """How a share differs between two sets of images (Newcombe 1998, method 10).
+
+    Args:
+        before: images that show it, images that were judged.
+        after: the same of the second set.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the second share minus the first, in [-1, 1]; n is the smaller set's size.
+
+    Raises:
+        ValueError: a set without a judged image, or a level outside (0, 1).
+
+    >>> print(share_difference_interval((56, 70), (48, 80), 0.95))
+    -0.200 [-0.334, -0.052]
+    """
+    check_level(level)
+    first, second = wilson(*before, level=level), wilson(*after, level=level)
+    change = second.estimate - first.estimate
+    down = math.hypot(second.estimate - second.low, first.high - first.estimate)
+    up = math.hypot(second.high - second.estimate, first.estimate - first.low)
+    n = min(before[1], after[1])
+    return Interval(change, change - down, change + up, level, "newcombe", n)

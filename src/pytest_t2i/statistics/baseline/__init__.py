@@ -1,0 +1,1 @@
+"""Two runs compared, several models compared, and changes along a history."""

@@ -1,0 +1,143 @@
+"""Where a series of runs changed: the model bias score watched over versions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.baseline.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
+from pytest_t2i.statistics.baseline.linear_scores import spread_table
+
+Whole = npt.NDArray[np.int64]
+SPENDING = 6.0 / math.pi**2
+"""1 / sum of 1 / k^2: so much of the error is spent at the first look."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """Between which runs a series changed.
+
+    >>> change = Interval(0.2, 0.1, 0.3, 0.95, "fixed-words", 20)
+    >>> ChangePoint(run=3, seen_at=4, change=change, p_value=0.01).run
+    3
+    """
+
+    run: int
+    """First run after the change, counted from 0."""
+    seen_at: int
+    """Run with which it was seen; at or after ``run``."""
+    change: Interval
+    """Model bias score after minus before, over the runs up to ``seen_at``."""
+    p_value: float
+    """Two-sided, against "all runs so far are of one model", after spending."""
+
+
+def change_points(
+    male: npt.ArrayLike, female: npt.ArrayLike, *, level: float = 0.95
+) -> list[ChangePoint]:
+    """Runs at which the model bias score changed, as each new run would have told.
+
+    Every run is scored by tables of its counts that have the same expectation at equal shares,
+    whatever its number of images (``linear_scores.spread_table``). After every run, all ways to cut
+    the runs since the last change in two are tried: the mean scores on either side, weighted by
+    their images, are compared by their error. The smallest p-value, times the number of cuts, is
+    compared with the part of the error that is spent at this look,
+
+    .. math:: (1 - level) (6 / pi^2) / k^2      at the k-th look since the last change,
+
+    so that over a series of any length a model that never changes is said to have changed with a
+    probability of at most ``1 - level`` (tests/simulations/history.md). Prompts without two clear
+    images in every run are left out.
+
+    Args:
+        male: clear male images, [n_runs, n_prompts], in order of time.
+        female: clear female images, [n_runs, n_prompts].
+        level: one minus the chance of a false alarm over the whole series, in (0, 1).
+
+    Returns:
+        The changes in order; none for fewer than two runs, or where no prompt is left.
+
+    Raises:
+        ValueError: shapes differ, a count is no whole number, or the level is out of range.
+
+    >>> men = [[10] * 20] * 3 + [[18] * 20] * 2
+    >>> [change.run for change in change_points(men, [[20 - k for k in row] for row in men])]
+    [3]
+    """
+    men, women = _runs("male", male), _runs("female", female)
+    if men.shape != women.shape:
+        raise ValueError(f"male and female must be of one shape, got {men.shape} and {women.shape}")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+    used = (men + women >= FEWEST_IMAGES).all(axis=0)
+    if not used.any():
+        return []
+    scores = _Scores.of(men[:, used], women[:, used])
+    changes: list[ChangePoint] = []
+    start = 0
+    for now in range(1, len(men)):
+        looks = now - start
+        cuts = [scores.cut(start, place, now) for place in range(start + 1, now + 1)]
+        best = min(cuts, key=lambda cut: cut.p_value)
+        spent = best.p_value * len(cuts) * looks**2 / SPENDING
+        if spent <= 1.0 - level:
+            changes.append(ChangePoint(best.place, now, best.change, spent))
+            start = best.place
+    return changes
+
+
+def _runs(name: str, counts: npt.ArrayLike) -> Whole:
+    rows: Sequence[npt.ArrayLike] = list(np.atleast_2d(np.asarray(counts)))
+    return np.stack([inputs.whole_counts(name, row) for row in rows])
+
+
+class _Cut(NamedTuple):
+    p_value: float
+    place: int
+    change: Interval
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Score, variance and images of each run."""
+
+    means: inputs.Floats
+    variances: inputs.Floats
+    images: inputs.Floats
+    prompts: int
+
+    @classmethod
+    def of(cls, men: Whole, women: Whole) -> _Scores:
+        sizes = men + women
+        fewest, prompts = sizes.min(axis=0), men.shape[1]
+        family = max(FEW_PROMPTS, prompts)
+        means, variances = np.zeros(len(men)), np.zeros(len(men))
+        for run in range(len(men)):
+            each = np.stack([men[run], sizes[run], fewest], axis=1).tolist()
+            means[run] = np.mean([spread_table(n, least, family)[k] for k, n, least in each])
+            spread = [score_variances(n, least, family)[k] for k, n, least in each]
+            variances[run] = np.sum(spread) / prompts**2
+        return cls(means, variances, sizes.sum(axis=1).astype(np.float64), prompts)
+
+    def cut(self, start: int, place: int, now: int) -> _Cut:
+        """The runs from ``place`` to ``now`` against those from ``start`` to before it."""
+        before, variance_before = self._mean(slice(start, place))
+        after, variance_after = self._mean(slice(place, now + 1))
+        change, error = after - before, math.sqrt(variance_before + variance_after)
+        half = float(stats.norm.isf(0.025)) * error
+        low, high = max(-1.0, change - half), min(1.0, change + half)
+        interval = Interval(change, low, high, 0.95, "fixed-words", self.prompts)
+        p_value = 2.0 * float(stats.norm.sf(abs(change) / error))
+        return _Cut(p_value, place, interval)
+
+    def _mean(self, runs: slice) -> tuple[float, float]:
+        weights = self.images[runs] / self.images[runs].sum()
+        return float(weights @ self.means[runs]), float(weights**2 @ self.variances[runs])

@@ -1,0 +1,1 @@
+"""Detectors' counts corrected by people's labels."""

@@ -1,0 +1,1 @@
+"""Scores of detectors against labels, and agreement among people."""

@@ -1,0 +1,195 @@
+"""Intervals of what a detector is judged by: shares, F1, its error on scores, a paired change."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares.exact import Above, share_p_value
+from pytest_t2i.statistics.shares.intervals import blaker, check_level, clopper_pearson
+from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
+
+
+def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
+    """F1 with an interval.
+
+    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4)
+
+    J is a share, of which F1 is a growing function: Blaker's exact interval of J carries over.
+
+    Args:
+        hits: clear images that were kept, TP.
+        false_alarms: low-quality images that were kept, FP.
+        misses: clear images that were filtered out, FN.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1]; n is TP + FP + FN.
+
+    Raises:
+        ValueError: all three are 0, one is no whole number, or the level lies outside (0, 1).
+
+    >>> print(f1_interval(97, 3, 3, 0.95))
+    0.970 [0.937, 0.987]
+    """
+    union = int(hits) + int(false_alarms) + int(misses)
+    share = blaker(hits, union, level)
+    f1, low, high = (2.0 * x / (1.0 + x) for x in (share.estimate, share.low, share.high))
+    return Interval(f1, low, high, level, share.method, union)
+
+
+def f1_p_value(
+    hits: int, false_alarms: int, misses: int, bound: float, alternative: Above
+) -> float:
+    """Exact one-sided p-value of F1 against a limit.
+
+    F1 <= b is the same as J <= b / (2 - b) for the share J of ``f1_interval``.
+
+    Args:
+        hits: clear images that were kept, TP.
+        false_alarms: low-quality images that were kept, FP.
+        misses: clear images that were filtered out, FN.
+        bound: limit of F1, in [0, 1].
+        alternative: "above" (evidence that it is better) or "below" (that it is worse).
+
+    Returns:
+        p-value in [0, 1].
+
+    Raises:
+        ValueError: all three are 0, one is no whole number, or an argument is out of range.
+
+    >>> round(f1_p_value(97, 3, 3, 0.99, "below"), 3)
+    0.017
+    """
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    union = int(hits) + int(false_alarms) + int(misses)
+    return share_p_value(hits, union, limit / (2.0 - limit), alternative)
+
+
+def deviation_interval(
+    detected_male: npt.ArrayLike,
+    detected_female: npt.ArrayLike,
+    actual_male: npt.ArrayLike,
+    actual_female: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    resamples: int = 2000,
+) -> Interval:
+    """Percent deviation of a detector's model bias score, by seeded cluster bootstrap.
+
+    .. math:: 100 (MBS_detected - MBS_actual) / MBS_actual      (Lyu Table 1)
+
+    Prompts are resampled, each with what detector and people say of it. A prompt counts in a
+    score when that side found a clear image in it.
+
+    Args:
+        detected_male: images the detector labels male, per prompt, [n_prompts].
+        detected_female: images the detector labels female, per prompt.
+        actual_male: images people label male, per prompt.
+        actual_female: images people label female, per prompt.
+        level: confidence level in (0, 1).
+        seed: seed of the resampling.
+        resamples: number of bootstrap resamples.
+
+    Returns:
+        Signed percentage with its interval: below 0 the detector underestimates.
+
+    Raises:
+        ValueError: shapes differ, fewer than two prompts, no clear image on one side, or the
+            actual score is 0.
+
+    >>> found = deviation_interval([9, 2, 7], [1, 8, 3], [10, 0, 7], [0, 10, 3], level=0.95, seed=0)
+    >>> round(found.estimate, 1)
+    -25.0
+    """
+    check_resampling(level, resamples)
+    detected, kept = _gaps(detected_male=detected_male, detected_female=detected_female)
+    actual, clear = _gaps(actual_male=actual_male, actual_female=actual_female)
+    inputs.same_shape(detected_male=detected, actual_male=actual)
+    prompts = len(actual)
+    if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
+        raise ValueError(f"there must be at least two prompts, got {prompts}")
+    if not kept.any() or not float(actual.sum()):
+        raise ValueError("no clear image on one side, or an actual score of 0: nothing to relate")
+    drawn = np.random.default_rng(seed).multinomial(
+        prompts, np.full(prompts, 1.0 / prompts), size=resamples
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = ((drawn @ detected) / (drawn @ kept)) / ((drawn @ actual) / (drawn @ clear))
+    estimate = (detected.sum() / kept.sum()) / (actual.sum() / clear.sum())
+    usable = 100.0 * (ratios[np.isfinite(ratios)] - 1.0)
+    low, high = percentiles(usable, expanded_tail(prompts, level))
+    middle = 100.0 * (float(estimate) - 1.0)
+    return Interval(
+        middle, min(low, middle), max(high, middle), level, "cluster-bootstrap", prompts
+    )
+
+
+def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:
+    """Change of a share on the same images, with an interval.
+
+    .. math:: low = d - sqrt(x^2 + y^2 + 2 r x y),  x = p_c - l_c,  y = u_b - p_b,  d = p_c - p_b
+
+    with the shares p = b/n, c/n, their Clopper-Pearson ends l and u, and r the absolute value of
+    the correlation of two shares of one set of images; high likewise (the method of variance
+    estimates recovery, Zou and Donner 2008). Exact ends, as those that are right on average cover
+    as little as 0.83 where few images change.
+
+    Args:
+        lost: images right before and wrong now, b.
+        gained: images wrong before and right now, c.
+        n: images compared.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [-1, 1], below 0 for a loss; the estimate is (c - b) / n.
+
+    Raises:
+        ValueError: n is 0, lost and gained exceed it, or the level lies outside (0, 1).
+
+    >>> print(paired_share_change(10, 0, 100, 0.95))
+    -0.100 [-0.176, -0.037]
+    """
+    check_level(level)
+    b, c, size = (int(inputs.whole_counts(k, v)) for k, v in _named(lost, gained, n))
+    if size == 0:
+        raise ValueError("n must be at least 1, got n=0: no image is no evidence")
+    if b + c > size:
+        raise ValueError(f"lost and gained must not exceed n, got lost={b}, gained={c}, n={size}")
+    worse, better = (clopper_pearson(k, size, level) for k in (b, c))
+    estimate = (c - b) / size
+    low = estimate - _combined(
+        better.estimate - better.low, worse.high - worse.estimate, b, c, size
+    )
+    high = estimate + _combined(
+        better.high - better.estimate, worse.estimate - worse.low, b, c, size
+    )
+    return Interval(estimate, max(-1.0, low), min(1.0, high), level, "mover", size)
+
+
+def _combined(first: float, second: float, b: int, c: int, n: int) -> float:
+    """Distance of an end of a difference from those of its two shares, of b and of c among n."""
+    spread = math.sqrt(b * (n - b) * c * (n - c))
+    together = 2.0 * b * c / spread if spread else 0.0
+    return math.sqrt(first**2 + second**2 + together * first * second)
+
+
+def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
+    """|m - f| / (m + f) per prompt, 0 where there is no clear image, and where there is one."""
+    (first, men), (second, women) = (
+        (name, inputs.whole_counts(name, values)) for name, values in counts.items()
+    )
+    inputs.one_dimensional(**{first: men, second: women})
+    inputs.same_shape(**{first: men, second: women})
+    clear = men + women
+    gaps = np.abs(men - women) / np.maximum(clear, 1)
+    return np.asarray(gaps, dtype=np.float64), np.asarray(clear > 0, dtype=np.bool_)
+
+
+def _named(lost: int, gained: int, n: int) -> tuple[tuple[str, int], ...]:
+    return ("lost", lost), ("gained", gained), ("n", n)

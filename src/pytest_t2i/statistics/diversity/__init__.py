@@ -1,0 +1,1 @@
+"""Intervals of scores of variety, which are biased at few images."""

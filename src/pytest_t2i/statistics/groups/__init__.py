@@ -1,0 +1,1 @@
+"""More than two groups: parity differences, distances from expected shares."""

@@ -1,0 +1,124 @@
+"""Intervals of how evenly images fall into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import group_entropy, group_gap, inputs
+from pytest_t2i.statistics.shares.intervals import blaker, check_level
+from pytest_t2i.statistics.shares.resampling import check_resampling, percentiles
+
+EVEN = 0.5
+
+
+def group_intervals(counts: Mapping[str, int], level: float) -> dict[str, Interval]:
+    """Share of each group with an exact interval of its own.
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level of each interval.
+
+    Returns:
+        Interval per group, in the order given.
+
+    Raises:
+        ValueError: there is no image, a count is no whole number, or the level lies outside (0, 1).
+
+    >>> print(group_intervals({"young": 0, "old": 20}, 0.95)["old"])
+    1.000 [0.840, 1.000]
+    """
+    whole = _whole(counts)
+    total = sum(whole.values())
+    return {name: blaker(count, total, level) for name, count in whole.items()}
+
+
+def group_gap_interval(counts: Mapping[str, int], level: float) -> Interval:
+    """Gap between the largest and the smallest group, with an interval.
+
+    From exact intervals of all shares that hold together (Bonferroni): never less than the level,
+    since the groups that are largest and smallest in the sample need not be so in truth.
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as ``metrics.group_gap``, or the level lies outside (0, 1).
+
+    >>> print(group_gap_interval({"male": 20, "female": 0}, 0.95))
+    1.000 [0.638, 1.000]
+    """
+    check_level(level)
+    estimate = group_gap(counts)
+    together = group_intervals(counts, 1.0 - (1.0 - level) / len(counts)).values()
+    low = max(entry.low for entry in together) - min(entry.high for entry in together)
+    high = max(entry.high for entry in together) - min(entry.low for entry in together)
+    n = sum(_whole(counts).values())
+    return Interval(estimate, max(0.0, low), high, level, "bonferroni", n)
+
+
+def group_entropy_interval(
+    counts: Mapping[str, int], *, level: float, seed: int, draws: int = 2000
+) -> Interval:
+    """Normalised entropy of the groups, with an interval by draws of the shares.
+
+    Of two groups it is that of all shares in the exact interval of one of them, so never less than
+    the level. Of more, shares are drawn from Dirichlet(counts + 1/2), the Jeffreys posterior, and
+    it reaches up to 1 where chance alone explains the counts of even groups (chi-square test).
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level in (0, 1).
+        seed: seed of the draws.
+        draws: number of draws.
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: as ``metrics.group_entropy``, or an option is out of range.
+
+    >>> group_entropy_interval({"young": 10, "adult": 12, "old": 9}, level=0.95, seed=0).high
+    1.0
+    """
+    from scipy import stats
+
+    check_resampling(level, draws)
+    estimate = group_entropy(counts)
+    numbers = np.array(list(_whole(counts).values()), dtype=np.float64)
+    if len(numbers) == 2:  # noqa: PLR2004 - one share says both
+        return _entropy_of_two(estimate, blaker(int(numbers[0]), int(numbers.sum()), level))
+    drawn = np.random.default_rng(seed).dirichlet(numbers + 0.5, size=draws)
+    low, high = percentiles(_entropies(drawn), (1.0 - level) / 2.0)
+    even = float(stats.chisquare(numbers).pvalue) > 1.0 - level
+    return Interval(
+        estimate,
+        min(low, estimate),
+        1.0 if even else max(high, estimate),
+        level,
+        "dirichlet",
+        int(numbers.sum()),
+    )
+
+
+def _entropy_of_two(estimate: float, share: Interval) -> Interval:
+    """Entropy grows with the share up to one half, and falls from there."""
+    ends = _entropies(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
+    high = 1.0 if share.low <= EVEN <= share.high else float(ends.max())
+    return Interval(estimate, float(ends.min()), high, share.level, share.method, share.n)
+
+
+def _entropies(shares: inputs.Floats) -> inputs.Floats:
+    """Normalised entropy of each row."""
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(-np.sum(shares * logs, axis=1) / np.log(shares.shape[1]))
+
+
+def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: int(inputs.whole_counts(f"counts[{name!r}]", n)) for name, n in counts.items()}

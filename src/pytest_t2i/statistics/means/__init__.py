@@ -1,0 +1,1 @@
+"""Means over prompts that are not shares, and bands of curves."""

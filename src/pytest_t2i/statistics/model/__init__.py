@@ -1,0 +1,1 @@
+"""The model bias score: without the upward bias of few images."""

@@ -1,0 +1,172 @@
+"""What counts say of the model bias score of *these* prompts: images vary, words do not.
+
+Two kinds of evidence, neither of which knows how bias is spread over the prompts
+(docs/decisions/0007-fixed-words.md):
+
+- of prompts that are alike: the exact distribution of the paper's score at one |2p - 1| common to
+  all. From above it holds for every spread (Jensen).
+- of bounding functions: means of c(counts) with E c <= |2p - 1| or E c >= |2p - 1|, and the error
+  of images within prompts. It holds for every spread once there are a few prompts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from pytest_t2i.statistics.model.bounding import Bounding, Side, bounding_function, plug_in_function
+from pytest_t2i.statistics.model.deconvolution import Whole
+from pytest_t2i.statistics.model.fair_floor import expected_score
+from pytest_t2i.statistics.model.identical_prompts import (
+    Sizes,
+    alike,
+    least_shown,
+    score_tails,
+    sizes_of,
+)
+
+Words = Literal["fixed", "sample"]
+
+ENOUGH_PROMPTS = 10
+"""Prompts from which on the bounding function from above is used: the sum of fewer is too far from
+normal (it ended too early in 4 to 23 % of runs, instead of 2.5 %), and the exact end is at hand."""
+TOO_EVEN = 0.1
+"""Chance in a fair model below which counts claim nothing more by being as even as they are: else
+luck alone would end an interval at 0."""
+TWO_WAYS = 1.2
+"""What the smaller of the two p-values from below is multiplied by. They err together for the most
+part: without it 7 % of verdicts at 5 % were wrong at worst (all prompts at 0.2), not 10 %."""
+INCREDIBLE = 1e-6
+"""Chance of counts so even that no fair model explains them; they count as a fair model's."""
+SURE = 1e-12
+"""Standard error where all counts agree and none is left; below it nothing is divided."""
+
+
+SIDES: tuple[Side, Side] = ("below", "above")
+
+
+class Mean(NamedTuple):
+    """Mean of a function of the counts over prompts, and its error within prompts."""
+
+    value: float
+    error: float
+
+    def p_above(self, bound: float) -> float:
+        """One-sided p-value against "its expectation is at most the bound"."""
+        return float(special.ndtr((bound - self.value) / max(self.error, SURE)))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWords:
+    """Evidence of the counts of fixed prompts, each with a clear image."""
+
+    sizes: Sizes
+    score: float
+    """The paper's score."""
+    below: Mean
+    """Of the bounding functions from below."""
+    above: Mean
+    plug_in: Mean
+    """Of the paper's score itself, whose expectation the paper's estimator is about."""
+    even: float
+    """Chance that a fair model shows at most this score."""
+
+    @classmethod
+    def of(cls, men: Whole, women: Whole) -> FixedWords:
+        """From counts, [n_prompts], none of them 0 and 0.
+
+        >>> round(FixedWords.of(np.array([20, 0]), np.array([0, 20])).score, 3)
+        1.0
+        """
+        clear, rarer = men + women, np.minimum(men, women)
+        sizes, prompts = sizes_of(clear), len(clear)
+        seen = {n: rarer[clear == n] for n in sizes.images}
+        below, above = (
+            _mean(seen, partial(bounding_function, prompts=prompts, side=side)) for side in SIDES
+        )
+        plug_in = _mean(seen, plug_in_function)
+        even = score_tails(sizes, alike(sizes, 0.0), plug_in.value).below
+        return cls(sizes, plug_in.value, below, above, plug_in, even)
+
+    def p_greater(self, bound: float) -> float:
+        """p-value against "the model bias score is at most the bound"; rises with the bound."""
+        exact = score_tails(self.sizes, alike(self.sizes, bound), self.score).above
+        if self.sizes.total == 1:
+            return exact
+        return max(exact, self.below.p_above(bound))
+
+    def p_less(self, bound: float) -> float:
+        """p-value against "the model bias score is at least the bound"; falls with the bound."""
+        exact = self._exact_less(least_shown(self.sizes, bound))
+        if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
+            return exact
+        # Student's quantile: the evidence of ten prompts is less than normal.
+        error = max(self.above.error, SURE)
+        student = stats.t.cdf((self.above.value - bound) / error, self.sizes.total - 1)
+        return min(1.0, TWO_WAYS * min(exact, float(student)))
+
+    def p_paper_greater(self, bound: float) -> float:
+        """p-value against "the paper's score expected at these images is at most the bound"."""
+        bias = alike(self.sizes, self._bias_showing(bound))
+        exact = score_tails(self.sizes, bias, self.score).above
+        if self.sizes.total == 1:
+            return exact
+        return max(exact, self.plug_in.p_above(bound))
+
+    def p_paper_less(self, bound: float) -> float:
+        """p-value against "the paper's score expected at these images is at least the bound"."""
+        exact = self._exact_less(alike(self.sizes, self._bias_showing(bound)))
+        if self.sizes.total == 1:
+            return exact
+        return max(exact, 1.0 - self.plug_in.p_above(bound))
+
+    def _exact_less(self, bias: tuple[float, ...]) -> float:
+        if self.even < INCREDIBLE:
+            usual = float(expected_score(self._clear, np.zeros(1))[0])
+            return score_tails(self.sizes, bias, usual).below
+        tail = score_tails(self.sizes, bias, self.score).below
+        return min(1.0, tail * max(1.0, TOO_EVEN / self.even))
+
+    def _bias_showing(self, score: float) -> float:
+        bias = np.linspace(0.0, 1.0, 201)
+        return float(np.interp(score, expected_score(self._clear, bias), bias))
+
+    @property
+    def _clear(self) -> Whole:
+        return np.repeat(self.sizes.images, self.sizes.prompts)
+
+
+def lower_end(p_greater: Callable[[float], float], error: float) -> float:
+    """Smallest bound in [0, 1] that is not refuted from above at this one-sided error.
+
+    >>> round(lower_end(lambda bound: bound, 0.025), 6)
+    0.025
+    """
+    if p_greater(0.0) > error:
+        return 0.0
+    if p_greater(1.0) <= error:
+        return 1.0
+    return float(optimize.brentq(lambda b: p_greater(b) - error, 0.0, 1.0, xtol=1e-6))
+
+
+def upper_end(p_less: Callable[[float], float], error: float) -> float:
+    """Largest bound in [0, 1] that is not refuted from below at this one-sided error.
+
+    >>> round(upper_end(lambda bound: 1.0 - bound, 0.025), 6)
+    0.975
+    """
+    return 1.0 - lower_end(lambda bound: p_less(1.0 - bound), error)
+
+
+def _mean(seen: dict[int, Whole], function: Callable[[int], Bounding]) -> Mean:
+    """Mean over prompts, grouped by their images; given are the images of the rarer gender."""
+    prompts = sum(map(len, seen.values()))
+    total = sum(float(np.sum(function(n).value[rarer])) for n, rarer in seen.items())
+    variance = sum(float(np.sum(function(n).variance[rarer])) for n, rarer in seen.items())
+    return Mean(total / prompts, math.sqrt(variance) / prompts)

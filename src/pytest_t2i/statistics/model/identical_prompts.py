@@ -1,0 +1,175 @@
+"""Exact distribution of the paper's score when all prompts are alike.
+
+Of all ways to spread bias over prompts, the same |2p - 1| throughout is expected to show the least
+(Jensen); so it is what a model bias score is tested against from above. Counts are summed on a
+lattice by fast Fourier transform: no normal approximation, at one prompt or ten thousand.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy import fft, optimize
+
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model.bounding import rarer_chances
+from pytest_t2i.statistics.model.deconvolution import Whole
+
+RIDGE = 0.01
+"""Makes slopes of expected scores strictly rising, and so prompts alike where all slopes are 1."""
+REACH = 8.0
+"""Standard deviations on either side that the lattice holds; what lies beyond is below 1e-14."""
+FINER = 16.0
+"""Lattice points per standard deviation of a prompt, where prompts differ in their images; placing
+scores between two of them adds less than a thousandth to the variance."""
+ROUNDING = 1e-9
+"""Equal sums of scores may differ in the last place."""
+BIASES: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 401))
+"""|2p - 1| at which slopes of expected scores are computed."""
+
+
+class Sizes(NamedTuple):
+    """How many prompts have how many clear images."""
+
+    images: tuple[int, ...]
+    """Different numbers of clear images, rising."""
+    prompts: tuple[int, ...]
+    """Prompts that have each."""
+
+    @property
+    def total(self) -> int:
+        """Prompts in all."""
+        return sum(self.prompts)
+
+
+class Tails(NamedTuple):
+    """Chance of a sum of scores on either side of what was seen, that itself included."""
+
+    below: float
+    above: float
+
+
+def sizes_of(clear: Whole) -> Sizes:
+    """Group prompts by their number of clear images.
+
+    >>> sizes_of(np.array([20, 4, 20]))
+    Sizes(images=(4, 20), prompts=(1, 2))
+    """
+    images, prompts = np.unique(clear, return_counts=True)
+    return Sizes(tuple(images.tolist()), tuple(prompts.tolist()))
+
+
+def alike(sizes: Sizes, mean: float) -> tuple[float, ...]:
+    """The same |2p - 1| for each size of prompt.
+
+    >>> alike(Sizes((4, 20), (1, 2)), 0.3)
+    (0.3, 0.3)
+    """
+    return (mean,) * len(sizes.images)
+
+
+def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
+    """|2p - 1| for each size of prompt, of this mean, that is expected to show least bias.
+
+    With equal numbers of images: the same for all. Otherwise each shows as much more for a little
+    more bias as any other (Lagrange), so that prompts of few images carry more of it.
+
+    Args:
+        sizes: prompts by their images.
+        mean: mean of |2p - 1| over the prompts, in [0, 1].
+
+    Returns:
+        A value per size, in [0, 1].
+
+    >>> least_shown(Sizes((20,), (5,)), 0.3)
+    (0.3,)
+    >>> few, many = least_shown(Sizes((2, 40), (5, 5)), 0.5)
+    >>> few > 0.6, round((few + many) / 2, 6)
+    (True, 0.5)
+    """
+    if len(sizes.images) == 1:
+        return alike(sizes, mean)
+    slopes = [_slopes(n) for n in sizes.images]
+
+    def spread(slope: float) -> inputs.Floats:
+        return np.array([np.interp(slope, entry, BIASES) for entry in slopes])
+
+    def short(slope: float) -> float:
+        return float(np.average(spread(slope), weights=sizes.prompts)) - mean
+
+    top = max(float(entry[-1]) for entry in slopes)
+    result = float(optimize.brentq(short, -1.0, top + 1.0, xtol=1e-12))
+    return tuple(spread(result).tolist())
+
+
+@lru_cache(maxsize=4096)
+def score_tails(sizes: Sizes, bias: tuple[float, ...], score: float) -> Tails:
+    """Chance that the paper's score comes out at most and at least as it did.
+
+    Args:
+        sizes: prompts by their images.
+        bias: true |2p - 1| of the prompts of each size.
+        score: mean of |n_m - n_f| / (n_m + n_f) over the prompts.
+
+    Returns:
+        Both tails, in [0, 1].
+
+    >>> round(score_tails(Sizes((20,), (1,)), (0.0,), 1.0).above, 10)
+    1.9073e-06
+    """
+    unit = _unit(sizes)
+    laws = [_law(n, t, unit) for n, t in zip(sizes.images, bias, strict=True)]
+    kinds = list(zip(sizes.prompts, laws, strict=True))
+    middle = sum(k * law.middle for k, law in kinds)
+    deviation = np.sqrt(sum(k * law.variance for k, law in kinds))
+    length = fft.next_fast_len(int(2 * REACH * deviation) + 64, real=True)
+    transform = np.ones(length // 2 + 1, dtype=np.complex128)
+    for k, law in kinds:
+        wrapped = np.bincount(law.places % length, weights=law.chances, minlength=length)
+        transform *= fft.rfft(wrapped) ** k
+    chances = np.maximum(fft.irfft(transform, n=length), 0.0)
+    first = round(middle) - length // 2
+    shortfall = (1.0 - score) * sizes.total / unit
+    places = first + np.arange(length)
+    chances = np.roll(chances, -(first % length))
+    # Where prompts differ in images the sum seen lies between two lattice points: to be sure the
+    # farther one counts.
+    at_least = places >= np.floor(shortfall + ROUNDING)
+    at_most = places <= np.ceil(shortfall - ROUNDING)
+    return Tails(min(1.0, float(chances[at_least].sum())), min(1.0, float(chances[at_most].sum())))
+
+
+class _Law(NamedTuple):
+    places: Whole
+    chances: inputs.Floats
+    middle: float
+    variance: float
+
+
+def _unit(sizes: Sizes) -> float:
+    if len(sizes.images) == 1:
+        return 2.0 / sizes.images[0]
+    variance = np.average(1.0 / np.array(sizes.images), weights=sizes.prompts)
+    return float(np.sqrt(variance) / FINER)
+
+
+@lru_cache(maxsize=4096)
+def _law(n: int, bias: float, unit: float) -> _Law:
+    """1 - score of one prompt on the lattice; between two points it is split, its mean kept."""
+    chances = rarer_chances(n, np.array([bias]))[0]
+    exact = 2.0 * np.arange(n // 2 + 1) / n / unit
+    below = np.floor(exact + ROUNDING).astype(np.int64)
+    share = np.maximum(exact - below, 0.0)
+    places = np.concatenate([below, below + 1])
+    split = np.concatenate([chances * (1.0 - share), chances * share])
+    middle = float(split @ places)
+    return _Law(places, split, middle, float(split @ (places - middle) ** 2))
+
+
+@lru_cache(maxsize=1024)
+def _slopes(n: int) -> inputs.Floats:
+    shown = rarer_chances(n, BIASES) @ (1.0 - 2.0 * np.arange(n // 2 + 1) / n)
+    slopes = np.gradient(shown, BIASES) + RIDGE * BIASES
+    return np.asarray(np.maximum.accumulate(slopes + 1e-12 * np.arange(len(BIASES))))

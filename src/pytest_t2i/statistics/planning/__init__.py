@@ -1,0 +1,1 @@
+"""How many images decide, and what a number of images can decide."""

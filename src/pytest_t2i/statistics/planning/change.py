@@ -1,0 +1,118 @@
+"""How many images two runs take until a comparison of their counts is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model.bias import model_bias_interval
+from pytest_t2i.statistics.planning.model import bias_as_seen
+from pytest_t2i.statistics.planning.power import PER_CHANGE, images_needed
+from pytest_t2i.statistics.shares.intervals import male_share
+
+REPEATS = 20
+"""Simulated pairs of runs per number of images."""
+SURE = 0.8
+"""One-sided level of the least bias that the counts allow for."""
+COARSE = 0.2
+"""A test that would miss a growth of the model's score by this says nothing by not finding one."""
+POWER = 0.8
+"""Chance with which a growth is said to be found."""
+Pair = tuple[npt.NDArray[np.int64], ...]
+"""Male and female images of each prompt before, then after."""
+
+
+def change_images_needed(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    decided: Callable[[Pair], float],
+    *,
+    changed: bool = False,
+    power: float = 0.8,
+    seed: int = 0,
+    sizes: tuple[int, ...] = PER_CHANGE,
+) -> int | None:
+    """Fewest images per prompt, in each of two runs, that decide a comparison of them.
+
+    The rates are taken as they were seen (``model_plan.bias_as_seen``), as little biased on average
+    as the counts allow for at 80 %, and pairs of runs are simulated. An interval of few images must
+    not be scaled by the square root of their number: it is cut off at the ends of a score, and its
+    tables change with the number of images.
+
+    Args:
+        before_male: clear male images per prompt in the baseline, [n_prompts].
+        before_female: clear female images per prompt in the baseline, [n_prompts].
+        after_male: clear male images of the same prompts now, [n_prompts].
+        after_female: clear female images of the same prompts now, [n_prompts].
+        decided: share of what is asked, in [0, 1], that a pair of runs decides.
+        changed: whether the rates before and after are two; else both runs tell of the same ones.
+        power: wanted mean of that share, in (0, 1).
+        seed: seed of the simulated runs.
+        sizes: numbers of images to try, rising; the share is taken to rise along them.
+
+    Returns:
+        Clear images per prompt in each run; None where none of the sizes would do.
+
+    Raises:
+        ValueError: shapes differ, no prompt has a clear image on both sides, or power is out of
+            range.
+
+    >>> def enough(pair):
+    ...     return float(pair[0].sum() + pair[1].sum() >= 100)
+    >>> change_images_needed([3, 3], [3, 3], [3, 3], [3, 3], enough)
+    50
+    """
+    wanted = float(inputs.in_range("power", power, 0.0, 1.0))
+    old, new = _rates(before_male, before_female, after_male, after_female, changed=changed)
+
+    def share(images: int) -> float:
+        rng = np.random.default_rng(seed)
+        return float(np.mean([decided(_pair(old, new, images, rng)) for _ in range(REPEATS)]))
+
+    return images_needed(share, wanted, sizes)
+
+
+def _rates(*counts: npt.ArrayLike, changed: bool) -> tuple[inputs.Floats, inputs.Floats]:
+    """Share of male images before and after, of each prompt with a clear image on both sides."""
+    known = np.stack([inputs.whole_counts("counts", c) for c in counts])
+    known = known[:, (known[0] + known[1] > 0) & (known[2] + known[3] > 0)]
+    before_male, before_female, after_male, after_female = known
+    if changed:
+        biases = _least(before_male, before_female), _least(after_male, after_female)
+    else:
+        same = _least(before_male + after_male, before_female + after_female)
+        biases = same, same
+    return male_share(biases[0]), male_share(biases[1])
+
+
+def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
+    """|2p - 1| as seen, shrunk on to the least that their mean may be."""
+    seen = bias_as_seen(male, female)
+    mean = float(np.mean(seen))
+    # Chance makes few images look one-sided, and one-sided prompts take the fewest.
+    least = model_bias_interval(male, female, level=2.0 * SURE - 1.0, seed=0).low
+    return seen * (min(least, mean) / mean) if mean > 0.0 else seen
+
+
+def _pair(old: inputs.Floats, new: inputs.Floats, images: int, rng: np.random.Generator) -> Pair:
+    men, now = rng.binomial(images, old), rng.binomial(images, new)
+    return men, images - men, now, images - now
+
+
+def detectable(change: Interval, level: float) -> float:
+    """Growth that a one-sided test at this level finds in 80 % of runs, from a change's interval.
+
+    .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
+
+    >>> round(detectable(Interval(0.0, -0.05, 0.05, 0.95, "test", 100), 0.95), 3)
+    0.063
+    """
+    error = (change.high - change.low) / (2.0 * special.ndtri((1.0 + change.level) / 2.0))
+    return float((special.ndtri(level) + special.ndtri(POWER)) * error)

@@ -1,0 +1,369 @@
+"""How many images decide: the power of the verdicts, exactly for one prompt, simulated for a model.
+
+Power is the chance that a verdict is reached and right: PASS where the true score lies within the
+limit, FAIL where it lies beyond.
+
+Over 300 lines: the power of each verdict stands beside that of its change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.baseline.change import paired_model_bias_change
+from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_values
+from pytest_t2i.statistics.families.p_values import fewest_to_fail
+from pytest_t2i.statistics.model.bias import model_bias_interval
+from pytest_t2i.statistics.model.fixed_words import FixedWords, Words
+from pytest_t2i.statistics.shares.exact import p_values_of_counts
+from pytest_t2i.statistics.shares.intervals import check_level, male_share
+from pytest_t2i.statistics.shares.inversion import Alternative, check_words, one_sided
+
+MOST = 2000
+"""Images per prompt beyond which planning stops: more are no plan."""
+PER_MODEL: tuple[int, ...] = (
+    4,
+    6,
+    8,
+    10,
+    12,
+    15,
+    20,
+    25,
+    30,
+    40,
+    50,
+    65,
+    80,
+    100,
+    130,
+    160,
+    200,
+    300,
+    400,
+    600,
+    1000,
+)
+"""Images per prompt that are tried where power has to be simulated."""
+PER_CHANGE: tuple[int, ...] = (
+    10,
+    20,
+    30,
+    40,
+    50,
+    65,
+    80,
+    100,
+    130,
+    160,
+    200,
+    250,
+    300,
+    400,
+    500,
+    650,
+    800,
+)
+"""Images per prompt that are tried for a change of one prompt: its test costs their square."""
+SPREAD = 1.0
+"""Concentration of the Beta distribution that prompts' |2p - 1| is drawn from; fitted to the three
+models of Lyu Table 7 it is 0.97, 1.44 and 0.92."""
+RESAMPLES = 200
+SMALL = 1e-12
+"""1 - 0.95 is a little more than 0.05 in binary."""
+
+
+class Design(NamedTuple):
+    """What a plan is made for."""
+
+    prompts: int
+    """Prompts of the suite; their checks share one error level."""
+    level: float = 0.95
+    """Confidence of the verdicts, in (0, 1)."""
+    power: float = 0.8
+    """Wanted chance of the right verdict, in (0, 1)."""
+    seed: int = 0
+    """Of simulations."""
+    repeats: int = 60
+    """Simulated suites per number of images."""
+
+
+def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
+    """Chance that a prompt's check decides, exactly.
+
+    Above the bound: that it FAILs as the only such prompt of its family, whose others are even
+    (``families.family_p_values``). Within: that it PASSes, by itself (``exact.within_p_value``).
+
+    Args:
+        bias: true |2p - 1|, in [0, 1].
+        bound: limit of the absolute prompt bias score, in [0, 1].
+        images: clear images of the prompt, at least 1.
+        design: prompts tested at once and level; power, seed and repeats play no part.
+
+    Returns:
+        Probability; summed over the binomial distribution of the counts.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> round(prompt_power(1.0, 0.5, 30, Design(prompts=1)), 3)
+    1.0
+    >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
+    0.497
+    """
+    true = float(inputs.in_range("bias", bias, 0.0, 1.0))
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    _check(design, images)
+    k = np.arange(images + 1)
+    more = np.maximum(k, images - k)
+    if true > limit:
+        right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
+    else:
+        right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
+    return float(np.sum(stats.binom.pmf(k[right], images, male_share(true))))
+
+
+def model_power(
+    bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
+) -> float:
+    """Chance that the model's check decides, by seeded simulation of whole suites.
+
+    Prompts differ as those of Lyu Table 7 do: |2p - 1| is Beta distributed around the bias. Each
+    suite gets the evidence that a run would get, at any number of images: FAIL or PASS at one-sided
+    ``level``. With fixed words the prompts lie evenly over that distribution and their own mean
+    is the bias; with sampled words they are drawn from it anew in each suite.
+
+    Args:
+        bias: true model bias score, in [0, 1].
+        bound: limit of the model bias score, in [0, 1].
+        images: clear images per prompt, at least 1.
+        design: prompts, one-sided level, seed and number of simulated suites.
+        words: "fixed" for these prompts, "sample" for words like them.
+
+    Returns:
+        Share of the suites with the right verdict.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> model_power(0.9, 0.2, 20, Design(prompts=30, repeats=5))
+    1.0
+    """
+    inputs.in_range("bias", bias, 0.0, 1.0)
+    inputs.in_range("bound", bound, 0.0, 1.0)
+    check_words(words)
+    _check(design, images)
+    rng = np.random.default_rng(design.seed)
+    alternative: Alternative = "greater" if bias > bound else "less"
+    if words == "fixed":
+        return _decided(even_biases(bias, design.prompts), bound, images, design, alternative)
+    right = 0
+    for repeat in range(design.repeats):
+        male = rng.binomial(images, male_share(_biases(bias, design.prompts, rng)))
+        result = model_bias_interval(
+            male, images - male, level=one_sided(design.level), seed=repeat, words=words,
+            resamples=RESAMPLES,
+        )  # fmt: skip
+        right += result.low > bound if bias > bound else result.high <= bound
+    return right / design.repeats
+
+
+def prompt_change_power(
+    before: float, push: float, margin: float, images: int, design: Design
+) -> float:
+    """Chance that a prompt pushed beyond the margin fails against its baseline, exactly.
+
+    By the exact unconditional test of images with other seeds, at ``(1 - level) / prompts``.
+
+    Args:
+        before: true |2p - 1| in the baseline, in [0, 1].
+        push: by how much it has grown, at most 1 - before.
+        margin: growth that is tolerated, in [0, 2].
+        images: clear images of the prompt in each run, at least 1.
+        design: prompts tested at once and level.
+
+    Returns:
+        Probability, over the binomial distributions of both counts.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> round(prompt_change_power(0.0, 1.0, 0.2, 40, Design(prompts=100)), 3)
+    0.732
+    """
+    old = float(inputs.in_range("before", before, 0.0, 1.0))
+    new = float(inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9))
+    inputs.in_range("margin", margin, 0.0, 2.0)
+    _check(design, images)
+    one_way = unconditional_p_values(images, images, margin / 2.0)
+    # As in paired_prompt_p_value: beyond the score before and its mirror image, either way.
+    claim = np.maximum(one_way, one_way[:, ::-1])
+    p = 2.0 * np.minimum(claim, claim[::-1])
+    right = p * design.prompts <= 1.0 - design.level + SMALL
+    k = np.arange(images + 1)
+    now = stats.binom.pmf(k, images, male_share(min(1.0, new)))
+    return float(now @ right @ stats.binom.pmf(k, images, male_share(old)))
+
+
+def model_change_power(
+    before: float, push: float, margin: float, images: int, design: Design
+) -> float:
+    """Chance that a model fails against its baseline, by seeded simulation.
+
+    Prompts as in ``model_power``; each one's distance to one-sidedness shrinks by the same share,
+    so that the model bias score grows by the push. Images of other seeds before and after.
+
+    Args:
+        before: true model bias score in the baseline, in [0, 1).
+        push: by how much it has grown, at most 1 - before.
+        margin: growth that is tolerated, at least 0.
+        images: clear images per prompt in each run, at least 1.
+        design: prompts, level, seed and number of simulated suites.
+
+    Returns:
+        Share of the suites that fail.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> model_change_power(0.0, 0.8, 0.05, 20, Design(prompts=30, repeats=5))
+    1.0
+    """
+    inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
+    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
+    _check(design, images)
+    rng = np.random.default_rng(design.seed)
+    result = 0
+    for repeat in range(design.repeats):
+        old = _biases(before, design.prompts, rng)
+        new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
+        men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
+        change = paired_model_bias_change(
+            men, images - men, now, images - now,
+            level=design.level, seed=repeat, resamples=RESAMPLES,
+        )  # fmt: skip
+        result += change.low > margin
+    return result / design.repeats
+
+
+def images_needed(
+    power: Callable[[int], float], wanted: float, sizes: tuple[int, ...] = ()
+) -> int | None:
+    """Fewest images per prompt with the wanted power; None where none of the sizes has it.
+
+    Without sizes every number up to 2000 is considered. Exact power rises in saw teeth: the
+    number found has the power, and a slightly larger one may just miss it.
+
+    Args:
+        power: power at a number of images.
+        wanted: power that is asked for, in (0, 1).
+        sizes: numbers to try, rising; power is taken to rise along them.
+
+    Returns:
+        The number of images.
+
+    >>> images_needed(lambda n: prompt_power(0.0, 0.5, n, Design(prompts=1)), 0.8)
+    33
+    """
+    if sizes:
+        return _first(power, wanted, sizes)
+    rough = next((n for n in _doubling() if power(n) >= wanted), None)
+    if rough is None:
+        return None
+    return next(n for n in range(rough // 2, rough + 1) if power(n) >= wanted)
+
+
+def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:
+    """Smallest value above ``low``, in steps of 0.01 up to 1, that is found with the wanted power.
+
+    Args:
+        power: chance of finding a value; taken to rise with it.
+        wanted: power that is asked for, in (0, 1).
+        low: where to begin, in [0, 1].
+
+    Returns:
+        The value; None where not even 1 is found.
+
+    >>> smallest_found(lambda bias: prompt_power(bias, 0.5, 20, Design(prompts=1)), 0.8, 0.5)
+    0.92
+    """
+    steps = tuple(range(round(100 * low) + 1, 101))
+    result = _first(lambda step: power(step / 100), wanted, steps)
+    return None if result is None else result / 100
+
+
+def _first(power: Callable[[int], float], wanted: float, values: tuple[int, ...]) -> int | None:
+    left, right = 0, len(values)
+    while left < right:
+        middle = (left + right) // 2
+        if power(values[middle]) >= wanted:
+            right = middle
+        else:
+            left = middle + 1
+    return values[left] if left < len(values) else None
+
+
+def _doubling() -> Iterator[int]:
+    n = 2
+    while n < MOST:
+        yield n
+        n *= 2
+    yield MOST
+
+
+def _decided(
+    bias: inputs.Floats, bound: float, images: int, design: Design, alternative: Alternative
+) -> float:
+    """Share of suites of these fixed prompts that refute the bound, as a run would."""
+    rng = np.random.default_rng(design.seed)
+    error, refuted = 1.0 - design.level + SMALL, 0
+    for male in rng.binomial(images, male_share(bias), size=(design.repeats, len(bias))):
+        evidence = FixedWords.of(male, images - male)
+        p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
+        refuted += p <= error
+    return refuted / design.repeats
+
+
+def even_biases(mean: float, prompts: int) -> inputs.Floats:
+    """|2p - 1| of prompts that differ as those of Lyu Table 7 do, with this very mean.
+
+    Quantiles of the Beta distribution (``SPREAD``), shrunk to one end so that their own mean is as
+    wanted.
+
+    Args:
+        mean: model bias score, in [0, 1].
+        prompts: number of prompts, at least 1.
+
+    Returns:
+        Rising values in [0, 1], [prompts].
+
+    >>> even_biases(0.5, 3).round(2)
+    array([0.07, 0.5 , 0.93])
+    """
+    if mean in {0.0, 1.0} or prompts == 1:
+        return np.full(prompts, mean)
+    ranks = (np.arange(prompts) + 0.5) / prompts
+    biases = stats.beta.ppf(ranks, SPREAD * mean, SPREAD * (1.0 - mean))
+    own = float(np.mean(biases))
+    scaled = (
+        biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)
+    )
+    return np.asarray(scaled, dtype=np.float64)
+
+
+def _biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
+    if mean in {0.0, 1.0}:
+        return np.full(prompts, mean)
+    return rng.beta(SPREAD * mean, SPREAD * (1.0 - mean), size=prompts)
+
+
+def _check(design: Design, images: int) -> None:
+    check_level(design.level)
+    for name, value in (("prompts", design.prompts), ("images", images)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {name}={value!r}")

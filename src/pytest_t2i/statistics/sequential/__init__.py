@@ -1,0 +1,1 @@
+"""Intervals and p-values that hold at every look."""

@@ -1,0 +1,369 @@
+"""Evidence that may be looked at again and again while images are made.
+
+A fixed-n interval is right at one n chosen beforehand. Looked at after every round, and stopped
+where it pleases, it is wrong far more often than it says. What stands here holds at all n at once
+(docs/decisions/0006-early-stopping.md), or shares its error level out among the looks.
+
+Over 300 lines: confidence sequences of shares, scores and means share one construction.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize, special
+
+from pytest_t2i.data import Interval, Prone
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model.bias import model_bias_interval
+from pytest_t2i.statistics.model.fixed_words import Words
+from pytest_t2i.statistics.shares.intervals import (
+    check_level,
+    check_pair,
+    check_share,
+    excess,
+    in_direction,
+)
+
+LOOK_METHOD = "cluster-bootstrap at a look"
+METHOD = "beta-binomial sequence"
+PRIOR = 0.5
+"""Both parameters of the Beta mixture (Jeffreys): weight at the ends, where biased models are."""
+FIRST_LOOKS, GROWTH = (2, 4), 1.5
+"""Two images show whether they agree, the least that tells of bias; from 4 on each round makes
+half as many more as there are."""
+ENOUGH = 20
+"""Clear images of the median prompt from which on the usual interval is trusted."""
+BET_CAP = 0.5
+"""Largest bet of the empirical Bernstein sequence; 1/2 or 3/4 by its authors."""
+
+
+def looks(images: int) -> tuple[int, ...]:
+    """Numbers of images per prompt at which a test is looked at.
+
+    2, 4, and from there each is half as much again as the one before; the last is ``images``.
+
+    Args:
+        images: most images per prompt, at least 1.
+
+    Returns:
+        Increasing numbers, the last of them ``images``; one only where ``images`` is at most 2.
+
+    Raises:
+        ValueError: images is below 1.
+
+    >>> looks(20)
+    (2, 4, 6, 9, 14, 20)
+    >>> looks(2)
+    (2,)
+    """
+    if images < 1:
+        raise ValueError(f"images must be at least 1, got images={images!r}")
+    result = list(FIRST_LOOKS)
+    while result[-1] < images:
+        result.append(math.ceil(result[-1] * GROWTH))
+    return (*(entry for entry in result if entry < images), images)
+
+
+def look_level(images: int, most: int, level: float) -> float:
+    """Confidence level of a fixed-n interval at one look, so that all looks together keep theirs.
+
+    There is no unbiased estimator of |2p - 1|, and so no martingale to build a confidence
+    sequence of the model bias score from. Its fixed-n interval is taken at each look instead, and
+    the error level is spent in proportion to the images made since the look before:
+
+    .. math:: 1 - (1 - level) (n_j - n_(j-1)) / n_last      (Lan and DeMets 1983, linear spending)
+
+    By the union bound all looks are right at once with probability ``level``, however strongly
+    they hang together.
+
+    Args:
+        images: images per prompt at this look, one of ``looks(most)``.
+        most: images per prompt at the last look.
+        level: confidence level of all looks together, in (0, 1).
+
+    Returns:
+        Confidence level of this look, at least ``level``.
+
+    Raises:
+        ValueError: images is no look, or level lies outside (0, 1).
+
+    >>> [round(look_level(n, 20, 0.95), 4) for n in looks(20)]
+    [0.995, 0.995, 0.995, 0.9925, 0.9875, 0.985]
+    """
+    check_level(level)
+    planned = looks(most)
+    if images not in planned:
+        raise ValueError(f"images must be one of the looks {planned}, got images={images!r}")
+    before = (0, *planned)[planned.index(images)]
+    return 1.0 - (1.0 - level) * (images - before) / most
+
+
+def model_bias_look(
+    male: npt.ArrayLike,
+    female: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    words: Words = "fixed",
+    resamples: int = 2000,
+) -> Interval:
+    """Model bias score at one of several looks.
+
+    It is ``model_bias_interval`` at the level that ``look_level`` leaves for the look: its ends
+    hold at any number of images, however bias is spread over prompts.
+
+    Args:
+        male: clear male images per prompt, [n_prompts].
+        female: clear female images per prompt, [n_prompts].
+        level: confidence level in (0, 1), as from ``look_level``.
+        seed: seed of the resampling.
+        words: "fixed" for these prompts, "sample" for words like them.
+        resamples: number of bootstrap resamples.
+
+    Returns:
+        Interval in [0, 1]; n is the number of prompts with a clear image.
+
+    Raises:
+        ValueError: as ``model_bias_interval``.
+
+    >>> interval = model_bias_look([4, 3, 0, 4], [0, 1, 4, 0], level=0.99, seed=0)
+    >>> 0.0 <= interval.low < interval.estimate
+    True
+    """
+    return model_bias_interval(
+        male, female, level=level, seed=seed, words=words, resamples=resamples
+    )
+
+
+def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
+    """Interval of a share that holds at all n at once.
+
+    .. math:: {p : B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) < p^k (1 - p)^(n - k) / (1 - level)}
+
+    The left side over the likelihood is a martingale for the true p that starts at 1; it exceeds
+    1 / (1 - level) at any time with probability 1 - level or less (Ville 1939; Robbins 1970;
+    mixture as in Howard et al. 2021, section 3.2).
+
+    Args:
+        successes: how many of the n images show it.
+        n: number of images so far.
+        level: in (0, 1); the intervals of all n hold together with at least this probability.
+
+    Returns:
+        Interval in [0, 1]; low is exactly 0 at 0/n, high exactly 1 at n/n.
+
+    Raises:
+        ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
+
+    >>> print(share_confidence_sequence(20, 20, 0.95))
+    1.000 [0.776, 1.000]
+    >>> print(share_confidence_sequence(10, 20, 0.95))
+    0.500 [0.193, 0.807]
+    """
+    return _sequence(*check_share(successes, n, level), level)
+
+
+def prompt_bias_sequence(male: int, female: int, level: float) -> Interval:
+    """Interval of a prompt bias score, 2p - 1, that holds at all numbers of images at once.
+
+    Args:
+        male: number of clear images so far that show a man.
+        female: number of clear images so far that show a woman.
+        level: in (0, 1); the intervals of all n hold together with at least this probability.
+
+    Returns:
+        Interval in [-1, 1].
+
+    Raises:
+        ValueError: there is no clear image, a count is no whole number, or level is not in (0, 1).
+
+    >>> print(prompt_bias_sequence(20, 0, 0.95))
+    1.000 [0.552, 1.000]
+    """
+    men, women = check_pair(male, female)
+    entry = share_confidence_sequence(men, men + women, level)
+    return Interval(
+        (men - women) / (men + women), 2 * entry.low - 1, 2 * entry.high - 1, level, METHOD, entry.n
+    )
+
+
+def stereotype_sequence(
+    present: int, n: int, expected: float, level: float, direction: Prone = "over"
+) -> Interval:
+    """Interval of a stereotype score that holds at all n at once.
+
+    .. math:: [max(0, low - P*), max(0, high - P*)]      (OASIS eq. 3)
+
+    Args:
+        present: number of images so far that show the attribute.
+        n: number of images so far where it could be looked for.
+        expected: share in the real world, in [0, 1], taken as known.
+        level: in (0, 1); the intervals of all n hold together with at least this probability.
+        direction: "over" where the attribute is prone to be shown too often, else "under".
+
+    Returns:
+        Interval in [0, 1].
+
+    Raises:
+        ValueError: n is 0 (no evidence), or an argument lies outside its range.
+
+    >>> print(stereotype_sequence(19, 20, 0.5, 0.95))
+    0.450 [0.169, 0.500]
+    """
+    k, size, real = in_direction(*check_share(present, n, level), expected, direction)
+    return excess(share_confidence_sequence(k, size, level), real)
+
+
+def bias_sequence_p_value(male: int, female: int, bound: float) -> float:
+    """p-value against "the prompt bias score lies within the bound", at a stopping time.
+
+    H0: ``|2p - 1| <= bound``. It is 1 / e for the e-value
+
+    .. math:: e = int p^k (1 - p)^(n - k) dJ(p) / max over H0 of p^k (1 - p)^(n - k)
+
+    with J the Beta(1/2, 1/2) mixture restricted to what lies beyond the bound. Under H0 the mean
+    of e is at most 1 wherever the making of images is stopped. Benjamini-Hochberg on such values
+    is e-BH (Wang and Ramdas 2022): its false discovery rate holds under any dependence, hence
+    also when one prompt's images are stopped on account of another's.
+
+    Args:
+        male: number of clear images so far that show a man.
+        female: number of clear images so far that show a woman.
+        bound: limit of the absolute score, in [0, 1].
+
+    Returns:
+        p-value in [0, 1]; at most alpha with probability alpha or less under H0.
+
+    Raises:
+        ValueError: there is no clear image, or an argument lies outside its range.
+
+    >>> round(bias_sequence_p_value(20, 0, 0.5), 3)
+    0.017
+    >>> bias_sequence_p_value(10, 10, 0.5)
+    1.0
+    """
+    men, women = check_pair(male, female)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    return _p_value(men, men + women, (1.0 - limit) / 2.0, (1.0 + limit) / 2.0)
+
+
+def stereotype_sequence_p_value(
+    present: int, n: int, expected: float, bound: float, direction: Prone = "over"
+) -> float:
+    """p-value against "the stereotype score lies within the bound", at a stopping time.
+
+    H0: ``P <= expected + bound``; made as in ``bias_sequence_p_value``.
+
+    Args:
+        present: number of images so far that show the attribute.
+        n: number of images so far where it could be looked for.
+        expected: share in the real world, in [0, 1], taken as known.
+        bound: limit of the score, in [0, 1].
+        direction: "over" where the attribute is prone to be shown too often, else "under".
+
+    Returns:
+        p-value in [0, 1]; 1 where expected and bound leave no room to exceed it.
+
+    Raises:
+        ValueError: n is 0 (no evidence), or an argument lies outside its range.
+
+    >>> stereotype_sequence_p_value(20, 20, 0.5, 0.1) < 0.001
+    True
+    """
+    k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
+    return _p_value(k, size, 0.0, real + float(inputs.in_range("bound", bound, 0.0, 1.0)))
+
+
+def mean_confidence_sequence(values: npt.ArrayLike, level: float) -> Interval:
+    """Interval of the mean of values in [0, 1] that holds at all n at once.
+
+    .. math:: (sum l_i x_i +- (log(2/a) + sum 4 (x_i - m_(i-1))^2 psi(l_i))) / sum l_i
+
+    with ``psi(l) = (-log(1 - l) - l) / 4`` and bets ``l_i`` that depend on earlier values only:
+    the predictable plug-in empirical Bernstein sequence (Waudby-Smith and Ramdas 2024, theorem 2).
+
+    Args:
+        values: in the order in which they were observed, [n]; each in [0, 1].
+        level: in (0, 1); the intervals of all n hold together with at least this probability.
+
+    Returns:
+        Interval in [0, 1]; the estimate is the mean, the bounds are widened to hold it.
+
+    Raises:
+        ValueError: there is no value, one lies outside [0, 1], or level outside (0, 1).
+
+    >>> print(mean_confidence_sequence([0.5] * 200, 0.95))
+    0.500 [0.463, 0.537]
+    """
+    check_level(level)
+    x = inputs.in_range("values", values, 0.0, 1.0)
+    inputs.one_dimensional(values=x)
+    if not x.size:
+        raise ValueError("values must hold at least one, got none: no value is no evidence")
+    log = math.log(2.0 / (1.0 - level))
+    before, bets = _bets(x, log)
+    spread = np.sum((x - before) ** 2 * (-np.log1p(-bets) - bets))
+    middle, half = np.sum(bets * x) / np.sum(bets), (log + spread) / np.sum(bets)
+    estimate = float(np.mean(x))
+    low, high = max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "empirical-bernstein sequence",
+        x.size,
+    )  # fmt: skip
+
+
+def _bets(x: inputs.Floats, log: float) -> tuple[inputs.Floats, inputs.Floats]:
+    """Running means before each value, and the bet made on it."""
+    t = np.arange(1, x.size + 1)
+    means = (0.5 + np.cumsum(x)) / (t + 1)
+    variances = (0.25 + np.cumsum((x - means) ** 2)) / (t + 1)
+    before = np.concatenate([[0.5], means[:-1]])
+    known = np.concatenate([[0.25], variances[:-1]])
+    return before, np.minimum(np.sqrt(2.0 * log / (known * t * np.log1p(t))), BET_CAP)
+
+
+@lru_cache(maxsize=8192)
+def _sequence(k: int, n: int, level: float) -> Interval:
+    wanted = _log_mixture(k, n) + math.log(1.0 - level)
+
+    def above(p: float) -> float:
+        return _log_likelihood(k, n, p) - wanted
+
+    share = k / n
+    low = 0.0 if k == 0 else float(optimize.brentq(above, 0.0, share, xtol=1e-12))
+    high = 1.0 if k == n else float(optimize.brentq(above, share, 1.0, xtol=1e-12))
+    return Interval(share, low, high, level, METHOD, n)
+
+
+@lru_cache(maxsize=8192)
+def _p_value(k: int, n: int, low: float, high: float) -> float:
+    """1 / e against "p lies in [low, high]"."""
+    if low <= 0.0 and high >= 1.0:
+        return 1.0
+    beyond = _beyond(PRIOR, PRIOR, low, high)
+    left = _beyond(k + PRIOR, n - k + PRIOR, low, high)
+    if beyond <= 0.0 or left <= 0.0:
+        return 1.0
+    evidence = _log_mixture(k, n) + math.log(left / beyond)
+    against = _log_likelihood(k, n, min(max(k / n, low), high))
+    return math.exp(min(0.0, against - evidence))
+
+
+def _beyond(a: float, b: float, low: float, high: float) -> float:
+    """What Beta(a, b) puts outside [low, high]."""
+    above = special.betainc(b, a, max(0.0, 1.0 - high))
+    return float(above + (special.betainc(a, b, max(0.0, low))))
+
+
+def _log_mixture(k: int, n: int) -> float:
+    return float(special.betaln(k + PRIOR, n - k + PRIOR) - special.betaln(PRIOR, PRIOR))
+
+
+def _log_likelihood(k: int, n: int, p: float) -> float:
+    # A finite stand-in for log 0 at the ends, so that a root can be bracketed by them.
+    result = float(special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    return max(result, -1e300)

@@ -1,0 +1,1 @@
+"""Shares of images: exact intervals and tests, and resampling."""

@@ -1,0 +1,104 @@
+"""From intervals to p-values and back: one-sided evidence of anything that has an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+
+Alternative = Literal["greater", "less"]
+
+HALVINGS = 16
+"""Steps of the bisection over levels: a p-value is found to within 1/2 ** 16."""
+
+
+def one_sided(level: float) -> float:
+    """Level of the two-sided interval whose ends each hold at the given one-sided level.
+
+    A verdict that may be wrong in 5 % of cases on either side asks for intervals at
+    ``one_sided(0.95)``: FAIL where its low lies beyond the limit, PASS where its high lies within.
+
+    Args:
+        level: one-sided confidence level, in (0.5, 1).
+
+    Returns:
+        2 level - 1.
+
+    Raises:
+        ValueError: the level lies outside (0.5, 1).
+
+    >>> round(one_sided(0.95), 12)
+    0.9
+    """
+    if not 0.5 < level < 1.0:  # noqa: PLR2004 - at 1/2 no interval is left
+        raise ValueError(f"level must lie between 0.5 and 1, got level={level!r}")
+    return 2.0 * level - 1.0
+
+
+def inverted_p_value(
+    interval: Callable[[float], Interval],
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    halvings: int = HALVINGS,
+) -> float:
+    """One-sided p-value of a bound from intervals that widen with their level.
+
+    The smallest error of one end at which the interval leaves the bound out: an interval at level
+    1 - 2 p ends there.
+
+    Args:
+        interval: gives the interval at a level in (0, 1); with the same seed at each.
+        bound: the value that is tested.
+        alternative: "greater" for evidence that the truth lies above the bound (the low end is
+            asked), "less" for below (the high end).
+        halvings: steps of the bisection, each an interval.
+
+    Returns:
+        p-value in (0, 1]; 1 where the estimate itself speaks for no error below 1/2. It never
+        comes out too small: the upper end of the last bracket is returned.
+
+    Raises:
+        ValueError: the alternative is unknown, or the bound is not finite.
+
+    >>> from pytest_t2i.statistics.shares.intervals import clopper_pearson
+    >>> found = inverted_p_value(lambda level: clopper_pearson(19, 20, level), 0.75)
+    >>> round(found, 4)
+    0.0243
+    """
+    check_alternative(alternative)
+    value = float(inputs.floats("bound", bound))
+
+    def left_out(error: float) -> bool:
+        result = interval(1.0 - 2.0 * error)
+        return result.low > value if alternative == "greater" else result.high < value
+
+    low, high = 0.0, 0.5
+    if not left_out(high - 0.5**halvings):
+        return 1.0
+    for _ in range(halvings):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if left_out(middle) else (middle, high)
+    return high
+
+
+def check_alternative(alternative: str) -> None:
+    """Refuse an alternative that is neither "greater" nor "less".
+
+    >>> check_alternative("less")
+    """
+    if alternative not in {"greater", "less"}:
+        raise ValueError(
+            f"alternative must be 'greater' or 'less', got alternative={alternative!r}"
+        )
+
+
+def check_words(words: str) -> None:
+    """Refuse words that are neither "fixed" nor "sample".
+
+    >>> check_words("fixed")
+    """
+    if words not in {"fixed", "sample"}:
+        raise ValueError(f"words must be 'fixed' or 'sample', got words={words!r}")

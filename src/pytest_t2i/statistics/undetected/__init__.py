@@ -1,0 +1,1 @@
+"""What undetected images could change."""

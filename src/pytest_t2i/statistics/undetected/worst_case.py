@@ -1,0 +1,123 @@
+"""What undetected images could do to a score, whatever they show."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Bounds
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model.deconvolution import Whole
+from pytest_t2i.statistics.shares.exact import Beyond
+
+
+def worst_case_bounds(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
+) -> Bounds:
+    """Bounds on the score of these images if each undetected one showed a man, a woman or no one.
+
+    For one prompt with counts m, f, u (numbers), on the prompt bias score:
+
+    .. math:: [(m - f - u) / (m + f + u), (m - f + u) / (m + f + u)]
+
+    reached when all undetected images show a woman, and when all show a man. For several prompts
+    (arrays), on the model bias score:
+
+    .. math:: mean of [max(0, |m - f| - u) / (m + f + u), (|m - f| + u) / (m + f + u)]
+
+    over the prompts that have an image, clear or not. No assumption is made about why an image
+    is undetected (Manski 1989), and chance plays no part: these bounds are about the images that
+    were made, an interval is about the model.
+
+    Args:
+        male: clear male images, a number or [n_prompts].
+        female: clear female images, alike.
+        undetected: images without a label, alike.
+
+    Returns:
+        Bounds in [-1, 1] for a prompt, in [0, 1] for several; with the undetected share.
+
+    Raises:
+        ValueError: shapes differ or have more than one dimension, a count is no whole number, or
+            there is no image at all.
+
+    >>> worst_case_bounds(12, 4, 4)
+    Bounds(low=0.2, high=0.6, undetected=0.2)
+    >>> worst_case_bounds([20, 12], [0, 4], [0, 4])
+    Bounds(low=0.6, high=0.8, undetected=0.1)
+    """
+    men, women, unknown = _checked(male, female, undetected)
+    images = men + women + unknown
+    if not np.any(images):
+        raise ValueError("male, female and undetected hold no image at all")
+    share = float(unknown.sum() / images.sum())
+    if men.ndim == 0:
+        gap = men - women
+        return Bounds(float((gap - unknown) / images), float((gap + unknown) / images), share)
+    used = images > 0
+    gap, unknown, images = np.abs(men - women)[used], unknown[used], images[used]
+    low = np.mean(np.maximum(gap - unknown, 0) / images)
+    return Bounds(float(low), float(np.mean((gap + unknown) / images)), share)
+
+
+def worst_case_counts(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike, alternative: Beyond
+) -> tuple[Whole, Whole]:
+    """Counts with the undetected images shown as speaks most against an alternative.
+
+    For counts m, f and u undetected images, n = m + f + u of them in all, per prompt:
+
+    .. math:: beyond: max(m, f) : n - max(m, f), but no more uneven to the other side than n / 2
+       within: n - min(m, f) : min(m, f)
+
+    "beyond" gives the undetected to the rarer gender until both are as frequent, and shares out
+    the rest; "within" gives all of them to the commoner one. An exact test of these counts errs no
+    more often than it says, whatever made images undetected, their gender too: whatever the
+    undetected show, one of them no person maybe, the test of the counts with them has no larger
+    p-value (docs/decisions/0005-undetected-images.md).
+
+    Args:
+        male: clear male images, a number or [n_prompts].
+        female: clear female images, alike.
+        undetected: images without a label, alike.
+        alternative: what is to be shown, "beyond" (FAIL) or "within" (PASS).
+
+    Returns:
+        Male and female images, each of the shape given.
+
+    Raises:
+        ValueError: shapes differ or have more than one dimension, a count is no whole number, or
+            the alternative is unknown.
+
+    >>> [men.tolist() for men in worst_case_counts([18, 8], [0, 8], [2, 4], "beyond")]
+    [[18, 10], [2, 10]]
+    >>> [men.tolist() for men in worst_case_counts([18, 8], [0, 8], [2, 4], "within")]
+    [[20, 12], [0, 8]]
+    """
+    men, women, unknown = _checked(male, female, undetected)
+    if alternative not in {"beyond", "within"}:
+        raise ValueError(
+            f"alternative must be 'beyond' or 'within', got alternative={alternative!r}"
+        )
+    images = men + women + unknown
+    if alternative == "beyond":
+        more = np.maximum(np.maximum(men, women), images - images // 2)
+    else:
+        more = images - np.minimum(men, women)
+    favoured = men >= women
+    return np.where(favoured, more, images - more), np.where(favoured, images - more, more)
+
+
+def _checked(
+    male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
+) -> tuple[Whole, Whole, Whole]:
+    counts = {
+        "male": inputs.whole_counts("male", male),
+        "female": inputs.whole_counts("female", female),
+        "undetected": inputs.whole_counts("undetected", undetected),
+    }
+    inputs.same_shape(**counts)
+    men, women, unknown = counts.values()
+    if men.ndim:
+        inputs.one_dimensional(**counts)
+    return men, women, unknown
