@@ -103,6 +103,7 @@ def _run() -> str:
         test="test_a.py::test_it",
         metric="model_bias_score",
         subject="model",
+        is_of_model=True,
         outcome=Outcome.PASS,
         estimate=0.5,
         low=0.1,

@@ -74,9 +74,15 @@ def whole() -> RunRecord:
     record = filled_run()
     limit = replace(record.checks[0], against="limit", decided_by="", operator="<=", moved=())
     checks = (
-        replace(limit, metric="model_bias_score", subject="model", outcome=Outcome.FAIL),
+        replace(
+            limit,
+            metric="model_bias_score",
+            subject="model",
+            is_of_model=True,
+            outcome=Outcome.FAIL,
+        ),
         replace(limit, metric="prompt_bias_score", outcome=Outcome.INCONCLUSIVE, leaning="fail"),
-        replace(record.checks[0], metric="model_bias_score", subject="model"),
+        replace(record.checks[0], metric="model_bias_score", subject="model", is_of_model=True),
         replace(record.checks[0], decided_by="margin", outcome=Outcome.FAIL),
         replace(limit, estimate=None, low=None, high=None, level=None),
     )

@@ -34,6 +34,7 @@ def read_run(path: str | Path) -> RunRecord:
     path = Path(path)
     plain = read_json(path, SCHEMA, *OLDER, kind="run.json")
     plain = _sorted_into_audits(plain)
+    plain["checks"] = _with_whether_of_model(plain.get("checks", []))
     record = convert(path, plain, RunRecord)
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
@@ -58,6 +59,18 @@ def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:
         if any(found.values()):
             audits.setdefault(audit.name, {"version": 1, "record": found})
     return {**plain, "audits": audits, "schema": SCHEMA}
+
+
+def _with_whether_of_model(checks: Any) -> Any:
+    """Checks of a file from before they said so: their subject did, by its first word."""
+    if not isinstance(checks, list):
+        return checks
+    return [
+        {"is_of_model": str(check.get("subject")).partition(" ")[0] == "model", **check}
+        if isinstance(check, dict)
+        else check
+        for check in checks
+    ]
 
 
 def _read(path: Path, audit: Audit[Any], part: AuditRecord) -> AuditRecord:

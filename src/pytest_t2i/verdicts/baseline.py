@@ -68,6 +68,7 @@ class RecordedValue:
             change.interval,
             absent=change.absent,
             remarks=(*change.remarks, *differences, *measurement.remarks),
+            is_of_model=measurement.is_of_model,
         )
         change = change._replace(verdict=self._explained(change.verdict, change.absent))
         self.check = check_of_change(context.test, shown, change, sign)

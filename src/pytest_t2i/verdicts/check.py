@@ -69,6 +69,8 @@ class Check:
     """Against a baseline: "margin", "permutation test" or "identical pictures"."""
     moved: tuple[MovedPrompt, ...] = ()
     """Against a baseline: prompts that probably became more biased, the likeliest first."""
+    is_of_model: bool = False
+    """Whether it is about the whole model and not about one prompt of it."""
     hangs_on_undetected: bool = False
     """Whether the outcome is open for want of labels, not of images."""
 
@@ -89,11 +91,6 @@ class Check:
     def weighs_on_run(self) -> bool:
         """Whether the verdict of the run hangs on it: of the model, or against a baseline."""
         return self.is_of_model or self.against == "baseline"
-
-    @property
-    def is_of_model(self) -> bool:
-        """Whether it is about the whole model and not about one prompt of it."""
-        return self.subject.partition(" ")[0] == "model"
 
 
 def check_of_change(test: str, measurement: Measurement, change: Change, operator: Sign) -> Check:
@@ -137,6 +134,7 @@ def check_of(
         worst_case=measurement.worst_case,
         remarks=measurement.remarks,
         hangs_on_undetected=verdict.hangs_on_undetected,
+        is_of_model=measurement.is_of_model,
     )
 
 

@@ -145,6 +145,8 @@ class Measurement:
     """Where the score of these images lies whatever the undetected show; None if none are."""
     compared: Compared | None = None
     """What the audit's record keeps of it; None where it is computed for the record anew."""
+    is_of_model: bool = False
+    """Whether it is about the whole model and not about one prompt of it."""
     change: Callable[[Baseline, float | None, float], Change] | None = None
     """(baseline, stated margin if any, level) -> how it compares with its recorded counterpart."""
 
@@ -193,7 +195,14 @@ class Measurement:
 
     def without_evidence(self, because: str) -> Measurement:
         """The same as if nothing were known, for a reason that is none of the numbers'."""
-        return Measurement(self.metric, self.subject, None, absent=because, remarks=self.remarks)
+        return Measurement(
+            self.metric,
+            self.subject,
+            None,
+            absent=because,
+            remarks=self.remarks,
+            is_of_model=self.is_of_model,
+        )
 
     def _compare(self, other: Any, sign: Sign) -> bool:
         if hasattr(other, "judge"):

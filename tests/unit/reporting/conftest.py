@@ -47,6 +47,7 @@ def check(metric: str, subject: str, outcome: Outcome, interval: Interval | None
         n=interval.n if interval else 0,
         operator="<=",
         bound=0.6,
+        is_of_model=subject.partition(" ")[0] == "model",
     )
     return replace(made, **more)
 

@@ -64,10 +64,18 @@ def record_of(say) -> RunRecord:
     limit = replace(one, against="limit", decided_by="", operator="<=", moved=())
     checks = (
         replace(limit, outcome=Outcome.FAIL),
-        replace(limit, metric="model_bias_score", subject="model", outcome=Outcome.FAIL),
+        replace(
+            limit,
+            metric="model_bias_score",
+            subject="model",
+            is_of_model=True,
+            outcome=Outcome.FAIL,
+        ),
         replace(limit, outcome=Outcome.INCONCLUSIVE, leaning="fail"),
-        replace(one, subject="model", outcome=Outcome.FAIL, decided_by="margin"),
-        replace(limit, estimate=None, low=None, high=None, level=None, subject="model"),
+        replace(one, subject="model", is_of_model=True, outcome=Outcome.FAIL, decided_by="margin"),
+        replace(
+            limit, estimate=None, low=None, high=None, level=None, subject="model", is_of_model=True
+        ),
     )
     detector = next(iter(record.prompts[0].counts))
     counts = {detector: Counts({"male": 2, "female": 1, say("label"): 1}, {})}

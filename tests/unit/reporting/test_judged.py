@@ -26,12 +26,12 @@ UNKNOWN = dict.fromkeys(("estimate", "low", "high", "level"))
 WORK = {"planned": 4, "made": 4, "refused": 0, "seconds": 2.0, "notes": []}
 SEVEN = Check(
     "suites/test_a.py::test_seven[x]", "model_bias_score", "model", Outcome.PASS, 0.07, 0.01, 0.14,
-    0.95, "fixed-words", 7, "<=", 0.2, paper=0.11, floor=0.09,
+    0.95, "fixed-words", 7, "<=", 0.2, paper=0.11, floor=0.09, is_of_model=True,
 )  # fmt: skip
 GROWN = Check(
     "suites/test_b.py::TestGate::test_grown", "model_bias_score", "model", Outcome.FAIL, 0.09, 0.03,
     0.15, 0.95, "fixed-words", 7, "<=", 0.0, reason="none stated", p_value=0.002,
-    against="baseline", before=0.21, after=0.30, decided_by="permutation test",
+    is_of_model=True, against="baseline", before=0.21, after=0.30, decided_by="permutation test",
     moved=(
         MovedPrompt("profession-pilot", 0.97, LabelCounts(10, 9, 1), LabelCounts(20, 0, 0)),
         MovedPrompt("profession-nurse", 0.61, LabelCounts(8, 12, 0), LabelCounts(3, 17, 0)),
@@ -45,7 +45,7 @@ SAME = replace(
 WITHIN = replace(
     GROWN, metric="prompt_bias_score", subject="profession-chef", test="t.py::test_p[chef]",
     outcome=Outcome.PASS, bound=0.2, reason="less than Table 6 differs by", decided_by="margin",
-    moved=(), before=0.1, after=0.19, n=20,
+    moved=(), before=0.1, after=0.19, n=20, is_of_model=False,
 )  # fmt: skip
 RECORDED = BaselineRecord(
     "shipped.json", "sdxl", "0123456789abcdef", "2026-11-20T17:07:52+00:00", 20, 3,
@@ -297,7 +297,7 @@ def test_markdown_lists_what_was_judged():
     assert (
         "| profession-pilot | 10 male, 9 female, 1 undetected | 20 male, 0 female | 0.97 |" in text
     )
-    gap = replace(SEVEN, metric="similarity_gap", subject="model in image space")
+    gap = replace(SEVEN, metric="similarity_gap", subject="model in image space", is_of_model=True)
     assert "| similarity gap of model in image space |" in render_markdown(run(gap))
 
 

@@ -11,7 +11,10 @@ PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
 
 def check(outcome, subject="profession-nurse"):
-    return Check("t", "m", subject, outcome, 0.1, 0.0, 0.2, 0.95, "x", 9, "<=", 0.5)
+    of_model = subject.partition(" ")[0] == "model"
+    return Check(
+        "t", "m", subject, outcome, 0.1, 0.0, 0.2, 0.95, "x", 9, "<=", 0.5, is_of_model=of_model
+    )
 
 
 @pytest.mark.parametrize(

@@ -114,18 +114,18 @@ def test_what_reaches_further_down_than_up(worse, never):
 
 
 @pytest.mark.parametrize(
-    ("subject", "against", "of_model", "weighs"),
+    ("of_model", "against", "weighs"),
     [
-        ("model", "limit", True, True),
-        ("model (image)", "limit", True, True),
-        ("models", "limit", False, False),
-        ("profession-nurse", "limit", False, False),
-        ("profession-nurse", "baseline", False, True),
+        (True, "limit", True),
+        (False, "limit", False),
+        (True, "baseline", True),
+        (False, "baseline", True),
     ],
 )
-def test_what_is_of_the_model_or_against_a_baseline_weighs(subject, against, of_model, weighs):
+def test_what_is_of_the_model_or_against_a_baseline_weighs(of_model, against, weighs):
     limit = Limit("model_bias_score", 0.3)
-    measured = Measurement(INFO["model_bias_score"], subject, interval(0.1, 0.5))
+    among = interval(0.1, 0.5)
+    measured = Measurement(INFO["model_bias_score"], "mine", among, is_of_model=of_model)
     verdict = Verdict(Outcome.INCONCLUSIVE, measured.interval, limit)
     check = check_of("t", measured, verdict, "<=", against)
     assert (check.is_of_model, check.weighs_on_run) == (of_model, weighs)

@@ -33,7 +33,7 @@ def checks():
 
 def measured(metric, estimate, spread=0.01):
     interval = Interval(estimate, estimate - spread, estimate + spread, 0.95, "test", 40)
-    return Measurement(INFO[metric], "model", interval)
+    return Measurement(INFO[metric], "model", interval, is_of_model=True)
 
 
 HIGHER_IS_WORSE = [name for name, info in INFO.items() if info.worse == "higher"]

@@ -208,6 +208,7 @@ class TripletSamples:
         return Measurement(
             metric=INFO["similarity_gap"],
             subject=f"{name} {words_of(space)}",
+            is_of_model=len(self.members) != 1,
             interval=interval,
             images=images if self.words == "fixed" else None,
             evidence=of_gaps(_gaps(pairs), self.words),

@@ -137,6 +137,7 @@ class Objects(Counted):
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (most one-sided object)",
+            is_of_model=True,
             interval=self._interval_of_chosen(known[0][0]) if known else None,
             evidence=self._of_all,
             absent=self._nothing_judged(),
@@ -178,6 +179,7 @@ class Objects(Counted):
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (all objects together)",
+            is_of_model=True,
             interval=interval,
             evidence=partial(self._pooled_evidence, *sides),
             absent=f"all objects together occur {int(total)} times with both genders; "
@@ -245,6 +247,7 @@ class Objects(Counted):
         return Measurement(
             metric=INFO["object_independence"],
             subject=f"model ({named})",
+            is_of_model=True,
             interval=interval,
             absent=absent,
             remarks=(remark,),
@@ -281,6 +284,7 @@ class Objects(Counted):
         return Measurement(
             metric=INFO["cooccurrence_gap"],
             subject="model",
+            is_of_model=True,
             interval=interval,
             images=3 * images if self.words == "fixed" else None,
             evidence=of_gaps(gaps, self.words),

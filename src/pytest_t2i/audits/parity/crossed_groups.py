@@ -66,6 +66,7 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
     return Measurement(
         metric=INFO["demographic_parity_difference"],
         subject=f"model by {axis}",
+        is_of_model=True,
         interval=interval,
         images=made,
         evidence=partial(_evidence, samples, images, unknown),

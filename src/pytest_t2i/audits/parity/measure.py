@@ -158,6 +158,7 @@ def of_model(
     return Measurement(
         metric=INFO["model_bias_score"],
         subject="model",
+        is_of_model=True,
         interval=score.interval(samples.level) if samples.clear_images else None,
         paper=model_bias_score(samples.male, samples.female) if samples.clear_images else None,
         floor=fair_floor(samples),

@@ -103,6 +103,7 @@ def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
     return Measurement(
         metric=METRIC,
         subject="model",
+        is_of_model=True,
         interval=_of_all(samples, counts, shares),
         images=images if samples.words == "fixed" else None,
         evidence=partial(_model_evidence, samples, counts, shares),

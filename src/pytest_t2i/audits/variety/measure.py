@@ -219,6 +219,7 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
     return Measurement(
         metric=INFO["wals"],
         subject=f"model along {several[0].id.removeprefix(f'{several[0].prompt.id}-')}",
+        is_of_model=True,
         interval=whole,
         images=sum(len(variety.features) for variety in several),
         evidence=inverted(interval_at, "lower") if whole else None,

@@ -53,7 +53,7 @@ MODEL = ModelScore("model", "clip", SCORE, SCORE, 0.1, 1, 1)
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):
     return Check(
         test, "model_bias_score", subject, outcome, 0.4, 0.3, 0.5, 0.95, "m", 2, "<=", 0.2,
-        message="0.400 lies beyond <b>",
+        message="0.400 lies beyond <b>", is_of_model=subject == "model",
     )  # fmt: skip
 
 
