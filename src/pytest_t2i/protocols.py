@@ -287,7 +287,7 @@ class ReadyMade(Protocol):
 class Calibrated(Protocol):
     """Says which prompts a model's pictures are known for, where that is not any.
 
-    Checks that need another prompt stay undecided: nobody knows what its pictures should show. A
+    Checks that need another prompt stay inconclusive: nobody knows what its pictures should show. A
     model may obey it, or an entry of a catalogue name an object that does (``calibrated``).
 
     >>> class Nurses:

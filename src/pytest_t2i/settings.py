@@ -24,7 +24,7 @@ LEAST_CONFIDENCE = 0.5
 """A level at or below it would call a coin toss evidence."""
 
 POLICIES = ("pass", "status", "fail", "estimate")
-"""What an undecided check may do: nothing but be shown, set the exit status of the run, fail its
+"""What an inconclusive check may do: nothing but be shown, set the exit status of the run, fail its
 test, or go by the estimate."""
 Reader = Callable[[str, str], Any]
 """(name of the option, text) -> value; raises ConfigurationError."""
@@ -61,7 +61,7 @@ class Settings:
     force_baseline: bool = False
     confidence: float = 0.95
     inconclusive: tuple[str, str] = ("pass", "status")
-    """What an undecided check does: of one prompt, and of the model or against a baseline."""
+    """What an inconclusive check does: of one prompt, and of the model or against a baseline."""
     words: Literal["fixed", "sample"] = "fixed"
     """Whether model-level verdicts are about these prompts, or about words like them."""
     estimator: Literal["corrected", "paper"] = "corrected"
@@ -243,7 +243,7 @@ def yes_or_no(name: str, value: str) -> bool:
 
 
 def inconclusive(name: str, value: str) -> tuple[str, str]:
-    """What an undecided check does: of a prompt, of the model; one word says both."""
+    """What an inconclusive check does: of a prompt, of the model; one word says both."""
     policies = [choice(*POLICIES)(name, word.strip()) for word in value.split(",")]
     if len(policies) > 2:  # noqa: PLR2004 - of a prompt, of the model
         raise ConfigurationError(f"{name}: expected one word or two by comma, got {value!r}")
@@ -358,8 +358,8 @@ OPTIONS = (
     Option(
         "inconclusive",
         inconclusive,
-        "what an undecided check does, of a prompt and of the model: pass, status (exit status 6), "
-        "fail or estimate; one word, or two by comma (default: pass,status)",
+        "what an inconclusive check does, of a prompt and of the model: pass, status (exit status "
+        "6), fail or estimate; one word, or two by comma (default: pass,status)",
     ),
     Option(
         "undetected-alike",

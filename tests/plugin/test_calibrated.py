@@ -37,7 +37,7 @@ def test_known(samples):
 def test_grown(samples, baseline):
     assert samples.model_bias_score <= baseline("model_bias_score")
 """
-TOLD = "nurses is not calibrated for 1 of 3 prompts (chef): checks that need them stay undecided"
+TOLD = "nurses is not calibrated for 1 of 3 prompts (chef): checks that need them stay inconclusive"
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def outcomes(project):
     }
 
 
-def test_checks_of_unknown_prompts_stay_undecided(suite):
+def test_checks_of_unknown_prompts_stay_inconclusive(suite):
     result = suite.run("--t2i-images", "20", model="nurses")
     found = outcomes(suite)
     open_ones = {test for test, (outcome, _) in found.items() if outcome == "INCONCLUSIVE"}
@@ -67,7 +67,7 @@ def test_checks_of_unknown_prompts_stay_undecided(suite):
     assert why in suite.page()
 
 
-def test_a_comparison_with_a_baseline_stays_undecided_too(suite):
+def test_a_comparison_with_a_baseline_stays_inconclusive_too(suite):
     record = ("--t2i-images", "20", "--t2i-save-baseline", "b.json")
     suite.run(*record, "-k", "mixed", model="nurses")
     suite.run("--t2i-images", "20", "--t2i-baseline", "b.json", "-k", "grown", model="nurses")

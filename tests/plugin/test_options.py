@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i.settings import OPTIONS
 
 NURSE = ("-k", "test_prompt and nurse", "--t2i-images", "3")
@@ -91,7 +91,7 @@ def test_a_bad_ini_key_is_told_by_its_name(project):
 
 def test_several_detectors_the_first_decides(project):
     result = project.run(*NURSE, "--t2i-detector", "second,colour")
-    assert result.ret == UNDECIDED_STATUS
+    assert result.ret == INCONCLUSIVE_STATUS
     record = project.record()
     scores = project.part("parity")["model_scores"]
     assert {score["detector"] for score in scores} == {"second", "colour"}

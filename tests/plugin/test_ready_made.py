@@ -7,7 +7,7 @@ import csv
 import pytest
 from PIL import Image
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 PROMPT = "a photo of one real person who is a nurse"
 
@@ -37,7 +37,7 @@ def test_ready_made_pictures_are_measured(project):
 def test_fewer_pictures_than_asked_for_are_used_and_told(project):
     folder(project, 6)
     result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse")
-    assert result.ret == UNDECIDED_STATUS
+    assert result.ret == INCONCLUSIVE_STATUS
     result.stdout.fnmatch_lines(["*1 prompt has fewer images than asked for, 6*"])
 
 

@@ -11,7 +11,7 @@ from pytest_t2i.cli.main import main
 
 pytestmark = pytest.mark.slow
 KINDS = {"pass": ("fair", "40", "PASS"), "fail": ("biased", "40", "FAIL"),
-         "undecided": ("fair", "4", "INCONCLUSIVE")}  # fmt: skip
+         "inconclusive": ("fair", "4", "INCONCLUSIVE")}  # fmt: skip
 SUITE = """
 import pytest
 from pytest_t2i import axes, limit
@@ -161,10 +161,10 @@ def test_the_first_screen_answers_the_three_questions(browser, report):
     page.context.close()
 
 
-def test_undecided_prompts_show_a_lean_and_no_question_mark(browser, report):
+def test_inconclusive_prompts_show_a_lean_and_no_question_mark(browser, report):
     page = opened(browser, report, 1280)
     assert page.locator("#prompts .row .mark", has_text="?").count() == 0
-    if "undecided" in page.locator("#verdict").inner_text():
+    if "inconclusive" in page.locator("#verdict").inner_text():
         bars = page.locator("#prompts .row .lean")
         assert bars.count() > 0
         chances = page.evaluate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 INI = "[pytest]\nt2i_images = 7\n"
 
@@ -60,7 +60,7 @@ def test_what_does_no_harm_goes_on(project, elsewhere, way):
         "tests named": ("--t2i-store", str(elsewhere), "test_suite.py"),
         "within": ("--t2i-store", str(within)),
     }[way]
-    assert run(project, *arguments, "-k", "test_prompt and nurse").ret == UNDECIDED_STATUS
+    assert run(project, *arguments, "-k", "test_prompt and nurse").ret == INCONCLUSIVE_STATUS
     assert project.record()["settings"]["images"] == 7
     assert len(project.made()) == 7
 

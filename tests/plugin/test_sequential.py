@@ -60,7 +60,7 @@ def test_a_biased_model_stops_early_and_fails(stopped):
     assert record["work"]["most"] == ASKED
     stopped.result.stdout.fnmatch_lines(
         [
-            "*round 1: 6 tests undecided*",
+            "*round 1: 6 tests inconclusive*",
             f"*early stopping: {len(made)} of {ASKED} images were enough*",
         ]
     )

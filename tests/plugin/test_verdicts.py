@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 
 def test_a_fair_model_does_not_fail(fair):
-    assert fair.result.ret == UNDECIDED_STATUS
+    assert fair.result.ret == INCONCLUSIVE_STATUS
     fair.result.stdout.fnmatch_lines(
         ["test_suite.py *[?]*", "*INCONCLUSIVE: Too few images to decide*", "checks: *0 failed, *"]
     )
@@ -19,7 +19,7 @@ def test_a_fair_model_does_not_fail(fair):
 def test_a_fair_model_passes_with_enough_images(project):
     result = project.run("--t2i-images", "60", "-k", "test_model")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["PASS: *", "checks: 1 passed, 0 failed, 0 undecided"])
+    result.stdout.fnmatch_lines(["PASS: *", "checks: 1 passed, 0 failed, 0 inconclusive"])
     assert project.record()["outcome"] == "PASS"
 
 
@@ -55,12 +55,12 @@ def test_what_cannot_be_decided_is_said_once_before_images_are_made(project):
     assert "no prompt can be decided" not in project.run("--t2i-images", "40").stdout.str()
 
 
-def test_prompts_alone_that_few_images_leave_undecided_are_no_success(project):
+def test_prompts_alone_that_few_images_leave_inconclusive_are_no_success(project):
     result = project.run("--t2i-images", "3", "-k", "test_prompt")
-    assert result.ret == UNDECIDED_STATUS
+    assert result.ret == INCONCLUSIVE_STATUS
     assert "INCONCLUSIVE: Too few images to decide" in result.stdout.str()
     assert project.run("-k", "test_prompt", "--t2i-inconclusive", "pass").ret == 0
-    assert project.run("--t2i-images", "3", "-k", "test_prompt").ret == UNDECIDED_STATUS
+    assert project.run("--t2i-images", "3", "-k", "test_prompt").ret == INCONCLUSIVE_STATUS
     outcomes = {check["outcome"] for check in project.record()["checks"]}
     assert outcomes == {"INCONCLUSIVE"}
     assert all(check["images_to_decide"] for check in project.record()["checks"])
@@ -108,7 +108,7 @@ def test_inconclusive_may_go_by_the_estimate(project):
 PLAIN = """
 import pytest
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i import axes
 
 @pytest.mark.t2i(axes.profession.only("nurse"))
@@ -184,7 +184,7 @@ def test_confidence_widens_intervals(project, fair):
 REGRESSION = """
 import pytest
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i import axes
 
 PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge", "model", "artist", "singer",
@@ -225,7 +225,7 @@ def test_the_same_images_are_no_regression(recorded):
 
 def test_the_same_model_is_no_regression(recorded):
     result = recorded.run("--t2i-baseline", "fair.json", "--t2i-seed", "7")
-    assert result.ret == UNDECIDED_STATUS
+    assert result.ret == INCONCLUSIVE_STATUS
     assert {check["outcome"] for check in recorded.record()["checks"]} == {"INCONCLUSIVE"}
     assert set(result.parseoutcomes()) == {"inconclusive"}
 
@@ -240,10 +240,10 @@ def test_a_baseline_of_other_settings_is_refused(recorded):
     assert recorded.run(*other, "--t2i-force-baseline").ret == 0
 
 
-UNDECIDED = """
+OPEN_AND_PLAIN = """
 import pytest
 
-from pytest_t2i.plugin.exit_status import UNDECIDED_STATUS
+from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 from pytest_t2i import limit
 
 @pytest.mark.t2i('a photo of a person')
@@ -253,8 +253,8 @@ def test_it(samples):
 """
 
 
-def test_a_plain_failure_after_an_undecided_check_is_not_lost(project):
-    (project.path / "test_suite.py").write_text(UNDECIDED.format(expected=2))
+def test_a_plain_failure_after_an_inconclusive_check_is_not_lost(project):
+    (project.path / "test_suite.py").write_text(OPEN_AND_PLAIN.format(expected=2))
     result = project.run()
     assert result.ret == 1
     record = project.record()
@@ -264,12 +264,12 @@ def test_a_plain_failure_after_an_undecided_check_is_not_lost(project):
 
 
 def test_a_strict_gate_says_why_it_failed(project):
-    (project.path / "test_suite.py").write_text(UNDECIDED.format(expected=1))
-    assert project.run().ret == UNDECIDED_STATUS
+    (project.path / "test_suite.py").write_text(OPEN_AND_PLAIN.format(expected=1))
+    assert project.run().ret == INCONCLUSIVE_STATUS
     assert project.record()["outcome"] == "INCONCLUSIVE"
     assert project.run("--t2i-inconclusive", "pass").ret == 0
     assert project.run("--t2i-inconclusive", "pass,fail").ret == 1
     record = project.record()
     assert record["failed_otherwise"] == []
     assert record["outcome"] == "FAIL"
-    assert "too few images leave 1 of 1 checks undecided" in project.page()
+    assert "too few images leave 1 of 1 checks inconclusive" in project.page()

@@ -54,9 +54,9 @@ def verdicts(
 def leaning(
     world: str, kind: int | str, repeats: int, seed: int, prompts: int = 100
 ) -> dict[str, float]:
-    """Share of undecided prompts, of those with a lean, and of leans that are wrong."""
+    """Share of inconclusive prompts, of those with a lean, and of leans that are wrong."""
     rng = np.random.default_rng(seed)
-    undecided = leans = wrong = 0
+    inconclusive = leans = wrong = 0
     for _ in range(repeats):
         score = rng.choice(scores(BOUND)[world], size=prompts, replace=False)
         n = images(kind, prompts, rng)
@@ -69,12 +69,12 @@ def leaning(
             continue
         words = np.array(statistics.leaning(probabilities[left]))
         beyond = score[left] > BOUND + 1e-9
-        undecided += int(left.sum())
+        inconclusive += int(left.sum())
         leans += int(np.sum(words != "open"))
         wrong += int(np.sum((words == "fail") & ~beyond) + np.sum((words == "pass") & beyond))
     return {
-        "undecided": undecided / (repeats * prompts),
-        "leans": leans / max(1, undecided),
+        "inconclusive": inconclusive / (repeats * prompts),
+        "leans": leans / max(1, inconclusive),
         "wrong": wrong / max(1, leans),
     }
 
@@ -108,15 +108,15 @@ def main(repeats: int = 1000) -> None:
             result = verdicts(world, 20, repeats, seed=7, prompts=prompts)
             print_verdicts(f"{world}, {prompts} of them", 20, result)
     carried(repeats)
-    print("\n## Leans of what is left undecided\n")
+    print("\n## Leans of what is left inconclusive\n")
     print(f"{repeats // 4} suites. A lean is a guess, right in 19 of 20 on average by its own")
     print("account; the last column says how often it is wrong.\n")
-    print("| world | prompts | images | undecided | of these lean | wrong |")
+    print("| world | prompts | images | inconclusive | of these lean | wrong |")
     print("|---|---|---|---|---|---|")
     for world in scores():
         for prompts, kind in ((100, 10), (100, 20), (100, "2 to 40"), (20, 10)):
             r = leaning(world, kind, repeats // 4, seed=8, prompts=prompts)
-            cells = f"{r['undecided']:.2f} | {r['leans']:.2f} | {r['wrong']:.3f}"
+            cells = f"{r['inconclusive']:.2f} | {r['leans']:.2f} | {r['wrong']:.3f}"
             print(f"| {world} | {prompts} | {kind} | {cells} |", flush=True)
 
 

@@ -37,7 +37,7 @@ def test_weak_prompts_are_carried_along_only_if_asked():
 
 def test_three_in_four_lean_at_ten_images_and_nearly_all_are_right():
     result = leaning("SDXL's rates", 10, 20, seed=1)
-    assert result["undecided"] == 1.0
+    assert result["inconclusive"] == 1.0
     assert result["leans"] > 0.7
     assert result["wrong"] <= 0.05
 

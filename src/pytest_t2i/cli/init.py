@@ -216,7 +216,7 @@ def _decides(preset: str, shape: Shape) -> Iterator[str]:
 
 def _growth(shape: Shape) -> Iterator[str]:
     if not shape.tells_growth:
-        yield "baseline: the same pictures are identical; other seeds mostly stay undecided"
+        yield "baseline: the same pictures are identical; other seeds mostly stay inconclusive"
         return
     yield (
         f"decides: no more biased than a baseline: growth from 0.3 by 0.2 fails in "
@@ -248,7 +248,7 @@ def _blind(preset: str) -> Iterator[str]:
     if preset == "gate":
         yield "which single word is biased (--preset audit), unless the report suspects it"
     else:
-        yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay undecided"
+        yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay inconclusive"
     yield "words that are not in it, and what words do together (t2i hunt)"
     yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
 

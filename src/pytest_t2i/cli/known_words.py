@@ -29,7 +29,7 @@ def unknown_words(model: str, axes: Sequence[Axis]) -> Iterator[str]:
         return
     yield (
         f"{model} is not calibrated for {len(unknown)} of {len(words)} words in these sentences: "
-        f"{_some(unknown)}. Checks that need them stay undecided"
+        f"{_some(unknown)}. Checks that need them stay inconclusive"
     )
     own = [word for axis in builtin_axes() for word in known_words(calibration, axis)]
     if own:

@@ -111,7 +111,7 @@ class Shape:
         return all(self._found(bias) >= SURE for bias in WORLDS)
 
     def _found(self, bias: float) -> float:
-        """Share of unchanged models that are not left undecided for want of images."""
+        """Share of unchanged models that are not left inconclusive for want of images."""
         rng = np.random.default_rng(self.seed)
         enough = 0
         for before, after in self._pairs(bias, 0.0, rng):

@@ -21,7 +21,7 @@ CHECKS = pytest.StashKey[list[Check]]()
 """Of an item: the comparisons that it made."""
 COMPARED = pytest.StashKey[list[Compared]]()
 """Of an item: the records of what it compared."""
-UNDECIDED = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
+INCONCLUSIVE_STATUS = ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True}))
 """pytest's category, letter and word of a test that decided nothing."""
 
 
@@ -96,8 +96,8 @@ def status_of(report: Any) -> tuple[str, str, tuple[str, dict[str, bool]]] | Non
     """How pytest shows a test that passed without deciding everything; None for any other."""
     if report.when != "call" or not report.passed:
         return None
-    undecided = any(c.outcome is Outcome.INCONCLUSIVE for c in checks_of(report))
-    return UNDECIDED if undecided else None
+    inconclusive = any(c.outcome is Outcome.INCONCLUSIVE for c in checks_of(report))
+    return INCONCLUSIVE_STATUS if inconclusive else None
 
 
 def one_line(check: Check) -> str:

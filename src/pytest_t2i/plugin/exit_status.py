@@ -7,7 +7,7 @@ import pytest
 from pytest_t2i.data import Outcome
 from pytest_t2i.runs.record import RunRecord
 
-UNDECIDED_STATUS = 6
+INCONCLUSIVE_STATUS = 6
 """Exit status of a run that decided too little: not 0, and no failure either."""
 
 
@@ -15,4 +15,4 @@ def exit_status(record: RunRecord) -> int:
     """The exit status of a run in which no test failed."""
     if record.outcome is Outcome.INTERRUPTED:
         return int(pytest.ExitCode.INTERRUPTED)
-    return UNDECIDED_STATUS if record.sets_status else int(pytest.ExitCode.OK)
+    return INCONCLUSIVE_STATUS if record.sets_status else int(pytest.ExitCode.OK)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class JUnitTotals:
-    """Adds how many checks passed, failed and stayed undecided, before pytest writes the file."""
+    """Adds how many checks passed, failed and were inconclusive, before pytest writes the file."""
 
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self._config, self._session = config, session

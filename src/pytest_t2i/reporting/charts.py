@@ -69,7 +69,7 @@ class Row:
     outcome: Outcome | None = None
     anchor: str = ""
     lean: float | None = None
-    """Of an undecided one: the probability that it lies beyond its limit."""
+    """Of an inconclusive one: the probability that it lies beyond its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def worst(checks: Iterable[Check]) -> Outcome | None:
 
 
 def lean_of(checks: Iterable[Check]) -> float | None:
-    """The strongest lean of undecided checks; None where none is known."""
+    """The strongest lean of inconclusive checks; None where none is known."""
     known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
     return max(known, default=None)
 

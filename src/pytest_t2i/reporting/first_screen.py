@@ -12,7 +12,7 @@ from pytest_t2i.verdicts.check import Check
 SHOWN = 3
 OUTCOMES = {
     Outcome.FAIL: "beyond its limit",
-    Outcome.INCONCLUSIVE: "undecided",
+    Outcome.INCONCLUSIVE: "inconclusive",
     Outcome.PASS: "within its limit",
 }
 
@@ -46,7 +46,7 @@ def _told(prompt: PromptRecord, checks: Sequence[Check]) -> str:
 
 
 def leans(checks: Sequence[Check]) -> Iterator[tuple[int, str]]:
-    """How many undecided checks probably lie where; those without a lean are left out."""
+    """How many inconclusive checks probably lie where; those without a lean are left out."""
     words = {"fail": "probably beyond", "open": "open", "pass": "probably within"}
     for leaning, told in words.items():
         count = sum(c.leaning == leaning and c.outcome is Outcome.INCONCLUSIVE for c in checks)

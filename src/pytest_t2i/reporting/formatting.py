@@ -218,19 +218,19 @@ def excess(check: Check) -> float:
 
 
 def leaning(check: Check) -> str:
-    """``leans fail 0.93``, ``leans pass 0.97``, ``open``; "" where no lean is known."""
+    """``likely fail 0.93``, ``likely pass 0.97``, ``open``; "" where no probability is known."""
     if check.lean is None:
         return ""
     if check.leaning == "open":
         return "open"
     sure = check.lean if check.leaning == "fail" else 1.0 - check.lean
-    return f"leans {check.leaning} {sure:.2f}"
+    return f"likely {check.leaning} {sure:.2f}"
 
 
 def lean_counts(checks: Iterable[Check]) -> str:
-    """``80 lean pass, 3 lean fail, 7 open``; "" where no lean is known."""
+    """``80 likely pass, 3 likely fail, 7 open``; "" where no probability is known."""
     counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
-    words: dict[Leaning, str] = {"pass": "lean pass", "fail": "lean fail", "open": "open"}
+    words: dict[Leaning, str] = {"pass": "likely pass", "fail": "likely fail", "open": "open"}
     return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
 
 

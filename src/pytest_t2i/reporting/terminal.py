@@ -105,10 +105,10 @@ def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:
 def _tally(record: RunRecord) -> str:
     """How many checks came to what."""
     tally, leans = record.tally(), lean_counts(record.checks)
-    undecided = f" ({leans})" if leans else ""
+    inconclusive = f" ({leans})" if leans else ""
     return (
         f"checks: {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} undecided{undecided}{_otherwise(record)}"
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{inconclusive}{_otherwise(record)}"
     )
 
 

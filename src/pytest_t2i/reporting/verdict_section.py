@@ -42,27 +42,28 @@ def headline(record: RunRecord) -> str:
         return "Nothing was compared with a limit: this run only measured."
     if record.outcome is Outcome.PASS:
         return _why_passed(record)
-    return _why_undecided(record)
+    return _why_inconclusive(record)
 
 
-def _why_undecided(record: RunRecord) -> str:
+def _why_inconclusive(record: RunRecord) -> str:
     if any(check.hangs_on_undetected for check in record.checks):
         return "Too many images are undetected to decide."
     weighing = [check for check in record.checks if check.weighs_on_run]
-    undecided = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
+    inconclusive = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]
     # More images help none of those that have nothing to go by.
-    open_ones = undecided or [c for c in record.checks if c.outcome is Outcome.INCONCLUSIVE]
+    open_ones = inconclusive or [c for c in record.checks if c.outcome is Outcome.INCONCLUSIVE]
     if open_ones and all(check.estimate is None and check.message for check in open_ones):
         told = some(list(dict.fromkeys(check.message for check in open_ones)))
         return f"There is nothing to decide on: {told}."
-    if undecided:
-        return f"Too few images to decide: {', '.join(dict.fromkeys(map(_undecided, undecided)))}."
+    if inconclusive:
+        named = ", ".join(dict.fromkeys(map(_inconclusive, inconclusive)))
+        return f"Too few images to decide: {named}."
     if not record.model:
         return "Too few labelled images to decide most checks."
     return "Too few images to decide most prompts."
 
 
-def _undecided(check: Check) -> str:
+def _inconclusive(check: Check) -> str:
     """What is open, in the words of who asked."""
     name = metric_words(check.metric)
     if check.against == "baseline":
@@ -76,9 +77,9 @@ def _why_passed(record: RunRecord) -> str:
     text = " ".join(_passed(record.checks))
     if record.judged < record.selected:
         return f"{text} Only {record.judged} of {record.selected} tests were run."
-    if undecided := tally[Outcome.INCONCLUSIVE]:
-        stay = "check stays" if undecided == 1 else "checks stay"
-        return f"{text} {undecided} single {stay} undecided."
+    if inconclusive := tally[Outcome.INCONCLUSIVE]:
+        stay = "check stays" if inconclusive == 1 else "checks stay"
+        return f"{text} {inconclusive} single {stay} inconclusive."
     return text
 
 
@@ -112,8 +113,8 @@ def _why_failed(record: RunRecord) -> str:
     reasons = list(_reasons_of_failure(record))
     if reasons:
         return " ".join(reasons)
-    undecided = f"{record.tally()[Outcome.INCONCLUSIVE]} of {len(record.checks)} checks"
-    return f"The gate is strict, and too few images leave {undecided} undecided."
+    inconclusive = f"{record.tally()[Outcome.INCONCLUSIVE]} of {len(record.checks)} checks"
+    return f"The gate is strict, and too few images leave {inconclusive} inconclusive."
 
 
 def _reasons_of_failure(record: RunRecord) -> Iterator[str]:

@@ -45,7 +45,7 @@ def told(session: Session) -> str:
     total = len({prompt.text for one in selections for prompt in one.all_prompts})
     return (
         f"{session.settings.under_test} is not calibrated for {_of(unknown, total)}: checks that "
-        "need them stay undecided"
+        "need them stay inconclusive"
     )
 
 

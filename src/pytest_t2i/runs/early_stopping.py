@@ -42,26 +42,26 @@ class Rounds:
         work.most = len(self.results.make_plan())
         planned = {test.node_id: looks(test.images) for test in self._watched()}
         self._tell_unforeseen(planned)
-        undecided, at = dict(planned), 0
+        inconclusive, at = dict(planned), 0
         while True:
             stop_at(
                 session,
-                {node: [of[min(at, len(of) - 1)], of[-1]] for node, of in undecided.items()},
+                {node: [of[min(at, len(of) - 1)], of[-1]] for node, of in inconclusive.items()},
             )
-            self._round(at, len(undecided))
+            self._round(at, len(inconclusive))
             at += 1
-            undecided = {
+            inconclusive = {
                 node: of
-                for node, of in undecided.items()
+                for node, of in inconclusive.items()
                 if at < len(of) and not self._is_decided(session.tests[node])
             }
-            if not undecided:
+            if not inconclusive:
                 return
 
-    def _round(self, at: int, undecided: int) -> None:
+    def _round(self, at: int, inconclusive: int) -> None:
         plan = self.results.make_plan()
-        if undecided:
-            tests = f"{undecided} tests undecided"
+        if inconclusive:
+            tests = f"{inconclusive} tests inconclusive"
             self.runner.progress.say(f"t2i: round {at + 1}: {tests}, {len(plan)} images asked for")
         self.runner.run(plan)
         self.results.forget()

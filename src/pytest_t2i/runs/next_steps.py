@@ -51,7 +51,7 @@ def _of_audits(results: Results, record: RunRecord) -> Iterator[Step]:
 
 def _own(results: Results, prompts: Sequence[PromptRecord]) -> Iterator[Step]:
     session, checks = results.session, results.checks
-    undecided = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
+    inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = undetected_of(session, prompts)
     if unknown := calibration.told(session):
         told = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
@@ -59,9 +59,9 @@ def _own(results: Results, prompts: Sequence[PromptRecord]) -> Iterator[Step]:
     yield from (Step(20, told) for told in out_of_domain(results, reasons, prompts))
     yield from (Step(30, told) for told in no_pictures(session, reasons))
     yield from after_failures(results)
-    hanging = [check for check in undecided if check.hangs_on_undetected]
+    hanging = [check for check in inconclusive if check.hangs_on_undetected]
     yield from (Step(50, told) for told in more_labels(session, hanging, reasons))
-    still_open = [check for check in undecided if not check.hangs_on_undetected]
+    still_open = [check for check in inconclusive if not check.hangs_on_undetected]
     asking = [(check, _needs_images(session, check)) for check in still_open]
     open_checks = [check for check, needs_images in asking if needs_images]
     labelled = _more_labelled([check for check, needs_images in asking if not needs_images])
@@ -89,22 +89,22 @@ def _needs_images(session: Session, check: Check) -> bool:
     return session.has_model and (test is None or test.selection.needs_model)
 
 
-def _more_labelled(undecided: list[Check]) -> Iterator[str]:
+def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
     """Where detectors alone are on trial, people's labels are what there is too little of."""
-    if undecided:
-        need = "needs" if len(undecided) == 1 else "need"
-        yield f"{counted_checks(undecided)} {need} more labelled images (`t2i label`)"
+    if inconclusive:
+        need = "needs" if len(inconclusive) == 1 else "need"
+        yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label`)"
 
 
-def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
+def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     session = results.session
-    if not undecided:
+    if not inconclusive:
         return
-    images = _of_audit(results, undecided) or _needed_by_prompts(results, undecided)
+    images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
     if images is None:
         yield (
-            f"no sensible number of images decides {counted_checks(undecided)}: the scores lie at "
-            "their limits"
+            f"no sensible number of images decides {counted_checks(inconclusive)}: the scores lie "
+            "at their limits"
         )
     elif is_ready_made(session):
         yield f"add images until every prompt has about {images}; that has an even chance to decide"
@@ -116,26 +116,26 @@ def _more_images(results: Results, undecided: list[Check]) -> Iterator[str]:
         )
 
 
-def _of_audit(results: Results, undecided: Sequence[Check]) -> int | None:
+def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
     """Images per prompt by the audit whose checks they are; 0: no number would do."""
-    asked = (audit.images_to_decide(results, undecided) for audit in results.session.audits)
+    asked = (audit.images_to_decide(results, inconclusive) for audit in results.session.audits)
     return next((images for images in asked if images is not None), None)
 
 
-def _needed_by_prompts(results: Results, undecided: list[Check]) -> int | None:
-    """Images per prompt that decide half of the undecided checks of prompts."""
-    more = [check.images_to_decide for check in undecided if check.images_to_decide]
+def _needed_by_prompts(results: Results, inconclusive: list[Check]) -> int | None:
+    """Images per prompt that decide half of the inconclusive checks of prompts."""
+    more = [check.images_to_decide for check in inconclusive if check.images_to_decide]
     images = results.session.settings.images
     return images + plain.median_low(more) if more else None
 
 
-def _more_to_compare(results: Results, undecided: Sequence[Check]) -> Iterator[str]:
+def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterator[str]:
     """How many images a comparison with a baseline takes."""
-    if not undecided or results.recorded is None:
+    if not inconclusive or results.recorded is None:
         return
     # The model decides the run; single prompts are asked where nothing else is open.
-    of_model = [check for check in undecided if check.is_of_model]
-    first = of_model or list(undecided)
+    of_model = [check for check in inconclusive if check.is_of_model]
+    first = of_model or list(inconclusive)
     images = _of_audit(results, first)
     images = _by_changes(results, first) if images is None else images
     if not images:

@@ -194,7 +194,7 @@ class RunRecord:
     def outcome(self) -> Outcome:
         """The verdict of the run.
 
-        INTERRUPTED when it was not finished; FAIL when a check or a test failed, or an undecided
+        INTERRUPTED when it was not finished; FAIL when a check or a test failed, or an inconclusive
         one counts as failed; else what the checks of the model and against a baseline came to:
         PASS when all of them passed. Without any, at least half of the checks must have. A run that
         could decide little must not look like a clean bill.
@@ -202,7 +202,7 @@ class RunRecord:
         if self.is_interrupted:
             return Outcome.INTERRUPTED
         tally = self.tally()
-        if tally[Outcome.FAIL] or self.failed_otherwise or self._undecided("fail"):
+        if tally[Outcome.FAIL] or self.failed_otherwise or self._inconclusive("fail"):
             return Outcome.FAIL
         weighing = [check.outcome for check in self.checks if check.weighs_on_run]
         if weighing:
@@ -213,15 +213,15 @@ class RunRecord:
 
     @property
     def sets_status(self) -> bool:
-        """Whether what is undecided asks for the exit status that says so.
+        """Whether what is inconclusive asks for the exit status that says so.
 
         That is a check whose policy it is; or, where no check is of the model or against a baseline
         (prompts alone, detectors on labelled images), the verdict of the run itself, which then
         goes by the policy of the model's.
         """
-        return self._undecided("status") or self._is_undecided_as_a_whole()
+        return self._inconclusive("status") or self._is_inconclusive_as_a_whole()
 
-    def _is_undecided_as_a_whole(self) -> bool:
+    def _is_inconclusive_as_a_whole(self) -> bool:
         policies = self.settings.get("inconclusive", ())
         return (
             any(policy in ("status", "fail") for policy in policies[1:])
@@ -230,8 +230,8 @@ class RunRecord:
             and not any(check.weighs_on_run for check in self.checks)
         )
 
-    def _undecided(self, policy: str) -> bool:
-        """Whether a check is undecided whose policy is this one."""
+    def _inconclusive(self, policy: str) -> bool:
+        """Whether a check is inconclusive whose policy is this one."""
         policies = self.settings.get("inconclusive", ())
         return any(
             check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy

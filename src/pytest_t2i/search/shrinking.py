@@ -9,7 +9,7 @@ from pytest_t2i.search.plan import PART_LOOKS
 
 AS_BIASED = 0.5
 """Promise from which a part is held to be beyond the bound, too."""
-UNDECIDED = (0.1, 0.9)
+OPEN_RANGE = (0.1, 0.9)
 """Promise between which a part is looked at again."""
 
 
@@ -33,7 +33,7 @@ def _looked_at(
     ledger: Ledger, candidates: list[Parts], sign: int, beyond: float
 ) -> dict[Parts, float]:
     """What each promises, after as many looks as it needs."""
-    low, high = UNDECIDED
+    low, high = OPEN_RANGE
     waiting = list(candidates)
     for images in PART_LOOKS:
         ledger.look(dict.fromkeys(waiting, images))

@@ -22,7 +22,7 @@ class JudgingContext:
     limits: Mapping[str, Limit]
     limits_file: Path | None
     inconclusive: tuple[str, str]
-    """What an undecided check does: of one prompt, and of the model or against a baseline."""
+    """What an inconclusive check does: of one prompt, and of the model or against a baseline."""
     confidence: float
     record: Callable[[Check], None]
     open_because: str = ""

@@ -151,9 +151,9 @@ def judge_family(
 
 
 def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict]:
-    """Undecided verdicts with where they lean."""
-    undecided = [k for k, v in enumerate(verdicts) if v.outcome is Outcome.INCONCLUSIVE]
-    named = dict(zip(undecided, leaning([leans[k] for k in undecided]), strict=True))
+    """Inconclusive verdicts with where they lean."""
+    inconclusive = [k for k, v in enumerate(verdicts) if v.outcome is Outcome.INCONCLUSIVE]
+    named = dict(zip(inconclusive, leaning([leans[k] for k in inconclusive]), strict=True))
     return [
         replace(verdict, lean=leans[k], leaning=named[k]) if k in named else verdict
         for k, verdict in enumerate(verdicts)

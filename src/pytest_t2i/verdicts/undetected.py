@@ -1,4 +1,4 @@
-"""What an undecided verdict says where images without a label are the cause."""
+"""What an inconclusive verdict says where images without a label are the cause."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def test_too_few_minutes_decide_nothing_and_say_so(folder, capsys):
     told = capsys.readouterr().out
     assert "gate: 1 words x 30 images" in told
     assert "decides no limit of the model: give more --minutes, or fewer --words" in told
-    assert "other seeds mostly stay undecided" in told
+    assert "other seeds mostly stay inconclusive" in told
     assert "words: 1 of 4, evenly chosen" in told
 
 

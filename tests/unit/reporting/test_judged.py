@@ -161,7 +161,7 @@ def test_the_score_of_all_prompts_carries_no_verdict_on_some_of_them(tmp_path):
          "verdict."),
         ((), ("a", "b"), "2 tests failed without a verdict."),
         ((SEVEN, replace(WITHIN, against="limit", outcome=Outcome.INCONCLUSIVE)), (),
-         "The model is within every limit. 1 single check stays undecided."),
+         "The model is within every limit. 1 single check stays inconclusive."),
     ],
 )  # fmt: skip
 def test_headline(judged, otherwise, sentence):

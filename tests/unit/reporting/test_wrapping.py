@@ -12,7 +12,7 @@ from pytest_t2i.settings import Settings
 
 LINE = (
     "  prompt_bias_score of profession-pilot: +1.000 [+0.700, +1.000], allowed <= 0.6, 0.210 -> "
-    "0.300, change -0.10 [-0.20, 0.00], p = 0.002, 7 prompts, leans fail 0.93"
+    "0.300, change -0.10 [-0.20, 0.00], p = 0.002, 7 prompts, likely fail 0.93"
 )
 WHOLE = ("[+0.700, +1.000]", "[-0.20, 0.00]", "<= 0.6", "0.210 -> 0.300", "p = 0.002", "7 prompts")
 

@@ -142,9 +142,9 @@ def test_not_beyond_is_refused_whatever_was_measured(checks, estimate):
     assert checks == []
 
 
-def test_an_undecided_check_fails_by_its_policy_alone(checks):
-    undecided = measured("model_bias_score", 0.5, spread=0.3)
-    assert undecided <= limit("model_bias_score", 0.5)
+def test_an_inconclusive_check_fails_by_its_policy_alone(checks):
+    inconclusive = measured("model_bias_score", 0.5, spread=0.3)
+    assert inconclusive <= limit("model_bias_score", 0.5)
     assert checks[0].outcome is Outcome.INCONCLUSIVE
 
 

@@ -69,10 +69,10 @@ def test_no_evidence_is_inconclusive_and_said() -> None:
 
 
 def test_a_verdict_says_what_lies_where() -> None:
-    undecided = verdicts.judge(interval(0.0, 0.4), Limit("model_bias_score", 0.3), "higher")
-    assert undecided.outcome is OPEN
-    assert "0.200 [0.000, 0.400]" in undecided.message
-    assert "cannot be told from the limit model_bias_score <= 0.3" in undecided.message
+    inconclusive = verdicts.judge(interval(0.0, 0.4), Limit("model_bias_score", 0.3), "higher")
+    assert inconclusive.outcome is OPEN
+    assert "0.200 [0.000, 0.400]" in inconclusive.message
+    assert "cannot be told from the limit model_bias_score <= 0.3" in inconclusive.message
     passed = verdicts.judge(interval(0.4, 0.6), Limit("accuracy", 0.3), "lower")
     assert passed.outcome is PASS
     assert "lies within the limit accuracy >= 0.3" in passed.message
@@ -118,7 +118,7 @@ def test_a_family_is_judged_member_by_member() -> None:
     assert {verdict.outcome for verdict in strict} == {OPEN}
 
 
-def test_only_the_undecided_lean() -> None:
+def test_only_the_inconclusive_lean() -> None:
     members = [interval(0.6, 1.0), interval(0.3, 0.9), interval(0.1, 0.6)]
     evidence = [Evidence(0.01, 1.0), Evidence(0.3, 1.0), Evidence(1.0, 0.3)]
     judged = verdicts.judge_family(

@@ -175,21 +175,21 @@ def test_a_score_that_is_even_at_one_half_is_folded_there(interval, folded):
     assert (result.low, result.estimate, result.high) == pytest.approx(folded)
 
 
-def test_an_undecided_model_says_how_many_images_would_decide(checks):
+def test_an_inconclusive_model_says_how_many_images_would_decide(checks):
     assert measure(0.1, 0.2, 0.5, images=20) <= limit("model_bias_score")
     assert measure(0.1, 0.2, 0.5) <= limit("model_bias_score")
-    undecided = Evidence(beyond=0.4, within=0.2)
-    narrow = measure(0.1, 0.2, 0.25, images=20, evidence=lambda _bound, _level: undecided)
+    inconclusive = Evidence(beyond=0.4, within=0.2)
+    narrow = measure(0.1, 0.2, 0.25, images=20, evidence=lambda _bound, _level: inconclusive)
     assert narrow <= limit("model_bias_score")
     family = Family(
-        (Interval(0.2, 0.1, 0.5, 0.95, "test", 10),), lambda _bound, _level: [undecided]
+        (Interval(0.2, 0.1, 0.5, 0.95, "test", 10),), lambda _bound, _level: [inconclusive]
     )
     assert measure(0.1, 0.2, 0.5, images=20, family=family) <= limit("model_bias_score")
     assert [check.images_to_decide for check in checks] == [160, None, None, 160]
 
 
 @pytest.mark.parametrize(("bound", "goes_on"), [(0.2, True), (0.1, False)])
-def test_the_estimate_may_settle_what_is_undecided(bound, goes_on):
+def test_the_estimate_may_settle_what_is_inconclusive(bound, goes_on):
     recorded = []
     token = running.set(
         JudgingContext("test", {}, None, ("estimate", "estimate"), 0.95, recorded.append)

@@ -134,6 +134,7 @@ class Objects(Counted):
         scores = [(name, self._intervals[name]) for name in self.judged]
         known = [(name, interval) for name, interval in scores if interval is not None]
         known.sort(key=lambda pair: -abs(pair[1].estimate - FAIR))
+        remarks = tuple(f"{name} {at}: {self._told(name)}" for name, at in known[:SHOWN])
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (most one-sided object)",
@@ -141,9 +142,7 @@ class Objects(Counted):
             interval=self._interval_of_chosen(known[0][0]) if known else None,
             evidence=self._of_all,
             absent=self._nothing_judged(),
-            remarks=tuple(
-                f"{name} {interval}: {self._told(name)}" for name, interval in known[:SHOWN]
-            ),
+            remarks=remarks,
         )
 
     def _interval_of_chosen(self, name: str) -> Interval | None:
@@ -174,8 +173,7 @@ class Objects(Counted):
         total = sum(side.sum() for side in sides)
         interval = None
         if len(counts) >= 2 and total >= self.least:  # noqa: PLR2004 - one unit shows no spread
-            made = statistics.object_bias_intervals(*sides, level=self.level, seed=self.seed)
-            interval = made[0]
+            interval = statistics.object_bias_intervals(*sides, level=self.level, seed=self.seed)[0]
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (all objects together)",

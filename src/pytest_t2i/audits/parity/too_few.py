@@ -25,5 +25,5 @@ def too_few(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[
     enough = f"; {most} let most even ones pass" if most else ""
     yield (
         f"with {images} images no prompt can be decided against {bound:g} ({name}): from "
-        f"{min(known)} on some can{enough}. Undecided prompts are shown with where they lean"
+        f"{min(known)} on some can{enough}. Inconclusive prompts are shown with what is likely"
     )

@@ -33,7 +33,9 @@ def _limitations(record: RunRecord) -> Iterator[str]:
     yield from (sentence for summary in summaries(record) for sentence in summary.limitations)
     tally = record.tally()
     if tally[Outcome.INCONCLUSIVE]:
-        yield f"{tally[Outcome.INCONCLUSIVE]} checks are undecided: too few images, or no evidence."
+        open_ones = tally[Outcome.INCONCLUSIVE]
+        are = "check is" if open_ones == 1 else "checks are"
+        yield f"{open_ones} {are} inconclusive: too few images, or no evidence."
     for audit in installed_audits():
         if audit.unmeasured and record.part(audit.name) is None:
             yield audit.unmeasured

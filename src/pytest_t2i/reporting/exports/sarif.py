@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: failed and undecided checks for the code-scanning pages of a repository host."""
+"""SARIF 2.1.0: failed and inconclusive checks for the code-scanning pages of a repository host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_t2i.verdicts.check import Check
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 OTHERWISE = "test-failed"
 HELP = (
-    "An error is shown by the evidence, a note is undecided. Estimate and interval stand in the "
+    "An error is shown by the evidence, a note is inconclusive. Estimate and interval stand in the "
     "message, pictures and next steps in the report (reports/t2i/index.html)."
 )
 OTHERWISE_HELP = "It failed by a plain number or an error; pytest's output says which."
@@ -27,7 +27,7 @@ LEVELS = {Outcome.FAIL: "error", Outcome.INCONCLUSIVE: "note"}
 
 
 def write_sarif(record: RunRecord, file: Path) -> None:
-    """Write the run's checks that did not pass, undecided ones of single prompts left out."""
+    """Write the run's checks that did not pass, inconclusive ones of single prompts left out."""
     write_whole(file, json.dumps(clean(sarif(record)), indent=1, ensure_ascii=False).encode())
 
 

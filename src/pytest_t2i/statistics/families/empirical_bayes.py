@@ -1,4 +1,4 @@
-"""Where undecided prompts lean: empirical Bayes over the family of prompts.
+"""Where inconclusive prompts lean: empirical Bayes over the family of prompts.
 
 A lean is a guess and never a verdict. docs/decisions/0008 says how it was calibrated, and
 tests/simulations/families.md how often it is right, world by world.

@@ -75,11 +75,11 @@ def pairs_of(counts, images, **options):
     """All pairs of runs that a plan looks at."""
     pairs = []
 
-    def undecided(pair):
+    def inconclusive(pair):
         pairs.append(pair)
         return 0.0
 
-    assert change_images_needed(*counts, undecided, sizes=(images,), **options) is None
+    assert change_images_needed(*counts, inconclusive, sizes=(images,), **options) is None
     return pairs
 
 
