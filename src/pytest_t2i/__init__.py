@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
+    from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
+    from pytest_t2i.data import Evidence as Evidence
     from pytest_t2i.data import FoundObject as FoundObject
     from pytest_t2i.data import Generated as Generated
     from pytest_t2i.data import GenerationSettings as GenerationSettings
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.data import Variation as Variation
     from pytest_t2i.errors import T2IError as T2IError
+    from pytest_t2i.generation.plan import DetectorRef as DetectorRef
+    from pytest_t2i.generation.plan import Need as Need
     from pytest_t2i.library.audit import audit as audit
     from pytest_t2i.library.audited import Audited as Audited
     from pytest_t2i.prompts import Axes, Captions, Stereotype
@@ -129,9 +133,9 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "Attribute", "Box", "Detection", "FoundObject", "Generated", "GenerationSettings",
-        "Interval", "Mask", "MetricInfo", "NextToken", "Outcome", "Prompt", "Request", "Trace",
-        "Triplet", "Undetected", "Variant", "Variation",
+        "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject", "Generated",
+        "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome", "Prompt",
+        "Request", "Trace", "Triplet", "Undetected", "Variant", "Variation",
     ),
     "adapters.models.endpoints": ("EndpointModel",),
     "audits.audit": ("Audit",),
@@ -143,6 +147,7 @@ _HOMES = {
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial", "Trials"),
     "audits.stereotypes.measure": ("Association",),
+    "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("audit",),
     "library.audited": ("Audited",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),

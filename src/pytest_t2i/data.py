@@ -301,6 +301,10 @@ class Variation:
     """Instead of the run's; None takes these."""
 
 
+PLAIN = Variation("plain")
+"""Asks for the plain images of a prompt in a run that has a mitigation; never part of a request."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One image to be made: prompt x seed x settings, and what is done otherwise, if anything.

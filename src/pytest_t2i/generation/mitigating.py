@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_t2i.adapters.mitigations import WITHOUT_ATTENTION, NamedMitigation
-from pytest_t2i.data import ATTENTION, TEXT_EMBEDDING, Prompt, Triplet, Variant, Variation
+from pytest_t2i.data import ATTENTION, PLAIN, TEXT_EMBEDDING, Prompt, Triplet, Variant, Variation
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts.counterparts import counterparts, names_gender
 
@@ -98,6 +98,8 @@ def varied(
     mitigating: Mitigating | None, prompt: Prompt, asked: Variation | None
 ) -> Variation | None:
     """How pictures of a prompt are made: as a need asks for, else by the run's mitigation."""
+    if asked == PLAIN:
+        return None
     if mitigating is None or (asked is not None and asked.name):
         return asked
     own = mitigating.variation(prompt)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_t2i.data import (
     FORESEEN,
+    PLAIN,
     TEXT_EMBEDDING,
     VELOCITY,
     Attribute,
@@ -27,7 +28,11 @@ OBSERVED = (FEATURES, ATTRIBUTE_IMAGES, VELOCITY, FORESEEN)
 
 @dataclass(frozen=True, slots=True)
 class DetectorRef:
-    """A detector by name, looking for its own labels or for one attribute."""
+    """A detector by name, looking for its own labels or for one attribute.
+
+    >>> DetectorRef("clip:reference").attribute is None
+    True
+    """
 
     name: str
     """As given to --t2i-detector: "clip", "clip:reference"."""
@@ -36,7 +41,11 @@ class DetectorRef:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one test asks to be known of one prompt."""
+    """What one test asks to be known of one prompt.
+
+    >>> Need(Prompt("a nurse", "job", "nurse"), seeds=(0, 1), variation=PLAIN).detectors
+    frozenset()
+    """
 
     prompt: Prompt
     seeds: tuple[int, ...]
@@ -50,7 +59,8 @@ class Need:
     texts: frozenset[str] = frozenset()
     """Texts whose features by these encoders are compared with those of images."""
     variation: Variation | None = None
-    """How these images are made otherwise; one run may hold them beside the plain ones."""
+    """How these images are made otherwise; one run may hold them beside the plain ones. None: as
+    the run makes them, by its mitigation where it has one; ``PLAIN``: without that."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_t2i import axes
 from pytest_t2i.adapters.mitigations import NamedMitigation
-from pytest_t2i.data import GenerationSettings, Prompt, Triplet, Variant, Variation
+from pytest_t2i.data import PLAIN, GenerationSettings, Prompt, Triplet, Variant, Variation
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.mitigating import Mitigating, varied
 from pytest_t2i.generation.plan import Need, Plan
@@ -134,3 +134,18 @@ def test_traces_that_are_not_those_of_the_picture_are_told():
     told = mitigating().unseen({"attention", "text_embedding", "final_latent"})
     assert [line.partition(" ")[0] for line in told] == ["attention", "prompt"]
     assert mitigating().unseen({"final_latent", "velocity"}) == []
+
+
+def test_plain_and_mitigated_pictures_may_be_asked_for_in_one_run():
+    both = Plan(GenerationSettings(), mitigating())
+    both.add_all(Need(NURSE.neutral, (1, 2), variation=asked) for asked in (PLAIN, None))
+    assert [r.variation and r.variation.name for r in both] == [None, None, "drawn", "drawn"]
+    alone = Plan(GenerationSettings())
+    alone.add(Need(NURSE.neutral, (1, 2)))
+    assert [r.key("m") for r in both][:2] == [r.key("m") for r in alone]
+
+
+def test_plain_pictures_of_a_run_without_a_mitigation_are_its_own():
+    plan = Plan(GenerationSettings())
+    plan.add_all(Need(NURSE.neutral, (1,), variation=asked) for asked in (PLAIN, None))
+    assert len(plan) == 1
