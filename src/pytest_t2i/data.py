@@ -737,7 +737,11 @@ class NextToken(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One-sided p-values of a measurement against a limit."""
+    """One-sided p-values of a measurement against a limit.
+
+    >>> Evidence(beyond=0.8, within=0.03).within
+    0.03
+    """
 
     beyond: float | None
     """Against "the truth lies within the limit": small, and it lies beyond."""

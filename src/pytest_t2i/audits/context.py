@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.instruments import Instruments
     from pytest_t2i.audits.observations import Observations
     from pytest_t2i.labels import LabelledSet
+    from pytest_t2i.protocols import Mitigation
     from pytest_t2i.settings import Settings
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
@@ -108,6 +109,10 @@ class AuditContext(Protocol):
     @property
     def finder(self) -> str:
         """The object finder."""
+
+    @property
+    def mitigation(self) -> Mitigation | None:
+        """What --t2i-mitigation names; None without."""
 
     def cases(self, test: AskedTest) -> Sequence[AskedTest]:
         """The test cases of its test function, itself among them: they share one error level."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from pytest_t2i.data import (
     FORESEEN,
-    PLAIN,
     TEXT_EMBEDDING,
     VELOCITY,
     Attribute,
@@ -43,6 +42,7 @@ class DetectorRef:
 class Need:
     """What one test asks to be known of one prompt.
 
+    >>> from pytest_t2i import PLAIN
     >>> Need(Prompt("a nurse", "job", "nurse"), seeds=(0, 1), variation=PLAIN).detectors
     frozenset()
     """

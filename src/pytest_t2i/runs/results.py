@@ -18,6 +18,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.labelled import detections_of
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.protocols import Mitigation
 from pytest_t2i.runs.price import price_of_both
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session, distinct
@@ -125,6 +126,12 @@ class Results:
     def finder(self) -> str:
         """The object finder."""
         return self.session.finder
+
+    @property
+    def mitigation(self) -> Mitigation | None:
+        """What --t2i-mitigation names."""
+        mitigating = self.session.components.mitigating()
+        return None if mitigating is None else mitigating.named.mitigation
 
     def cases(self, test: AskedTest) -> Sequence[AskedTest]:
         """The test cases of its test function, itself among them."""
