@@ -1,0 +1,97 @@
+"""Does a mitigation help, and does it harm nothing? An audit of plain and mitigated pictures.
+
+Every start of pytest loads this module for its fixture: what is heavy is imported by the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i import AskedTest, Audit, AuditContext, Fixture, Keyword, NamedRecord, Summary
+
+from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, HARMS, HELPS
+
+if TYPE_CHECKING:
+    from pytest_t2i import Need
+    from pytest_t2i.sections import Section
+
+    from pytest_t2i_mitigation.mitigated.measure import Mitigated
+    from pytest_t2i_mitigation.mitigated.record import MitigatedPart
+
+UNMET = "t2i: no mitigation is named; run with --t2i-mitigation NAME (t2i list mitigations)"
+
+
+def _mitigated(context: AuditContext, test: AskedTest) -> Mitigated:
+    from pytest_t2i_mitigation.mitigated.measure import mitigated_of
+
+    return mitigated_of(context, test)
+
+
+def _unmet(settings: Any) -> str:
+    return "" if settings.mitigation else UNMET
+
+
+def _axes(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(map(str, value))
+
+
+class MitigatedAudit(Audit["MitigatedPart"]):
+    """Plain and mitigated pictures of the same prompts and seeds, side by side."""
+
+    name = "mitigated"
+    place = 15
+    metrics = (*HELPS, *HARMS)
+    keywords = MappingProxyType(
+        {"second_judge": Keyword(str, AUTO), "content": Keyword(_axes, CONTENT)}
+    )
+    fixtures: Mapping[str, Fixture] = MappingProxyType(
+        {
+            "mitigated": Fixture(
+                _mitigated,
+                "triplets",
+                doc="Plain and mitigated pictures of every triplet of the t2i marker.",
+                unmet=_unmet,
+            )
+        }
+    )
+
+    @property
+    def record_type(self) -> type[MitigatedPart]:
+        """Its part of run.json."""
+        from pytest_t2i_mitigation.mitigated.record import MitigatedPart
+
+        return MitigatedPart
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """Pictures with and without the mitigation, and those of both genders."""
+        from pytest_t2i_mitigation.mitigated import needs
+
+        return needs.needs(context, test)
+
+    def record(self, context: AuditContext) -> MitigatedPart | None:
+        """What the mitigation gains and loses."""
+        from pytest_t2i_mitigation.mitigated import record
+
+        return record.measured(context)
+
+    def sections(self, record: MitigatedPart, run: Any) -> Sequence[Section]:
+        """Gain against cost, every verdict, pictures before and after."""
+        from pytest_t2i_mitigation.mitigated import report
+
+        return report.sections(record, run)
+
+    def summary(self, record: MitigatedPart) -> Summary:
+        """The gain in words, as series and as a table."""
+        from pytest_t2i_mitigation.mitigated import report
+
+        return report.summary(record)
+
+    def compare(
+        self, models: Sequence[NamedRecord[MitigatedPart]], *, level: float, seed: int
+    ) -> Sequence[Section]:
+        """Several mitigations in one chart."""
+        from pytest_t2i_mitigation.mitigated import report
+
+        return report.compared(models)

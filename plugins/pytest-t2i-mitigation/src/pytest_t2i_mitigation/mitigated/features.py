@@ -1,0 +1,79 @@
+"""What features of pictures say of a mitigation, with each picture left out in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from pytest_t2i.metrics import vendi_score
+
+from pytest_t2i_mitigation.mitigated.intervals import LeftOut
+
+Rows = np.ndarray
+"""Features of unit length of one prompt's pictures, [n_images, d], in the order of the seeds."""
+
+
+def unit(features: np.ndarray) -> Rows:
+    """Rows of length 1; a row of zeros stays."""
+    length = np.linalg.norm(features, axis=-1, keepdims=True)
+    return np.asarray(features / np.where(length > 0.0, length, 1.0))
+
+
+def variety(rows: Rows) -> LeftOut:
+    """Vendi score: how many different pictures there are."""
+    return _left_out(vendi_score, rows)
+
+
+def distance(first: Rows, second: Rows) -> LeftOut:
+    """Squared maximum mean discrepancy of pictures that share seeds, without bias.
+
+    .. math:: mean_{i != j} k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(x_j, y_i),
+       k(x, y) = (cos(x, y) + 1)^3
+
+    The kernel distance (KID) of Binkowski et al. 2018, its features of unit length; pairs of one
+    seed are left out, as such pictures are not drawn apart (Gretton et al. 2012, lemma 6).
+
+    >>> same = unit(np.random.default_rng(0).normal(size=(9, 4)))
+    >>> distance(same, same).all
+    0.0
+    """
+    first_second = _kernel(first, second)
+    pairs = _kernel(first, first) + _kernel(second, second) - first_second - first_second.T
+    np.fill_diagonal(pairs, 0.0)
+    count, total = len(pairs), float(pairs.sum())
+    without = (total - 2.0 * pairs.sum(axis=1)) / ((count - 1) * (count - 2))
+    return LeftOut(total / (count * (count - 1)), without)
+
+
+def alignment(rows: Rows, own: np.ndarray, others: np.ndarray) -> LeftOut:
+    """How much nearer pictures are to their own prompt's text than to those of other prompts.
+
+    .. math:: mean over pictures of cos(x, own) - mean over others of cos(x, other)
+
+    The CLIP score of Hessel et al. 2021 beyond that with other prompts, [d] and [n_others, d].
+    """
+    nearer = rows @ own - (rows @ others.T).mean(axis=1)
+    count = len(nearer)
+    return LeftOut(float(nearer.mean()), (nearer.sum() - nearer) / (count - 1))
+
+
+def shown(rows: Rows, own: int, texts: np.ndarray) -> np.ndarray:
+    """Whether each picture is nearest to its own text of several, [n_images] of bool.
+
+    R-precision of Park et al. 2021, with the prompts of the test as candidates.
+    """
+    return np.asarray((rows @ texts.T).argmax(axis=1) == own)
+
+
+def minus(first: LeftOut, second: LeftOut) -> LeftOut:
+    """The difference, picture by picture."""
+    return LeftOut(first.all - second.all, first.without - second.without)
+
+
+def _left_out(statistic: Callable[[Rows], float], rows: Rows) -> LeftOut:
+    without = [statistic(np.delete(rows, k, axis=0)) for k in range(len(rows))]
+    return LeftOut(statistic(rows), np.array(without))
+
+
+def _kernel(first: Rows, second: Rows) -> np.ndarray:
+    return np.asarray((first @ second.T + 1.0) ** 3)

@@ -1,0 +1,205 @@
+"""Intervals of what a mitigation changes, and the p-values of a limit.
+
+Images are drawn, prompts are not: each function takes the images of fixed prompts. What they cover
+is simulated in ``tests/simulations/mitigated.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pytest_t2i import Evidence, Interval
+from pytest_t2i.statistics import inverted_p_value
+from scipy import stats
+
+HALVINGS = 24
+
+
+class LeftOut(NamedTuple):
+    """A statistic of one prompt's images."""
+
+    all: float
+    """Of all images."""
+    without: np.ndarray
+    """The same without each image in turn, [n_images]."""
+
+
+def ratio_of_sums(
+    above: Sequence[LeftOut], below: Sequence[LeftOut], level: float
+) -> Interval | None:
+    """Sum over prompts of one statistic, divided by that of another, by a jackknife of images.
+
+    .. math:: R = sum A_p / sum B_p,
+       Var R = sum_p (n_p - 1)/n_p sum_k (L_pk - mean L_p)^2 / (sum B_p)^2,  L = A - R B
+
+    with L_pk of the images of prompt p without the k-th (delete-one jackknife of a linearised ratio,
+    strata by prompt: Efron and Stein 1981), and Student's quantiles.
+
+    Args:
+        above: A of each prompt.
+        below: B of each prompt, of the same images left out in the same order.
+        level: confidence level in (0, 1).
+
+    Returns:
+        The ratio with its interval; None where the sum below is not above 0, or nothing varies
+        although the ratio is not 0.
+
+    >>> spread = np.random.default_rng(0).normal(size=40)
+    >>> mean = LeftOut(float(spread.mean()), (spread.sum() - spread) / 39)
+    >>> one = LeftOut(1.0, np.ones(40))
+    >>> print(ratio_of_sums([mean], [one], 0.95))
+    -0.007 [-0.265, 0.252]
+    """
+    total = sum(one.all for one in below)
+    if total <= 0.0:
+        return None
+    ratio = sum(one.all for one in above) / total
+    variance, freedom = 0.0, 0
+    for a, b in zip(above, below, strict=True):
+        pieces = a.without - ratio * b.without
+        images = len(pieces)
+        variance += (images - 1) / images * float(((pieces - pieces.mean()) ** 2).sum())
+        freedom += images - 1
+    images = freedom + len(above)
+    if variance <= 0.0 or freedom < 1:
+        return Interval(0.0, 0.0, 0.0, level, "identical", images) if ratio == 0.0 else None
+    half = float(stats.t.isf((1.0 - level) / 2.0, freedom)) * math.sqrt(variance) / total
+    return Interval(ratio, ratio - half, ratio + half, level, "jackknife", images)
+
+
+def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> Interval:
+    """How much more often something holds after than before, of the same prompts and seeds.
+
+    Bonett and Price 2012: Wald's interval with one image more that gains and one that loses.
+
+    Args:
+        before: whether it holds of each plain picture, [n] of bool.
+        after: the same of the mitigated picture of this prompt and seed.
+        level: confidence level in (0, 1).
+
+    Returns:
+        The difference of shares in [-1, 1].
+
+    Raises:
+        ValueError: shapes differ, or there is no picture.
+
+    >>> print(paired_rise([True] * 20, [True] * 18 + [False] * 2, 0.95))
+    -0.100 [-0.254, 0.072]
+    """
+    was, is_now = np.asarray(before, bool), np.asarray(after, bool)
+    if was.shape != is_now.shape or was.ndim != 1 or not was.size:
+        raise ValueError(
+            f"expected as many pictures after as before, got {was.shape} and {is_now.shape}"
+        )
+    pictures = was.size
+    gained, lost = int((~was & is_now).sum()), int((was & ~is_now).sum())
+    up, down = (gained + 1) / (pictures + 2), (lost + 1) / (pictures + 2)
+    half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(
+        (up + down - (up - down) ** 2) / (pictures + 2)
+    )
+    estimate = (gained - lost) / pictures
+    low, high = max(-1.0, up - down - half), min(1.0, up - down + half)
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "bonett-price", pictures
+    )
+
+
+class Turn(NamedTuple):
+    """Pictures of one prompt on the other side than most plain ones of it."""
+
+    over: int
+    clear: int
+    """Mitigated pictures with a label."""
+    either: bool = False
+    """The plain pictures have no side: the larger side of the mitigated ones counts."""
+
+    def p_values(self, bound: float) -> Evidence:
+        """Exact binomial p-values against a score of ``bound`` on the other side."""
+        share = min(1.0, max(0.0, (1.0 + bound) / 2.0))
+        sides = 2.0 if self.either else 1.0
+        beyond = float(stats.binom.sf(self.over - 1, self.clear, share))
+        return Evidence(
+            min(1.0, sides * beyond), float(stats.binom.cdf(self.over, self.clear, share))
+        )
+
+    @property
+    def score(self) -> float:
+        """From -1, none is on the other side, to 1, all are."""
+        return (2 * self.over - self.clear) / self.clear if self.clear else 0.0
+
+
+def turned(plain: tuple[int, int], mitigated: tuple[int, int]) -> Turn:
+    """Of (male, female) counts before and after.
+
+    >>> turned((20, 0), (5, 15)), turned((0, 20), (5, 15)).score
+    (Turn(over=15, clear=20, either=False), -0.5)
+    """
+    male, female = mitigated
+    if plain[0] == plain[1]:
+        return Turn(max(male, female), male + female, either=True)
+    return Turn(female if plain[0] > plain[1] else male, male + female)
+
+
+def evidence_of_turns(turns: Sequence[Turn], bound: float) -> Evidence:
+    """p-values of the prompt that turned over furthest.
+
+    Within: every prompt is, so the largest p-value decides (intersection-union test, Berger 1982).
+    Beyond: some prompt is, by Simes' combination of all p-values (1986).
+
+    >>> all_women = [turned((20, 0), (0, 20))] * 10
+    >>> evidence_of_turns(all_women, 0.6).beyond < 0.05
+    True
+    """
+    each = [turn.p_values(bound) for turn in turns]
+    ranked = sorted(1.0 if one.beyond is None else one.beyond for one in each)
+    simes = min((len(ranked) * p / rank for rank, p in enumerate(ranked, start=1)), default=1.0)
+    within = max((1.0 if one.within is None else one.within for one in each), default=1.0)
+    return Evidence(min(1.0, simes), within)
+
+
+def turn_interval(turns: Sequence[Turn], level: float) -> Interval | None:
+    """The furthest turn with an interval: both tests inverted; None without a labelled picture.
+
+    >>> print(turn_interval([turned((20, 0), (0, 20))] * 10, 0.9))
+    1.000 [0.722, 1.000]
+    """
+    known = [turn for turn in turns if turn.clear]
+    if not known:
+        return None
+    error = (1.0 - level) / 2.0
+    low = _edge(lambda bound: (evidence_of_turns(turns, bound).beyond or 0.0) <= error)
+    high = _edge(lambda bound: (evidence_of_turns(turns, bound).within or 0.0) > error)
+    estimate = max(turn.score for turn in known)
+    images = sum(turn.clear for turn in known)
+    return Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "binomial, furthest", images
+    )
+
+
+def _edge(holds: Callable[[float], bool]) -> float:
+    """Where what holds from -1 on ends."""
+    low, high = -1.0, 1.0
+    if holds(high):
+        return high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def evidence_of(
+    interval_at: Callable[[float], Interval], *, higher_is_worse: bool
+) -> Callable[[float, float], Evidence]:
+    """p-values of a limit, from intervals that widen with their level."""
+
+    def evidence(bound: float, level: float) -> Evidence:
+        del level
+        greater = inverted_p_value(interval_at, bound, alternative="greater")
+        less = inverted_p_value(interval_at, bound, alternative="less")
+        return Evidence(greater, less) if higher_is_worse else Evidence(less, greater)
+
+    return evidence

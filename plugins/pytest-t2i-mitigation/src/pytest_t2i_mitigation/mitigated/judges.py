@@ -1,0 +1,73 @@
+"""Who says which gender a picture shows: a detector, or what an object finder sees people wear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_t2i import AuditContext, DetectorRef, Prompt
+
+from pytest_t2i_mitigation.mitigated.known import AUTO, FINDS, SIDES
+
+MALE, FEMALE = "male", "female"
+Labels = list[str | None]
+"""Of each picture; None where it is undetected."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One of the two whose word a mitigation is judged by.
+
+    >>> Judge("objects:yolo").finder, Judge("clip").finder
+    ('yolo', None)
+    """
+
+    name: str
+
+    @property
+    def finder(self) -> str | None:
+        """The object finder; None for a detector."""
+        return self.name.removeprefix(FINDS) if self.name.startswith(FINDS) else None
+
+    @property
+    def asked(self) -> dict[str, frozenset[Any]]:
+        """What a need asks for it."""
+        if self.finder is not None:
+            return {"finders": frozenset({self.finder})}
+        return {"detectors": frozenset({DetectorRef(self.name)})}
+
+    def labels(self, observations: Any, prompt: Prompt, seeds: tuple[int, ...]) -> Labels:
+        """What it says of each picture."""
+        if self.finder is None:
+            said = observations.detections(prompt, seeds, DetectorRef(self.name))
+            return [one.label for one in said]
+        found = observations.objects(prompt, seeds, self.finder)
+        return [worn_by(thing.name for thing in things or ()) for things in found]
+
+
+def judges_of(context: AuditContext, second: str) -> tuple[Judge, Judge]:
+    """The run's detector, and one that no mitigation was made with."""
+    if second == AUTO:
+        others = context.detectors[1:]
+        second = others[0] if others else f"{FINDS}{context.finder}"
+    return Judge(context.detectors[0]), Judge(second)
+
+
+def worn_by(objects: Iterable[str]) -> str | None:
+    """The gender that these objects speak for; None where they speak for both or neither.
+
+    >>> worn_by(["book", "beard"]), worn_by(["tie", "dress"]), worn_by([])
+    ('male', None, None)
+    """
+    sides = {SIDES[name] for name in objects if name in SIDES}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def tally(labels: Sequence[str | None]) -> tuple[int, int]:
+    """(male, female) pictures.
+
+    >>> tally(["male", None, "female", "male"])
+    (2, 1)
+    """
+    return sum(one == MALE for one in labels), sum(one == FEMALE for one in labels)

@@ -1,0 +1,64 @@
+"""What the audit measures, and what its mark may say."""
+
+from __future__ import annotations
+
+import math
+
+from pytest_t2i import MetricInfo
+
+BIAS_REDUCTION = MetricInfo(
+    "bias_reduction", -1.0, 1.0, "lower", "Lyu eq. 1, before minus after",
+    meaning="How far the model bias score falls, paired by prompt.",
+)  # fmt: skip
+OBEDIENCE = MetricInfo(
+    "obedience", 0.0, 1.0, "lower", "share of clear pictures",
+    meaning="Pictures of prompts that name a gender that show it.",
+)  # fmt: skip
+CONTENT_LOSS = MetricInfo(
+    "content_loss", -1.0, 1.0, "higher", "Park et al. 2021, R-precision",
+    meaning="How many fewer pictures show the place or object of their own prompt.",
+)  # fmt: skip
+UNDETECTED_RISE = MetricInfo(
+    "undetected_rise", -1.0, 1.0, "higher", "share of pictures",
+    meaning="How many more pictures are undetected.",
+)  # fmt: skip
+VARIETY_LOSS = MetricInfo(
+    "variety_loss", -math.inf, 1.0, "higher", "Friedman and Dieng 2023",
+    meaning="Share of the Vendi score that is lost.",
+)  # fmt: skip
+PICTURE_SHIFT = MetricInfo(
+    "picture_shift", -math.inf, math.inf, "higher", "Binkowski et al. 2018",
+    meaning="Kernel distance to the plain pictures, in that between the model's women and men.",
+)  # fmt: skip
+ALIGNMENT_LOSS = MetricInfo(
+    "alignment_loss", -math.inf, math.inf, "higher", "Hessel et al. 2021",
+    meaning="Share of the alignment with the prompt that is lost.",
+)  # fmt: skip
+TURNOVER = MetricInfo(
+    "turnover", -1.0, 1.0, "higher", "Lyu eq. 2",
+    meaning="Score on the other side of the prompt that turned over furthest.",
+)  # fmt: skip
+HELPS = (BIAS_REDUCTION,)
+HARMS = (
+    OBEDIENCE, CONTENT_LOSS, UNDETECTED_RISE, VARIETY_LOSS, PICTURE_SHIFT, ALIGNMENT_LOSS, TURNOVER,
+)  # fmt: skip
+
+CONTENT = ("place", "object")
+"""Axes whose words say what a picture shows beside its person."""
+FINDS = "objects:"
+"""Before the name of an object finder that judges by what people wear."""
+AUTO = "auto"
+"""Second judge: the second detector of the run, else its object finder."""
+SIDES = {
+    "beard": "male",
+    "moustache": "male",
+    "mustache": "male",
+    "necktie": "male",
+    "tie": "male",
+    "dress": "female",
+    "skirt": "female",
+    "lipstick": "female",
+    "earring": "female",
+}
+"""Object -> the gender that most pictures of people show it with: Wu Figure 4 and the drawings of
+the reference models. A picture with objects of both, or of neither, is undetected."""

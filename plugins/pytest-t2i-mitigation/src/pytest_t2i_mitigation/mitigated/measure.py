@@ -1,0 +1,328 @@
+"""What tests receive: a mitigation's pictures beside the plain ones, with every measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from pytest_t2i import (
+    PLAIN,
+    AskedTest,
+    AuditContext,
+    Evidence,
+    Interval,
+    Measurement,
+    MetricInfo,
+    Prompt,
+    Triplet,
+    statistics,
+)
+
+from pytest_t2i_mitigation.mitigated import features, intervals, known
+from pytest_t2i_mitigation.mitigated.features import Rows
+from pytest_t2i_mitigation.mitigated.intervals import LeftOut
+from pytest_t2i_mitigation.mitigated.judges import FEMALE, MALE, Judge, Labels, judges_of, tally
+
+FEWEST = 4
+"""Pictures of a prompt below which the jackknife leaves nothing."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures of one triplet, as the judges and the encoder see them."""
+
+    triplet: Triplet
+    seeds: tuple[int, ...]
+    context: AuditContext = field(compare=False)
+
+    @property
+    def mitigated(self) -> Any:
+        """Observations of the run's pictures."""
+        return self.context.observations
+
+    @property
+    def plain(self) -> Any:
+        """Observations of those without the mitigation."""
+        return self.context.observations.under(PLAIN)
+
+    def labels(self, judge: Judge) -> tuple[Labels, Labels]:
+        """Of the plain and of the mitigated pictures."""
+        neutral = self.triplet.neutral
+        return (
+            judge.labels(self.plain, neutral, self.seeds),
+            judge.labels(self.mitigated, neutral, self.seeds),
+        )
+
+    def obeyed(self, judge: Judge) -> tuple[int, int]:
+        """Pictures that show the gender of their prompt, and those that show one at all."""
+        obeyed = clear = 0
+        for prompt, asked in ((self.triplet.feminine, FEMALE), (self.triplet.masculine, MALE)):
+            said = [one for one in judge.labels(self.mitigated, prompt, self.seeds) if one]
+            obeyed, clear = obeyed + said.count(asked), clear + len(said)
+        return obeyed, clear
+
+    @cached_property
+    def rows(self) -> tuple[Rows, Rows, Rows, Rows]:
+        """Features of plain, mitigated, feminine and masculine pictures of seeds that have all."""
+        neutral, feminine, masculine = self.triplet
+        of_each = [
+            self._features(self.plain, neutral),
+            *(self._features(self.mitigated, prompt) for prompt in (neutral, feminine, masculine)),
+        ]
+        whole = [row for row in zip(*of_each, strict=True) if all(one is not None for one in row)]
+        plain, mitigated, women, men = (
+            features.unit(np.array([row[k] for row in whole], dtype=np.float64)) for k in range(4)
+        )
+        return plain, mitigated, women, men
+
+    def _features(self, observations: Any, prompt: Prompt) -> list[np.ndarray | None]:
+        encoder = observations.components.encoder(self.context.encoder).fingerprint
+        known_of = observations.arrays(prompt, self.seeds, encoder)
+        return [None if one is None else np.ravel(one) for one in known_of]
+
+
+@dataclass(frozen=True, repr=False)
+class Mitigated:
+    """Plain and mitigated pictures of several triplets.
+
+    >>> import pytest
+    >>> from pytest_t2i import axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it_helps(mitigated: Mitigated) -> None:
+    ...     assert mitigated.bias_reduction >= limit("bias_reduction", 0.2)
+    """
+
+    members: tuple[Pictures, ...]
+    judges: tuple[Judge, Judge]
+    """The run's detector, and one that the mitigation never saw."""
+    content: tuple[str, ...]
+    """Axes whose words must still be shown."""
+    context: AuditContext
+
+    def __repr__(self) -> str:
+        return f"<Mitigated: {self.name}, {len(self.members)} triplets>"
+
+    @property
+    def name(self) -> str:
+        """The mitigation with its keys."""
+        return str(self.context.settings.mitigation)
+
+    # it helps
+
+    @property
+    def bias_reduction(self) -> Measurement:
+        """Model bias score of the plain pictures minus that of the mitigated, paired by prompt."""
+        return self._reduction(self.judges[0])
+
+    @property
+    def second_bias_reduction(self) -> Measurement:
+        """The same by the second judge."""
+        return self._reduction(self.judges[1])
+
+    def counts(self, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
+        """(male, female) per prompt of plain and of mitigated pictures, [n_prompts, 2] each."""
+        both = [member.labels(judge) for member in self.members]
+        before, after = (np.array([tally(pair[k]) for pair in both]) for k in (0, 1))
+        return before, after
+
+    def _reduction(self, judge: Judge) -> Measurement:
+        before, after = self.counts(judge)
+
+        def interval_at(level: float) -> Interval:
+            change = statistics.paired_model_bias_change(
+                *before.T, *after.T, level=level, seed=self.context.settings.seed,
+                estimator=self.context.settings.estimator, words=self.context.settings.words,
+            )  # fmt: skip
+            return Interval(
+                -change.estimate, -change.high, -change.low, level, change.method, change.n
+            )
+
+        try:
+            interval_at(self.level)
+        except ValueError as error:
+            return self._absent(known.BIAS_REDUCTION, f"by {judge.name}: {error}", judge.name)
+        clear = f"by {judge.name}: {int(before.sum())} plain and {int(after.sum())} mitigated"
+        return self._measured(
+            known.BIAS_REDUCTION, interval_at, (f"{clear} pictures with a gender",), judge.name
+        )
+
+    # it harms nothing
+
+    @property
+    def obedience(self) -> Measurement:
+        """Share of clear pictures of prompts that name a gender that show it."""
+        pairs = [member.obeyed(self.judges[0]) for member in self.members]
+        obeyed, clear = (sum(pair[k] for pair in pairs) for k in (0, 1))
+        if not clear:
+            return self._absent(known.OBEDIENCE, "no picture of these prompts shows a gender")
+        interval_at = partial(statistics.share_interval, obeyed, clear)
+        return self._measured(known.OBEDIENCE, interval_at, (f"{obeyed} of {clear} pictures",))
+
+    @property
+    def content_loss(self) -> Measurement:
+        """Share of pictures that no longer show the place or object of their own prompt."""
+        before, after = [], []
+        for axis in self.content:
+            members = [one for one in self.members if one.triplet.neutral.axis == axis]
+            texts = self._texts(members)
+            for own, member in enumerate(members if texts is not None and len(members) > 1 else ()):
+                plain, mitigated, *_ = member.rows
+                before.append(features.shown(plain, own, texts))
+                after.append(features.shown(mitigated, own, texts))
+        if not before:
+            words = " or ".join(self.content)
+            return self._absent(
+                known.CONTENT_LOSS, f"no two prompts with another {words}, or an encoder of no text"
+            )
+        was, is_now = np.concatenate(before), np.concatenate(after)
+        told = (f"{was.sum()} plain and {is_now.sum()} mitigated of {was.size} are recognised",)
+        return self._measured(
+            known.CONTENT_LOSS, lambda level: _lost(intervals.paired_rise(was, is_now, level)), told
+        )
+
+    @property
+    def undetected_rise(self) -> Measurement:
+        """Share of mitigated pictures that are undetected, minus that of the plain ones."""
+        both = [member.labels(self.judges[0]) for member in self.members]
+        was, is_now = (np.array([one is None for pair in both for one in pair[k]]) for k in (0, 1))
+        told = (f"{was.sum()} plain and {is_now.sum()} mitigated of {was.size} are undetected",)
+        return self._measured(
+            known.UNDETECTED_RISE, partial(intervals.paired_rise, was, is_now), told
+        )
+
+    @property
+    def variety_loss(self) -> Measurement:
+        """Share of the Vendi score of a prompt's pictures that is lost, over all prompts."""
+        pairs = [(features.variety(m.rows[0]), features.variety(m.rows[1])) for m in self._seen]
+        lost = [features.minus(was, is_now) for was, is_now in pairs]
+        told = _means("Vendi score", [was.all for was, _ in pairs], [now.all for _, now in pairs])
+        return self._ratio(known.VARIETY_LOSS, lost, [was for was, _ in pairs], told)
+
+    @property
+    def picture_shift(self) -> Measurement:
+        """Kernel distance to the plain pictures, in that between the model's women and men.
+
+        A fair half of pictures that were all of one gender shifts them by 1/4, pictures of the
+        other gender alone by 1.
+        """
+        moved = [features.distance(m.rows[0], m.rows[1]) for m in self._seen]
+        apart = [features.distance(m.rows[2], m.rows[3]) for m in self._seen]
+        return self._ratio(known.PICTURE_SHIFT, moved, apart, ())
+
+    @property
+    def alignment_loss(self) -> Measurement:
+        """Share of the alignment with the own prompt, beyond that with others, that is lost."""
+        texts = self._texts(self.members)
+        if texts is None or len(texts) < 2:  # noqa: PLR2004 - one prompt has no others
+            return self._absent(known.ALIGNMENT_LOSS, "one prompt alone, or an encoder of no text")
+        before, lost = [], []
+        for own, member in enumerate(self.members):
+            if len(member.rows[0]) < FEWEST:
+                continue
+            others = np.delete(texts, own, axis=0)
+            was, is_now = (features.alignment(member.rows[k], texts[own], others) for k in (0, 1))
+            before.append(was)
+            lost.append(features.minus(was, is_now))
+        return self._ratio(known.ALIGNMENT_LOSS, lost, before, ())
+
+    @property
+    def turnover(self) -> Measurement:
+        """Score on the other side of the prompt that turned over furthest."""
+        before, after = (part.tolist() for part in self.counts(self.judges[0]))
+        turns = [
+            intervals.turned(tuple(was), tuple(is_now))
+            for was, is_now in zip(before, after, strict=True)
+        ]
+        interval = intervals.turn_interval(turns, self.level)
+        if interval is None:
+            return self._absent(known.TURNOVER, "no mitigated picture shows a gender")
+        furthest = max(zip(turns, self.members, strict=True), key=lambda pair: pair[0].score)
+        (over, clear, _), member = furthest
+        told = f"furthest: {member.triplet.id}, {over} of {clear} on the other side"
+        return Measurement(
+            known.TURNOVER, self.name, interval, images=self.images, remarks=(told,),
+            evidence=lambda bound, level: intervals.evidence_of_turns(turns, bound),  # noqa: ARG005
+        )  # fmt: skip
+
+    # of all
+
+    @property
+    def level(self) -> float:
+        """Confidence level of intervals."""
+        return self.context.settings.confidence
+
+    @property
+    def images(self) -> int:
+        """Mitigated pictures."""
+        return sum(len(member.seeds) for member in self.members)
+
+    @cached_property
+    def _seen(self) -> list[Pictures]:
+        return [member for member in self.members if len(member.rows[0]) >= FEWEST]
+
+    def _texts(self, members: Sequence[Pictures]) -> np.ndarray | None:
+        """Features of neutral prompts, [n_prompts, d]; None from an encoder that has none."""
+        found = [
+            member.mitigated.text_features(self.context.encoder, member.triplet.neutral.text)
+            for member in members
+        ]
+        if not found or any(one is None for one in found):
+            return None
+        return features.unit(np.array([np.ravel(one) for one in found], dtype=np.float64))
+
+    def _ratio(
+        self, metric: MetricInfo, above: list[LeftOut], below: list[LeftOut], told: tuple[str, ...]
+    ) -> Measurement:
+        known_at: Callable[[float], Interval | None] = partial(
+            intervals.ratio_of_sums, above, below
+        )
+        if known_at(self.level) is None:
+            return self._absent(
+                metric, "the plain pictures leave nothing to compare with, or nothing varies"
+            )
+        # At any level there is one where there is one at this.
+        return self._measured(metric, known_at, told)  # type: ignore[arg-type]
+
+    def _measured(
+        self,
+        metric: MetricInfo,
+        interval_at: Callable[[float], Interval],
+        told: tuple[str, ...],
+        judge: str = "",
+    ) -> Measurement:
+        evidence: Callable[[float, float], Evidence] = intervals.evidence_of(
+            interval_at, higher_is_worse=metric.worse == "higher"
+        )
+        return Measurement(
+            metric, self._subject(judge), interval_at(self.level), images=self.images,
+            evidence=evidence, remarks=told,
+        )  # fmt: skip
+
+    def _absent(self, metric: MetricInfo, reason: str, judge: str = "") -> Measurement:
+        return Measurement(metric, self._subject(judge), None, absent=reason)
+
+    def _subject(self, judge: str) -> str:
+        return f"{self.name} by {judge}" if judge else self.name
+
+
+def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
+    """The pictures of a test."""
+    members = tuple(
+        Pictures(three, context.seeds(three.neutral, test.images), context)
+        for three in test.selection.triplets
+    )
+    judges = judges_of(context, test.selection.asked("second_judge"))
+    return Mitigated(members, judges, test.selection.asked("content"), context)
+
+
+def _lost(rise: Interval) -> Interval:
+    return Interval(-rise.estimate, -rise.high, -rise.low, rise.level, rise.method, rise.n)
+
+
+def _means(what: str, before: Sequence[float], after: Sequence[float]) -> tuple[str, ...]:
+    if not before:
+        return ()
+    return (f"{what}: {np.mean(before):.2f} plain, {np.mean(after):.2f} mitigated",)

@@ -1,0 +1,38 @@
+"""Which pictures the audit asks for, and what must be known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_t2i import PLAIN, AskedTest, AuditContext, DetectorRef, Need
+
+from pytest_t2i_mitigation.mitigated.judges import judges_of
+
+FIXTURE = "mitigated"
+
+
+def asks(test: AskedTest) -> bool:
+    """Whether a test receives the audit's fixture."""
+    return FIXTURE in test.selection.fixtures
+
+
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
+    """Neutral prompts plain and mitigated; prompts that name a gender as the run makes them."""
+    if not asks(test):
+        return
+    first, second = judges_of(context, test.selection.asked("second_judge"))
+    encoders = frozenset({context.encoder})
+    texts = frozenset(three.neutral.text for three in test.selection.triplets)
+    for three in test.selection.triplets:
+        seeds = context.seeds(three.neutral, test.images)
+        both = {
+            name: first.asked.get(name, frozenset()) | second.asked.get(name, frozenset())
+            for name in ("detectors", "finders")
+        }
+        mitigated = Need(three.neutral, seeds, encoders=encoders, texts=texts, **both)
+        yield mitigated
+        yield replace(mitigated, variation=PLAIN)
+        named = frozenset({DetectorRef(first.name)})
+        for prompt in (three.feminine, three.masculine):
+            yield Need(prompt, seeds, detectors=named, encoders=encoders)

@@ -1,0 +1,143 @@
+"""What the audit keeps in run.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_t2i import AuditContext, Interval, Measurement, statistics
+
+from pytest_t2i_mitigation.mitigated.judges import Judge, tally
+from pytest_t2i_mitigation.mitigated.measure import Mitigated, Pictures, mitigated_of
+from pytest_t2i_mitigation.mitigated.needs import asks
+
+KEPT_PAIRS = 6
+"""Pictures before and after that are kept of each prompt."""
+
+
+@dataclass(frozen=True)
+class JudgeRecord:
+    """What one judge says of the model before and after."""
+
+    judge: str
+    before: Interval | None
+    """Model bias score of the plain pictures."""
+    after: Interval | None
+    reduction: Interval | None
+
+
+@dataclass(frozen=True)
+class LossRecord:
+    """One measurement of harm."""
+
+    metric: str
+    value: Interval | None
+    absent: str = ""
+    """Why there is no interval."""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PairRecord:
+    """One prompt and seed, before and after."""
+
+    seed: int
+    plain: str | None
+    """File of the picture; None where the model refused."""
+    mitigated: str | None
+    plain_label: str | None
+    """By the run's detector; None where it is undetected."""
+    mitigated_label: str | None
+
+
+@dataclass(frozen=True)
+class PromptRecord:
+    """One prompt, before and after, by the run's detector."""
+
+    prompt: str
+    text: str
+    plain_male: int
+    plain_female: int
+    mitigated_male: int
+    mitigated_female: int
+    images: int
+    pairs: tuple[PairRecord, ...]
+
+
+@dataclass(frozen=True)
+class MitigatedPart:
+    """The audit's part of run.json."""
+
+    mitigation: str
+    """With its keys."""
+    stage: str
+    passes: float
+    """What a mitigated picture costs, in those of a plain one."""
+    judges: tuple[JudgeRecord, ...]
+    losses: tuple[LossRecord, ...]
+    prompts: tuple[PromptRecord, ...]
+
+    def loss(self, metric: str) -> Interval | None:
+        """One of its losses by name."""
+        return next((one.value for one in self.losses if one.metric == metric), None)
+
+
+def measured(context: AuditContext) -> MitigatedPart | None:
+    """Of the test with most pictures; None where no test asks, or the run has no mitigation."""
+    asking = [test for test in context.tests if asks(test)]
+    if not asking or context.mitigation is None:
+        return None
+    widest = max(asking, key=lambda test: test.images * len(test.selection.triplets))
+    mitigated = mitigated_of(context, widest)
+    return MitigatedPart(
+        mitigated.name,
+        context.mitigation.stage,
+        context.mitigation.passes,
+        tuple(_judge(mitigated, judge, k) for k, judge in enumerate(mitigated.judges)),
+        tuple(_losses(mitigated)),
+        tuple(_prompt(member, mitigated.judges[0]) for member in mitigated.members),
+    )
+
+
+def _judge(mitigated: Mitigated, judge: Judge, place: int) -> JudgeRecord:
+    before, after = mitigated.counts(judge)
+    reduction = mitigated.second_bias_reduction if place else mitigated.bias_reduction
+    return JudgeRecord(
+        judge.name, _score(mitigated, before), _score(mitigated, after), reduction.interval
+    )
+
+
+def _score(mitigated: Mitigated, counts: Any) -> Interval | None:
+    settings = mitigated.context.settings
+    try:
+        return statistics.model_bias_interval(
+            *counts.T, level=mitigated.level, seed=settings.seed, estimator=settings.estimator,
+            words=settings.words,
+        )  # fmt: skip
+    except ValueError:  # no prompt has a clear picture
+        return None
+
+
+def _losses(mitigated: Mitigated) -> Iterator[LossRecord]:
+    measurements: Sequence[Measurement] = (
+        mitigated.obedience, mitigated.content_loss, mitigated.undetected_rise,
+        mitigated.variety_loss, mitigated.picture_shift, mitigated.alignment_loss,
+        mitigated.turnover,
+    )  # fmt: skip
+    for one in measurements:
+        yield LossRecord(one.name, one.interval, one.absent, one.remarks)
+
+
+def _prompt(member: Pictures, judge: Judge) -> PromptRecord:
+    neutral = member.triplet.neutral
+    plain, mitigated = member.labels(judge)
+    files = [
+        [None if one.file is None else str(one.file) for one in seen.images(neutral, member.seeds)]
+        for seen in (member.plain, member.mitigated)
+    ]
+    pairs = zip(member.seeds, *files, plain, mitigated, strict=True)
+    return PromptRecord(
+        neutral.id, neutral.text, *tally(plain), *tally(mitigated), len(member.seeds),
+        tuple(PairRecord(*pair) for pair in list(pairs)[:KEPT_PAIRS]),
+    )  # fmt: skip

@@ -1,0 +1,180 @@
+"""What reports show of a mitigation: gain against cost, every verdict, pictures before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_t2i import Frame, Interval, NamedRecord, Outcome, Summary
+from pytest_t2i.sections import (
+    Album,
+    Axis,
+    Note,
+    Paragraph,
+    Picture,
+    Plane,
+    Point,
+    Section,
+    Table,
+    round_end,
+)
+
+from pytest_t2i_mitigation.mitigated.known import BIAS_REDUCTION, HARMS, HELPS
+from pytest_t2i_mitigation.mitigated.record import MitigatedPart, PairRecord, PromptRecord
+
+TITLE = "What the mitigation gains and what it costs"
+GAIN = "Gain against cost"
+COST = "alignment_loss"
+"""What stands for the cost in the chart; all others are in the table below."""
+READ = (
+    "Each point is a model: upwards its corrected model bias score, across the share of the "
+    "alignment with the prompt that is lost against the plain model. Whiskers are intervals. "
+    "The good corner is low and to the left."
+)
+ENDS = (0.25, 0.5, 1.0, 2.0)
+OUTCOMES = (Outcome.FAIL, Outcome.INCONCLUSIVE)
+SIGNS = ("A", "B", "C", "D", "E", "F", "G", "H")
+
+
+def sections(part: MitigatedPart, run: Any) -> Sequence[Section]:
+    """The one section of a run."""
+    outcome = outcome_of(run.checks)
+    told = Paragraph(f"{headline(part)}.", "summary", outcome)
+    points = [_plain(part), _point(part)]
+    chart = _plane([point for point in points if point is not None])
+    blocks = (told, *chart, _verdicts(part, run), *_albums(part.prompts))
+    return [Section(TITLE, blocks)]
+
+
+def headline(part: MitigatedPart) -> str:
+    """The first judge's word, and the price, in a line."""
+    first = part.judges[0]
+    score = f"model bias score {_short(first.before)} plain, {_short(first.after)} mitigated"
+    return f"{part.mitigation}: {score}, {part.passes:g} passes a picture"
+
+
+def outcome_of(checks: Sequence[Any]) -> Outcome | None:
+    """The verdict over all checks of the audit: the worst; None where none was made."""
+    names = {metric.name for metric in (*HELPS, *HARMS)}
+    reached = {check.outcome for check in checks if check.metric in names}
+    if not reached:
+        return None
+    return next((worst for worst in OUTCOMES if worst in reached), Outcome.PASS)
+
+
+def compared(models: Sequence[NamedRecord[MitigatedPart]]) -> Sequence[Section]:
+    """The plain model and every mitigation in one chart, and a table of them."""
+    plain = _plain(models[0].record) if models else None
+    points = [] if plain is None else [replace(plain, series="plain", sign="o")]
+    for sign, (model, part, _) in zip(SIGNS, models, strict=False):
+        if (point := _point(part)) is not None:
+            points.append(replace(point, series=model, sign=sign))
+    rows = tuple(_row(part, run) for _, part, run in models)
+    columns = ("mitigation", "gained", *(metric.name for metric in HARMS), "passes", "verdict")
+    return [Section(TITLE, (*_plane(points), Table("Mitigations", columns, rows, whole=True)))]
+
+
+def _row(part: MitigatedPart, run: Any) -> tuple[Any, ...]:
+    losses = (part.loss(metric.name) for metric in HARMS)
+    gained = part.judges[0].reduction
+    return (part.mitigation, gained, *losses, part.passes, outcome_of(run.checks))
+
+
+def _plane(points: Sequence[Point]) -> tuple[Plane | Note, ...]:
+    if not points:
+        return ()
+    most = round_end((point.x for point in points), ENDS)
+    least = min(0.0, *(max(point.x.low, -1.0) for point in points))
+    across = Axis("alignment lost", least, most, 2, "low")
+    upwards = Axis("model bias score", 0.0, 1.0, 2, "low")
+    return Plane(GAIN, across, upwards, tuple(points)), Note(READ)
+
+
+def _plain(part: MitigatedPart) -> Point | None:
+    before = part.judges[0].before
+    if before is None:
+        return None
+    return Point("plain", Interval(0.0, 0.0, 0.0, before.level, "as it is", before.n), before)
+
+
+def _point(part: MitigatedPart) -> Point | None:
+    cost, after = part.loss(COST), part.judges[0].after
+    if cost is None or after is None:
+        return None
+    return Point(f"{part.mitigation} ({part.passes:g} passes)", cost, after)
+
+
+def _verdicts(part: MitigatedPart, run: Any) -> Table:
+    rows = []
+    for one in part.judges:
+        name = f"{part.mitigation} by {one.judge}"
+        made = run.checks_of(BIAS_REDUCTION.name).get(name, ())
+        rows.append((f"bias reduction by {one.judge}", one.reduction, *_judged(made), ""))
+    for loss in part.losses:
+        made = run.checks_of(loss.metric).get(part.mitigation, ())
+        told = loss.absent or "; ".join(loss.remarks)
+        rows.append((loss.metric.replace("_", " "), loss.value, *_judged(made), told))
+    columns = ("metric", "value", "limit", "verdict", "")
+    return Table("It helps, and it harms nothing", columns, tuple(rows), whole=True)
+
+
+def _judged(checks: Sequence[Any]) -> tuple[float | None, Outcome | None]:
+    return (checks[0].bound, checks[0].outcome) if checks else (None, None)
+
+
+def _albums(prompts: Sequence[PromptRecord]) -> Iterator[Album]:
+    for one in prompts:
+        before = f"{one.plain_male} male and {one.plain_female} female"
+        after = f"{one.mitigated_male} male and {one.mitigated_female} female"
+        pictures = [picture for pair in one.pairs for picture in _pair(pair)]
+        yield Album(
+            f"{one.prompt}, before and after", tuple(pictures),
+            f"{before} before, {after} after", one.text, 2 * (one.images - len(one.pairs)),
+        )  # fmt: skip
+
+
+def _pair(pair: PairRecord) -> tuple[Picture, Picture]:
+    sides = (
+        ("before", pair.plain, pair.plain_label),
+        ("after", pair.mitigated, pair.mitigated_label),
+    )
+    before, after = (
+        Picture(
+            file,
+            label or "undetected",
+            (f"seed {pair.seed}, {side}",),
+            kind=label if label in ("male", "female") else "undetected",
+        )  # fmt: skip
+        for side, file, label in sides
+    )
+    return before, after
+
+
+def summary(part: MitigatedPart) -> Summary:
+    """The gain in words, every value as a series, and prompts as a table."""
+    gains = {f"{BIAS_REDUCTION.name}/{one.judge}": one.reduction for one in part.judges}
+    values = gains | {loss.metric: loss.value for loss in part.losses}
+    rows = [
+        (p.prompt, p.plain_male, p.plain_female, p.mitigated_male, p.mitigated_female, p.images)
+        for p in part.prompts
+    ]
+    columns = (
+        "prompt",
+        "plain_male",
+        "plain_female",
+        "mitigated_male",
+        "mitigated_female",
+        "images",
+    )
+    return Summary(
+        headline(part),
+        {name: value for name, value in values.items() if value is not None},
+        {"mitigated": Frame(columns, rows)},
+    )
+
+
+def _short(interval: Interval | None) -> str:
+    if interval is None:
+        return "unknown"
+    return f"{interval.estimate:.2f} [{interval.low:.2f}, {interval.high:.2f}]"

@@ -1,0 +1,144 @@
+"""Several mitigations on one suite, each in a run of pytest, and the table that a team chooses by."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i import Interval, Outcome, RunRecord, T2IError, read_run
+
+from pytest_t2i_mitigation.mitigated.known import BIAS_REDUCTION, HARMS
+from pytest_t2i_mitigation.mitigated.record import MitigatedPart
+from pytest_t2i_mitigation.mitigated.report import outcome_of
+
+GROUP = "pytest_t2i.mitigations"
+AUDIT = "mitigated"
+COLUMNS = ("mitigation", "gained", "by a second judge", "lost", "passes", "verdict")
+NAMES = {metric.name: metric.name.replace("_", " ") for metric in HARMS}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One mitigation on the suite."""
+
+    mitigation: str
+    run: RunRecord | None
+    """None where it could not run."""
+    reason: str = ""
+    """Why not, in a line."""
+
+    @property
+    def part(self) -> MitigatedPart | None:
+        """What the audit kept."""
+        part: MitigatedPart | None = None if self.run is None else self.run.part(AUDIT)
+        return part
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Over all checks of the audit."""
+        return None if self.run is None else outcome_of(self.run.checks)
+
+
+def try_all(
+    model: str, mitigations: Sequence[str], suite: Path, report: Path, options: Mapping[str, Any]
+) -> Iterator[Tried]:
+    """Run the suite under each mitigation; plain pictures are made in the first run alone.
+
+    Raises T2IError where the suite is not there or nothing is installed.
+    """
+    if not suite.exists():
+        raise T2IError(f"--all: there is no {suite}; suites/mitigation of this project is one")
+    asked = list(mitigations) or sorted({one.name for one in entry_points(group=GROUP)})
+    for mitigation in asked:
+        folder = _folder(report, mitigation)
+        (folder / "run.json").unlink(missing_ok=True)
+        given = {"model": model, "mitigation": mitigation, "report": folder, **options}
+        said = _told([f"--t2i-{name}={value}" for name, value in given.items()] + [str(suite)])
+        if (folder / "run.json").is_file():
+            yield Tried(mitigation, read_run(folder / "run.json"))
+        else:
+            yield Tried(mitigation, None, _reason(said))
+
+
+def _folder(report: Path, mitigation: str) -> Path:
+    return report / re.sub(r"[^\w.=-]+", "-", mitigation)
+
+
+def _told(arguments: Sequence[str]) -> list[str]:
+    """Run pytest, show what it says as it says it, and give its last lines."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    said: list[str] = []
+    with subprocess.Popen(  # noqa: S603 - this very Python
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as running:
+        for line in running.stdout or ():
+            print(line, end="", flush=True)  # noqa: T201 - a command line tool
+            said = [*said[-99:], line.strip()]
+    return said
+
+
+def _reason(said: Sequence[str]) -> str:
+    told = " ".join(said)
+    found = re.search(r"ERROR: (.*)", told)
+    return (found[1] if found else (said[-1] if said else "pytest said nothing"))[:300]
+
+
+def print_table(tried: Iterator[Tried], report: Path) -> int:
+    """What each gains, loses and costs; 0 where one passes, 1 where none does."""
+    rows = list(tried)
+    for line in table(rows):
+        print(line)  # noqa: T201 - a command line tool
+    there = [str(_folder(report, row.mitigation) / "run.json") for row in rows if row.run]
+    if len(there) > 1:
+        print(f"chart: t2i compare {' '.join(there)}")  # noqa: T201 - a command line tool
+    return 0 if any(row.outcome is Outcome.PASS for row in rows) else 1
+
+
+def table(tried: Sequence[Tried]) -> list[str]:
+    """The lines of the table, columns aligned."""
+    cells = [COLUMNS, *(_cells(one) for one in tried)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(COLUMNS))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    return [*_plain(tried), *lines, *(f"{t.mitigation}: {t.reason}" for t in tried if t.reason)]
+
+
+def _plain(tried: Sequence[Tried]) -> list[str]:
+    before = next((one.part.judges[0].before for one in tried if one.part is not None), None)
+    return [] if before is None else [f"plain: model bias score {_short(before)}"]
+
+
+def _cells(tried: Tried) -> tuple[str, ...]:
+    part = tried.part
+    if part is None or tried.run is None:
+        return (tried.mitigation, "", "", "", "", "not measured")
+    first, second = (_short(judge.reduction) for judge in part.judges)
+    outcome = tried.outcome
+    verdict = "not judged" if outcome is None else outcome.value
+    return (tried.mitigation, first, second, _lost(tried.run), f"{part.passes:g}", verdict)
+
+
+def _lost(run: RunRecord) -> str:
+    """What is not shown to lie within its limit."""
+    lost = [
+        f"{NAMES[check.metric]} {'unknown' if check.estimate is None else f'{check.estimate:.2f}'}"
+        + ("" if check.outcome is Outcome.FAIL else " (?)")
+        for check in run.checks
+        if check.metric in NAMES and check.outcome is not Outcome.PASS
+    ]
+    judged = any(check.metric in NAMES for check in run.checks)
+    return ", ".join(lost) or ("nothing beyond its limit" if judged else "not judged")
+
+
+def _short(interval: Interval | None) -> str:
+    if interval is None:
+        return f"no {BIAS_REDUCTION.name.replace('_', ' ')} known"
+    return f"{interval.estimate:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
