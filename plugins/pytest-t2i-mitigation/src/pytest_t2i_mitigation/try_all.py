@@ -1,4 +1,4 @@
-"""Several mitigations on one suite, each in a run of pytest, and the table that a team chooses by."""
+"""Several mitigations on one suite, each in a run of pytest, and the table to choose by."""
 
 from __future__ import annotations
 

@@ -92,6 +92,7 @@ class MitigatedAudit(Audit["MitigatedPart"]):
         self, models: Sequence[NamedRecord[MitigatedPart]], *, level: float, seed: int
     ) -> Sequence[Section]:
         """Several mitigations in one chart."""
+        del level, seed
         from pytest_t2i_mitigation.mitigated import report
 
         return report.compared(models)

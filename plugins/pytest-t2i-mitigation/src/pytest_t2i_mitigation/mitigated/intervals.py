@@ -36,8 +36,8 @@ def ratio_of_sums(
     .. math:: R = sum A_p / sum B_p,
        Var R = sum_p (n_p - 1)/n_p sum_k (L_pk - mean L_p)^2 / (sum B_p)^2,  L = A - R B
 
-    with L_pk of the images of prompt p without the k-th (delete-one jackknife of a linearised ratio,
-    strata by prompt: Efron and Stein 1981), and Student's quantiles.
+    with L_pk of the images of prompt p without the k-th (delete-one jackknife of a linearised
+    ratio, strata by prompt: Efron and Stein 1981), and Student's quantiles.
 
     Args:
         above: A of each prompt.

@@ -31,11 +31,14 @@ class Judge:
         return self.name.removeprefix(FINDS) if self.name.startswith(FINDS) else None
 
     @property
-    def asked(self) -> dict[str, frozenset[Any]]:
-        """What a need asks for it."""
-        if self.finder is not None:
-            return {"finders": frozenset({self.finder})}
-        return {"detectors": frozenset({DetectorRef(self.name)})}
+    def detectors(self) -> frozenset[DetectorRef]:
+        """The detector that must look."""
+        return frozenset({DetectorRef(self.name)} if self.finder is None else ())
+
+    @property
+    def finders(self) -> frozenset[str]:
+        """The object finder that must look."""
+        return frozenset({self.finder} if self.finder is not None else ())
 
     def labels(self, observations: Any, prompt: Prompt, seeds: tuple[int, ...]) -> Labels:
         """What it says of each picture."""

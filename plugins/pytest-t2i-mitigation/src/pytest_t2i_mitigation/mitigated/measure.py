@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pytest_t2i import (
@@ -168,7 +168,9 @@ class Mitigated:
         for axis in self.content:
             members = [one for one in self.members if one.triplet.neutral.axis == axis]
             texts = self._texts(members)
-            for own, member in enumerate(members if texts is not None and len(members) > 1 else ()):
+            if texts is None or len(members) < 2:  # noqa: PLR2004 - one prompt has no others
+                continue
+            for own, member in enumerate(members):
                 plain, mitigated, *_ = member.rows
                 before.append(features.shown(plain, own, texts))
                 after.append(features.shown(mitigated, own, texts))
@@ -252,7 +254,7 @@ class Mitigated:
     @property
     def level(self) -> float:
         """Confidence level of intervals."""
-        return self.context.settings.confidence
+        return float(self.context.settings.confidence)
 
     @property
     def images(self) -> int:
@@ -276,15 +278,15 @@ class Mitigated:
     def _ratio(
         self, metric: MetricInfo, above: list[LeftOut], below: list[LeftOut], told: tuple[str, ...]
     ) -> Measurement:
-        known_at: Callable[[float], Interval | None] = partial(
-            intervals.ratio_of_sums, above, below
-        )
-        if known_at(self.level) is None:
+        if intervals.ratio_of_sums(above, below, self.level) is None:
             return self._absent(
                 metric, "the plain pictures leave nothing to compare with, or nothing varies"
             )
-        # At any level there is one where there is one at this.
-        return self._measured(metric, known_at, told)  # type: ignore[arg-type]
+        # At any level there is an interval where there is one at this.
+        interval_at = cast(
+            "Callable[[float], Interval]", partial(intervals.ratio_of_sums, above, below)
+        )
+        return self._measured(metric, interval_at, told)
 
     def _measured(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_t2i import PLAIN, AskedTest, AuditContext, DetectorRef, Need
+from pytest_t2i import PLAIN, AskedTest, AuditContext, Need
 
 from pytest_t2i_mitigation.mitigated.judges import judges_of
 
@@ -26,13 +26,15 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     texts = frozenset(three.neutral.text for three in test.selection.triplets)
     for three in test.selection.triplets:
         seeds = context.seeds(three.neutral, test.images)
-        both = {
-            name: first.asked.get(name, frozenset()) | second.asked.get(name, frozenset())
-            for name in ("detectors", "finders")
-        }
-        mitigated = Need(three.neutral, seeds, encoders=encoders, texts=texts, **both)
+        mitigated = Need(
+            three.neutral,
+            seeds,
+            first.detectors | second.detectors,
+            encoders,
+            first.finders | second.finders,
+            texts=texts,
+        )
         yield mitigated
         yield replace(mitigated, variation=PLAIN)
-        named = frozenset({DetectorRef(first.name)})
         for prompt in (three.feminine, three.masculine):
-            yield Need(prompt, seeds, detectors=named, encoders=encoders)
+            yield Need(prompt, seeds, first.detectors, encoders, first.finders)

@@ -1,4 +1,4 @@
-"""What reports show of a mitigation: gain against cost, every verdict, pictures before and after."""
+"""What reports show of a mitigation: gain against cost, verdicts, pictures before and after."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _pair(pair: PairRecord) -> tuple[Picture, Picture]:
             label or "undetected",
             (f"seed {pair.seed}, {side}",),
             kind=label if label in ("male", "female") else "undetected",
-        )  # fmt: skip
+        )
         for side, file, label in sides
     )
     return before, after
