@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i import AskedTest, Audit, AuditContext, Fixture, Keyword, NamedRecord, Summary
 
-from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, HARMS, HELPS
+from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, HARMS, HELPS, TURNOVER
 
 if TYPE_CHECKING:
     from pytest_t2i import Need
@@ -69,6 +69,15 @@ class MitigatedAudit(Audit["MitigatedPart"]):
         from pytest_t2i_mitigation.mitigated import needs
 
         return needs.needs(context, test)
+
+    def too_few(
+        self, metric: str, bound: float, cases: Sequence[AskedTest], level: float
+    ) -> Iterable[str]:
+        """Images with which even pictures would not pass the limit on prompts that turn over."""
+        if metric == TURNOVER.name:
+            from pytest_t2i_mitigation.mitigated.needs import too_few_for_turns
+
+            yield from too_few_for_turns(cases, bound, level)
 
     def record(self, context: AuditContext) -> MitigatedPart | None:
         """What the mitigation gains and loses."""

@@ -17,6 +17,10 @@ from pytest_t2i.statistics import inverted_p_value
 from scipy import stats
 
 HALVINGS = 24
+CHANCE = 0.8
+"""Of a verdict that a number of images is named for."""
+MOST = 1000
+"""Images per prompt that a search goes up to."""
 
 
 class LeftOut(NamedTuple):
@@ -52,7 +56,7 @@ def ratio_of_sums(
     >>> mean = LeftOut(float(spread.mean()), (spread.sum() - spread) / 39)
     >>> one = LeftOut(1.0, np.ones(40))
     >>> print(ratio_of_sums([mean], [one], 0.95))
-    -0.007 [-0.265, 0.252]
+    -0.060 [-0.315, 0.194]
     """
     total = sum(one.all for one in below)
     if total <= 0.0:
@@ -88,7 +92,7 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
         ValueError: shapes differ, or there is no picture.
 
     >>> print(paired_rise([True] * 20, [True] * 18 + [False] * 2, 0.95))
-    -0.100 [-0.254, 0.072]
+    -0.100 [-0.265, 0.083]
     """
     was, is_now = np.asarray(before, bool), np.asarray(after, bool)
     if was.shape != is_now.shape or was.ndim != 1 or not was.size:
@@ -178,6 +182,24 @@ def turn_interval(turns: Sequence[Turn], level: float) -> Interval | None:
     return Interval(
         estimate, min(low, estimate), max(high, estimate), level, "binomial, furthest", images
     )
+
+
+def images_for_turns(prompts: int, bound: float, level: float) -> int | None:
+    """Images per prompt from which even pictures of so many prompts are likely within a bound.
+
+    The fewest with which the furthest of them passes in four of five runs; None beyond ``MOST``.
+
+    >>> images_for_turns(12, 0.6, 0.95), images_for_turns(12, 0.0, 0.95)
+    (36, None)
+    """
+    if bound <= 0.0:
+        return None
+    share = min(1.0, (1.0 + bound) / 2.0)
+    for images in range(1, MOST):
+        furthest = stats.binom.ppf(CHANCE ** (1.0 / prompts), images, 0.5)
+        if stats.binom.cdf(furthest, images, share) <= 1.0 - level:
+            return images
+    return None
 
 
 def _edge(holds: Callable[[float], bool]) -> float:

@@ -3,85 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from pytest_t2i import (
-    PLAIN,
     AskedTest,
     AuditContext,
     Evidence,
     Interval,
     Measurement,
     MetricInfo,
-    Prompt,
-    Triplet,
     statistics,
 )
 
 from pytest_t2i_mitigation.mitigated import features, intervals, known
-from pytest_t2i_mitigation.mitigated.features import Rows
 from pytest_t2i_mitigation.mitigated.intervals import LeftOut
-from pytest_t2i_mitigation.mitigated.judges import FEMALE, MALE, Judge, Labels, judges_of, tally
+from pytest_t2i_mitigation.mitigated.judges import Judge, judges_of, tally
+from pytest_t2i_mitigation.mitigated.pictures import Pictures
 
 FEWEST = 4
 """Pictures of a prompt below which the jackknife leaves nothing."""
-
-
-@dataclass(frozen=True)
-class Pictures:
-    """The pictures of one triplet, as the judges and the encoder see them."""
-
-    triplet: Triplet
-    seeds: tuple[int, ...]
-    context: AuditContext = field(compare=False)
-
-    @property
-    def mitigated(self) -> Any:
-        """Observations of the run's pictures."""
-        return self.context.observations
-
-    @property
-    def plain(self) -> Any:
-        """Observations of those without the mitigation."""
-        return self.context.observations.under(PLAIN)
-
-    def labels(self, judge: Judge) -> tuple[Labels, Labels]:
-        """Of the plain and of the mitigated pictures."""
-        neutral = self.triplet.neutral
-        return (
-            judge.labels(self.plain, neutral, self.seeds),
-            judge.labels(self.mitigated, neutral, self.seeds),
-        )
-
-    def obeyed(self, judge: Judge) -> tuple[int, int]:
-        """Pictures that show the gender of their prompt, and those that show one at all."""
-        obeyed = clear = 0
-        for prompt, asked in ((self.triplet.feminine, FEMALE), (self.triplet.masculine, MALE)):
-            said = [one for one in judge.labels(self.mitigated, prompt, self.seeds) if one]
-            obeyed, clear = obeyed + said.count(asked), clear + len(said)
-        return obeyed, clear
-
-    @cached_property
-    def rows(self) -> tuple[Rows, Rows, Rows, Rows]:
-        """Features of plain, mitigated, feminine and masculine pictures of seeds that have all."""
-        neutral, feminine, masculine = self.triplet
-        of_each = [
-            self._features(self.plain, neutral),
-            *(self._features(self.mitigated, prompt) for prompt in (neutral, feminine, masculine)),
-        ]
-        whole = [row for row in zip(*of_each, strict=True) if all(one is not None for one in row)]
-        plain, mitigated, women, men = (
-            features.unit(np.array([row[k] for row in whole], dtype=np.float64)) for k in range(4)
-        )
-        return plain, mitigated, women, men
-
-    def _features(self, observations: Any, prompt: Prompt) -> list[np.ndarray | None]:
-        encoder = observations.components.encoder(self.context.encoder).fingerprint
-        known_of = observations.arrays(prompt, self.seeds, encoder)
-        return [None if one is None else np.ravel(one) for one in known_of]
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,9 +79,7 @@ class Mitigated:
                 *before.T, *after.T, level=level, seed=self.context.settings.seed,
                 estimator=self.context.settings.estimator, words=self.context.settings.words,
             )  # fmt: skip
-            return Interval(
-                -change.estimate, -change.high, -change.low, level, change.method, change.n
-            )
+            return _lost(change)
 
         try:
             interval_at(self.level)
@@ -245,7 +186,7 @@ class Mitigated:
         (over, clear, _), member = furthest
         told = f"furthest: {member.triplet.id}, {over} of {clear} on the other side"
         return Measurement(
-            known.TURNOVER, self.name, interval, images=self.images, remarks=(told,),
+            known.TURNOVER, self._subject(""), interval, remarks=(told,),
             evidence=lambda bound, level: intervals.evidence_of_turns(turns, bound),  # noqa: ARG005
         )  # fmt: skip
 
@@ -307,7 +248,7 @@ class Mitigated:
         return Measurement(metric, self._subject(judge), None, absent=reason)
 
     def _subject(self, judge: str) -> str:
-        return f"{self.name} by {judge}" if judge else self.name
+        return f"model by {judge}" if judge else "model"
 
 
 def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
@@ -321,7 +262,10 @@ def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
 
 
 def _lost(rise: Interval) -> Interval:
-    return Interval(-rise.estimate, -rise.high, -rise.low, rise.level, rise.method, rise.n)
+    """The same the other way round."""
+    return Interval(
+        0.0 - rise.estimate, 0.0 - rise.high, 0.0 - rise.low, rise.level, rise.method, rise.n
+    )
 
 
 def _means(what: str, before: Sequence[float], after: Sequence[float]) -> tuple[str, ...]:

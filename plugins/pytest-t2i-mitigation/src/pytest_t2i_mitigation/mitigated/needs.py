@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pytest_t2i import PLAIN, AskedTest, AuditContext, Need
@@ -38,3 +38,17 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
         yield replace(mitigated, variation=PLAIN)
         for prompt in (three.feminine, three.masculine):
             yield Need(prompt, seeds, first.detectors, encoders, first.finders)
+
+
+def too_few_for_turns(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[str]:
+    """A line where pictures of even prompts would leave the limit on turning over undecided."""
+    from pytest_t2i_mitigation.mitigated.intervals import images_for_turns
+
+    images = max(test.planned for test in cases)
+    prompts = sum(len(test.selection.triplets) for test in cases)
+    enough = images_for_turns(prompts, bound, level)
+    if enough is not None and images < enough:
+        yield (
+            f"with {images} images, {prompts} prompts that came out even would stay undecided "
+            f"against turnover {bound:g}: take --t2i-images {enough} or more"
+        )

@@ -9,8 +9,9 @@ from typing import Any
 from pytest_t2i import AuditContext, Interval, Measurement, statistics
 
 from pytest_t2i_mitigation.mitigated.judges import Judge, tally
-from pytest_t2i_mitigation.mitigated.measure import Mitigated, Pictures, mitigated_of
+from pytest_t2i_mitigation.mitigated.measure import Mitigated, mitigated_of
 from pytest_t2i_mitigation.mitigated.needs import asks
+from pytest_t2i_mitigation.mitigated.pictures import Pictures
 
 KEPT_PAIRS = 6
 """Pictures before and after that are kept of each prompt."""

@@ -108,11 +108,11 @@ def _point(part: MitigatedPart) -> Point | None:
 def _verdicts(part: MitigatedPart, run: Any) -> Table:
     rows = []
     for one in part.judges:
-        name = f"{part.mitigation} by {one.judge}"
+        name = f"model by {one.judge}"
         made = run.checks_of(BIAS_REDUCTION.name).get(name, ())
         rows.append((f"bias reduction by {one.judge}", one.reduction, *_judged(made), ""))
     for loss in part.losses:
-        made = run.checks_of(loss.metric).get(part.mitigation, ())
+        made = run.checks_of(loss.metric).get("model", ())
         told = loss.absent or "; ".join(loss.remarks)
         rows.append((loss.metric.replace("_", " "), loss.value, *_judged(made), told))
     columns = ("metric", "value", "limit", "verdict", "")
