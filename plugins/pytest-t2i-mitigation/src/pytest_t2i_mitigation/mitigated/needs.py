@@ -19,7 +19,7 @@ def asks(test: AskedTest) -> bool:
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """Neutral prompts plain and mitigated; prompts that name a gender as the run makes them."""
-    if not asks(test):
+    if not asks(test) or context.mitigation is None:
         return
     first, second = judges_of(context, test.selection.asked("second_judge"))
     encoders = frozenset({context.encoder})
