@@ -19,6 +19,8 @@ from pytest_t2i_mitigation.mitigated.report import outcome_of
 
 GROUP = "pytest_t2i.mitigations"
 AUDIT = "mitigated"
+FEW = 2
+"""Undecided metrics that are named; more are counted."""
 COLUMNS = ("mitigation", "gained", "by a second judge", "lost", "passes", "verdict")
 NAMES = {metric.name: metric.name.replace("_", " ") for metric in HARMS}
 
@@ -127,15 +129,19 @@ def _cells(tried: Tried) -> tuple[str, ...]:
 
 
 def _lost(run: RunRecord) -> str:
-    """What is not shown to lie within its limit."""
-    lost = [
-        f"{NAMES[check.metric]} {'unknown' if check.estimate is None else f'{check.estimate:.2f}'}"
-        + ("" if check.outcome is Outcome.FAIL else " (?)")
-        for check in run.checks
-        if check.metric in NAMES and check.outcome is not Outcome.PASS
+    """What is shown to lie beyond its limit, and what is open."""
+    checks = [check for check in run.checks if check.metric in NAMES]
+    if not checks:
+        return "not judged"
+    failed = [
+        f"{NAMES[check.metric]} {check.estimate:.2f}"
+        for check in checks
+        if check.outcome is Outcome.FAIL and check.estimate is not None
     ]
-    judged = any(check.metric in NAMES for check in run.checks)
-    return ", ".join(lost) or ("nothing beyond its limit" if judged else "not judged")
+    open_ = [NAMES[c.metric] for c in checks if c.outcome is Outcome.INCONCLUSIVE]
+    if open_:
+        failed.append(f"undecided: {', '.join(open_) if len(open_) <= FEW else len(open_)}")
+    return ", ".join(failed) or "nothing beyond its limit"
 
 
 def _short(interval: Interval | None) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from pytest_t2i import Evidence, Interval
-from pytest_t2i.statistics import inverted_p_value
+from pytest_t2i.statistics import inverted_p_value, share_interval
 from scipy import stats
 
 HALVINGS = 24
@@ -78,7 +78,11 @@ def ratio_of_sums(
 def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> Interval:
     """How much more often something holds after than before, of the same prompts and seeds.
 
-    Bonett and Price 2012: Wald's interval with one image more that gains and one that loses.
+    .. math:: g - l -+ sqrt(a^2 - 2 r a b + b^2),  r = -sqrt(g l / ((1 - g) (1 - l)))
+
+    with g the share of pictures that gain it, l of those that lose it, and a and b how far the
+    exact intervals of both reach: g down and l up for the lower end, the other way for the upper
+    (square and add, as Newcombe 1998 and Zou and Donner 2008, for two cells of a multinomial).
 
     Args:
         before: whether it holds of each plain picture, [n] of bool.
@@ -92,24 +96,29 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
         ValueError: shapes differ, or there is no picture.
 
     >>> print(paired_rise([True] * 20, [True] * 18 + [False] * 2, 0.95))
-    -0.100 [-0.265, 0.083]
+    -0.100 [-0.317, 0.090]
     """
     was, is_now = np.asarray(before, bool), np.asarray(after, bool)
     if was.shape != is_now.shape or was.ndim != 1 or not was.size:
         raise ValueError(
             f"expected as many pictures after as before, got {was.shape} and {is_now.shape}"
         )
-    pictures = was.size
-    gained, lost = int((~was & is_now).sum()), int((was & ~is_now).sum())
-    up, down = (gained + 1) / (pictures + 2), (lost + 1) / (pictures + 2)
-    half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(
-        (up + down - (up - down) ** 2) / (pictures + 2)
+    gained, lost = (
+        share_interval(int(moved.sum()), was.size, level, "clopper-pearson")
+        for moved in (~was & is_now, was & ~is_now)
     )
-    estimate = (gained - lost) / pictures
-    low, high = max(-1.0, up - down - half), min(1.0, up - down + half)
+    g, l = gained.estimate, lost.estimate  # noqa: E741 - as in the equation
+    together = -math.sqrt(g * l / ((1.0 - g) * (1.0 - l))) if g < 1.0 and l < 1.0 else 0.0
+    low = g - l - _reach(g - gained.low, lost.high - l, together)
+    high = g - l + _reach(gained.high - g, l - lost.low, together)
     return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "bonett-price", pictures
+        g - l, max(-1.0, low), min(1.0, high), level, "paired, square and add", was.size
     )
+
+
+def _reach(first: float, second: float, correlation: float) -> float:
+    """Of a difference of two, which reach so far each."""
+    return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))
 
 
 class Turn(NamedTuple):
