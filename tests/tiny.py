@@ -181,7 +181,9 @@ def t5_encoder(tokenizer: T5TokenizerFast) -> T5EncoderModel:
     )
 
 
-def write_stable_diffusion_3(folder: Path, seed: int = 0, *, t5: bool = True) -> Path:
+def write_stable_diffusion_3(
+    folder: Path, seed: int = 0, *, t5: bool = True, layers: int = 1, **config: Any
+) -> Path:
     """A StableDiffusion3Pipeline; ``t5=False`` leaves its third text encoder out."""
     torch.manual_seed(seed)
     tokenizer, tokenizer_3 = clip_tokenizer(), t5_tokenizer()
@@ -190,13 +192,14 @@ def write_stable_diffusion_3(folder: Path, seed: int = 0, *, t5: bool = True) ->
             sample_size=IMAGE_SIZE // 2,
             patch_size=2,
             in_channels=4,
-            num_layers=1,
+            num_layers=layers,
             attention_head_dim=8,
             num_attention_heads=2,
             caption_projection_dim=16,
             joint_attention_dim=2 * TEXT_WIDTH,
             pooled_projection_dim=2 * TEXT_WIDTH,
             out_channels=4,
+            **config,
         ),
         scheduler=FlowMatchEulerDiscreteScheduler(),
         vae=autoencoder(4, shift_factor=0.06, use_quant_conv=False, use_post_quant_conv=False),
@@ -209,6 +212,12 @@ def write_stable_diffusion_3(folder: Path, seed: int = 0, *, t5: bool = True) ->
     )
     pipeline.save_pretrained(folder)
     return folder
+
+
+def write_stable_diffusion_3_5(folder: Path, seed: int = 0) -> Path:
+    """The same as SD3.5 has it: normed queries and keys, a second attention in early layers."""
+    config = {"qk_norm": "rms_norm", "dual_attention_layers": (0, 1)}
+    return write_stable_diffusion_3(folder, seed, layers=3, **config)
 
 
 def write_flux(folder: Path, seed: int = 0, *, guidance_embeds: bool = False) -> Path:

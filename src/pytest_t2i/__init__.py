@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import triplet as triplet
     from pytest_t2i.protocols import AnswerLimits as AnswerLimits
     from pytest_t2i.protocols import Calibrated as Calibrated
+    from pytest_t2i.protocols import ComparingMitigation as ComparingMitigation
     from pytest_t2i.protocols import Detector as Detector
     from pytest_t2i.protocols import Encoder as Encoder
     from pytest_t2i.protocols import Executor as Executor
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import NextTokens as NextTokens
     from pytest_t2i.protocols import ObjectFinder as ObjectFinder
     from pytest_t2i.protocols import OpenSet as OpenSet
+    from pytest_t2i.protocols import PassesBySettings as PassesBySettings
     from pytest_t2i.protocols import PersonDetector as PersonDetector
     from pytest_t2i.protocols import PipelineMitigation as PipelineMitigation
     from pytest_t2i.protocols import PromptMitigation as PromptMitigation
@@ -157,10 +159,11 @@ _HOMES = {
         "read_captions", "read_reference", "read_stereotypes", "triplet",
     ),
     "protocols": (
-        "AnswerLimits", "Calibrated", "Detector", "Encoder", "Executor", "ExecutorOptions",
-        "FaceDetector", "Language", "LoadOptions", "MadeFor", "Mitigation", "NextTokens",
-        "ObjectFinder", "OpenSet", "PersonDetector", "PipelineMitigation", "PromptMitigation",
-        "ReadyMade", "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
+        "AnswerLimits", "Calibrated", "ComparingMitigation", "Detector", "Encoder", "Executor",
+        "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "MadeFor", "Mitigation",
+        "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "PersonDetector",
+        "PipelineMitigation", "PromptMitigation", "ReadyMade",
+        "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
     ),
     "runs.read_run": ("read_run",),
     "runs.record": ("RunRecord",),

@@ -203,8 +203,49 @@ class PipelineMitigation(Protocol):
     def applied(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[Any]:
         """Changes the pipeline while these requests are made, and takes that back at the end.
 
-        The counterparts are the ``texts`` of each request's ``variation``.
+        They are made by one call of the pipeline: row k of what it works on is request k, and
+        begins anew after the last one where a lone picture is made twice over. The counterparts
+        are the ``texts`` of each request's ``variation``.
         """
+
+
+@runtime_checkable
+class PassesBySettings(Protocol):
+    """A mitigation whose cost depends on how pictures are made.
+
+    >>> class Early:
+    ...     def passes_with(self, settings):
+    ...         return 1.0 + 2.0 / (settings.steps or 28)
+    >>> isinstance(Early(), PassesBySettings)
+    True
+    """
+
+    def passes_with(self, settings: GenerationSettings) -> float:
+        """What a picture costs with these settings, in passes of the plain model.
+
+        ValueError, told as one line before anything is made, where they leave it nothing to do.
+        """
+
+
+@runtime_checkable
+class ComparingMitigation(Protocol):
+    """A mitigation that compares the pictures it makes, by features of an encoder.
+
+    >>> class Nearest:
+    ...     compares_by = ""
+    ...
+    ...     def seeing(self, encoder):
+    ...         return self
+    >>> isinstance(Nearest(), ComparingMitigation)
+    True
+    """
+
+    @property
+    def compares_by(self) -> str | None:
+        """Name of the encoder; "" for the run's own, None where it needs none as it is set."""
+
+    def seeing(self, encoder: Encoder) -> PipelineMitigation:
+        """The same with an encoder, whose version is part of what its pictures are kept by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast, get_args
 
 from pytest_t2i.adapters.registry import Factory, Registry
-from pytest_t2i.data import ATTENTION, Generated, Request, Variation, digest
+from pytest_t2i.data import (
+    ATTENTION,
+    Generated,
+    GenerationSettings,
+    Request,
+    Variation,
+    digest,
+)
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed, shown
 from pytest_t2i.protocols import (
+    ComparingMitigation,
+    Encoder,
     LoadOptions,
     Mitigation,
+    PassesBySettings,
     PipelineMitigation,
     PromptMitigation,
     Stage,
@@ -38,21 +49,53 @@ class NamedMitigation:
     mitigation: Mitigation
     keys: Mapping[str, Any] = field(default_factory=dict)
     """Every key with its value, those that were not given too."""
+    encoder: tuple[str, str] | None = None
+    """Name and fingerprint of what it compares pictures by; None where it compares none."""
+    settings: GenerationSettings = field(default_factory=GenerationSettings)
+    """How the run makes pictures, as far as that is known."""
 
     @property
     def fingerprint(self) -> str:
         """All that changes what it does."""
-        return digest([self.mitigation.fingerprint, {k: str(v) for k, v in self.keys.items()}])
+        keys = {k: str(v) for k, v in self.keys.items()}
+        seen = [self.encoder[1]] if self.encoder else []
+        return digest([self.mitigation.fingerprint, keys, *seen])
+
+    @property
+    def compares_by(self) -> str | None:
+        """Name of the encoder that it asks for, "" for the run's own; None for none."""
+        of = self.mitigation
+        return of.compares_by if isinstance(of, ComparingMitigation) else None
+
+    @property
+    def passes(self) -> float:
+        """What a picture costs as the run makes them, in passes of the plain model.
+
+        Raises ConfigurationError where the settings leave it nothing to do.
+        """
+        if not isinstance(self.mitigation, PassesBySettings):
+            return self.mitigation.passes
+        try:
+            return self.mitigation.passes_with(self.settings)
+        except ValueError as error:
+            raise ConfigurationError(f"{OPTION} {self.asked}: {error}") from None
+
+    @property
+    def hides_attention(self) -> bool:
+        """Whether attention is no longer that to the words of the prompt."""
+        return self.mitigation.needs_counterparts or self.mitigation.stage in WITHOUT_ATTENTION
 
     @property
     def facts(self) -> dict[str, str]:
         """Its provenance, readable."""
         keys = {f"key {key}": str(value) for key, value in self.keys.items()}
+        seen = {"distance": f"1 - cosine of {self.encoder[0]}"} if self.encoder else {}
         return {
             "name": self.asked,
             "fingerprint": self.fingerprint,
             "stage": self.mitigation.stage,
-            "passes per picture": f"{self.mitigation.passes:g}",
+            "passes per picture": f"{self.passes:.3g}",
+            **seen,
             **keys,
         }
 
@@ -184,9 +227,17 @@ class Mitigated:
     'a nurse, whoever it is'
     """
 
-    def __init__(self, model: TextToImage, named: NamedMitigation) -> None:
-        """ConfigurationError for a pipeline that the mitigation does not fit."""
-        self.model, self.named = model, named
+    def __init__(
+        self,
+        model: TextToImage,
+        named: NamedMitigation,
+        encoder: Callable[[], Encoder] | None = None,
+    ) -> None:
+        """ConfigurationError for a pipeline that the mitigation does not fit.
+
+        ``encoder`` loads what pictures are compared by, where the mitigation does.
+        """
+        self.model, self.named, self._encoder = model, named, encoder
         self.pipeline = getattr(model, "pipeline", None)
         self._check_family()
 
@@ -223,9 +274,7 @@ class Mitigated:
         variation = request.variation
         if variation is None or not self.named.makes(variation):
             return request
-        observe = request.observe
-        if self.named.mitigation.stage in WITHOUT_ATTENTION:
-            observe -= {ATTENTION}
+        observe = request.observe - ({ATTENTION} if self.named.hides_attention else set())
         text = self.named.made_from(request.prompt, request.seed, variation.texts)
         return replace(request, prompt=text, observe=observe, variation=None)
 
@@ -234,14 +283,29 @@ class Mitigated:
         varied = [request for request in requests if self.named.makes(request.variation)]
         plain = [request for request in requests if not self.named.makes(request.variation)]
         made: dict[Request, Generated] = {}
-        if varied:
-            mitigation = cast("PipelineMitigation", self.named.mitigation)
-            with mitigation.applied(self.pipeline, varied):
-                inner = [self._inner(request) for request in varied]
-                made |= zip(varied, self.model.generate(inner), strict=True)
+        for alike in _made_in_one_go(varied):
+            with self._inside_mitigation.applied(self.pipeline, alike):
+                inner = [self._inner(request) for request in alike]
+                made |= zip(alike, self.model.generate(inner), strict=True)
         if plain:
             made |= zip(plain, self.model.generate(plain), strict=True)
         yield from (made[request] for request in requests)
+
+    @cached_property
+    def _inside_mitigation(self) -> PipelineMitigation:
+        mitigation = self.named.mitigation
+        if self.named.compares_by is not None and self._encoder is not None:
+            return cast("ComparingMitigation", mitigation).seeing(self._encoder())
+        return cast("PipelineMitigation", mitigation)
+
+
+def _made_in_one_go(requests: Sequence[Request]) -> Iterable[list[Request]]:
+    """Requests that a pipeline makes by one call."""
+    groups: dict[Any, list[Request]] = {}
+    for request in requests:
+        key = (request.settings, request.observe, request.attributes)
+        groups.setdefault(key, []).append(request)
+    return groups.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +314,9 @@ class MitigatedFactory:
 
     factory: Factory
     named: NamedMitigation
+    encoder: Callable[[], Encoder] | None = None
+    """Loads what pictures are compared by."""
 
     def __call__(self, options: LoadOptions) -> Mitigated:
         """The model of these options, mitigated."""
-        return Mitigated(self.factory(options), self.named)
+        return Mitigated(self.factory(options), self.named, self.encoder)

@@ -79,7 +79,7 @@ def _mitigations(registries: Registries) -> list[str]:
 
 def _mitigation(named: NamedMitigation) -> str:
     of, keys = named.mitigation, ",".join(f"{key}={value}" for key, value in named.keys.items())
-    passes = f"{of.passes:g} pass{'' if of.passes == 1 else 'es'} per picture"
+    passes = f"{of.passes:.3g} pass{'' if of.passes == 1 else 'es'} per picture"
     fits = ", ".join(of.families) or "any model"
     return f"{named.asked}: stage {of.stage}, {passes}, fits {fits}{f' ({keys})' if keys else ''}"
 

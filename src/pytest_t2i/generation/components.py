@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
-from pytest_t2i.adapters.mitigations import Mitigated, MitigatedFactory, load_mitigation
+from pytest_t2i.adapters.mitigations import (
+    Mitigated,
+    MitigatedFactory,
+    NamedMitigation,
+    load_mitigation,
+)
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
-from pytest_t2i.data import digest
+from pytest_t2i.data import GenerationSettings, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.identities import identities
@@ -31,6 +37,8 @@ from pytest_t2i.protocols import (
 )
 from pytest_t2i.settings import Settings
 
+DEFAULT_DETECTOR = "clip-enhance"
+"""Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
 OWN_NAMES = ("timm:",)
 """Families whose weights have names of their library's own, which look like aliases."""
 
@@ -93,8 +101,45 @@ class Components:
         """
         asked = self.settings.mitigation
         if asked is not None and self._mitigating is None:
-            self._mitigating = Mitigating(load_mitigation(self.registries.mitigations, asked))
+            named = load_mitigation(self.registries.mitigations, asked)
+            self._mitigating = Mitigating(self._as_asked(named))
         return self._mitigating
+
+    def _as_asked(self, named: NamedMitigation) -> NamedMitigation:
+        """A mitigation with what the run compares by, and how it makes pictures.
+
+        Raises ConfigurationError where that leaves it nothing to do.
+        """
+        defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
+        own = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
+        named = replace(named, settings=replace(defaults, **own))
+        _ = named.passes
+        if named.compares_by is None:
+            return named
+        part = self.encoder(named.compares_by or self.encoder_name)
+        return replace(named, encoder=(part.name, part.fingerprint))
+
+    @property
+    def detector_names(self) -> tuple[str, ...]:
+        """Detectors of the run; the first one's word decides."""
+        if self.settings.detectors:
+            return self.settings.detectors
+        entry = self.catalogue.models.get(self.settings.model or "")
+        return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
+
+    @property
+    def encoder_name(self) -> str:
+        """The encoder of image space: the detector's, where it has one, so that one is loaded."""
+        entry = self.catalogue.models.get(self.settings.model or "")
+        if entry and entry.encoder:
+            return entry.encoder
+        detector = self.detector_names[0]
+        base, _, alias = detector.partition(":")
+        if base in self.registries.encoders:
+            return detector
+        # A detector that looks at crops by a CLIP of this alias has loaded that one.
+        known = alias and alias in self.catalogue.weights.get("clip", {})
+        return f"clip:{alias}" if known else "clip"
 
     def maker(self) -> TextToImage:
         """What makes the images: the model, with the run's mitigation around it.
@@ -105,7 +150,9 @@ class Components:
         if mitigating is None:
             return self.model().get()
         if self._mitigated is None:
-            self._mitigated = Mitigated(self.model().get(), mitigating.named)
+            compared_by = mitigating.named.encoder
+            encoder = self.encoder(compared_by[0]).get if compared_by else None
+            self._mitigated = Mitigated(self.model().get(), mitigating.named, encoder)
         return self._mitigated
 
     def calibration(self) -> Calibrated | None:
@@ -138,8 +185,18 @@ class Components:
     def _recipe(self) -> tuple[Factory, LoadOptions]:
         _, factory, options = self._resolve_model(self.settings.model or "")
         made, mitigating = factory(), self.mitigating()
-        whole = made if mitigating is None else MitigatedFactory(made, mitigating.named)
-        return whole, self._with_settings(options)
+        if mitigating is None:
+            return made, self._with_settings(options)
+        compared_by = mitigating.named.encoder
+        encoder = self._elsewhere(compared_by[0]) if compared_by else None
+        return MitigatedFactory(made, mitigating.named, encoder), self._with_settings(options)
+
+    def _elsewhere(self, encoder: str) -> Callable[[], Encoder]:
+        """Loads an encoder in another process, where its factory can be imported."""
+        registry = self.registries.encoders
+        base, weights = registry.named(encoder)
+        options = self._part_options(base, weights)
+        return partial(registry.get(base), options)
 
     def model_batch(self) -> int | None:
         """Images per batch that the catalogue gives for the model."""
@@ -230,13 +287,8 @@ class Components:
     def _part(self, kind: str, name: str) -> NamedComponent[Any]:
         registry = self.registries.of(kind)
         base, weights = registry.named(name)
-        parts = {f: a[weights] for f, a in self.catalogue.weights.items() if weights in a}
-        # An alias of other families only stands for weights of the parts, not for a source.
-        source = parts.get(base, "" if parts else weights)
-        options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
-        # Detectors run in full precision on the CPU whatever the model's dtype.
-        options = replace(options, dtype="auto")
-        self._check_weights(kind, name, source, parts)
+        options = self._part_options(base, weights)
+        self._check_weights(kind, name, options.source, options.extra["weights"])
         origin = Origin(self.registries, {(kind, base)})
         identity, run_identity = self._identities(kind, base, options)
         # What a conftest.py registered can be a part of a registered detector.
@@ -250,6 +302,15 @@ class Components:
             origin=origin,
             run_identity=run_identity,
         )
+
+    def _part_options(self, base: str, weights: str) -> LoadOptions:
+        """What the factory of a detector, an encoder or a finder is told."""
+        parts = {f: a[weights] for f, a in self.catalogue.weights.items() if weights in a}
+        # An alias of other families only stands for weights of the parts, not for a source.
+        source = parts.get(base, "" if parts else weights)
+        options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
+        # Detectors run in full precision on the CPU whatever the model's dtype.
+        return replace(options, dtype="auto")
 
     def _check_weights(self, kind: str, name: str, source: str, parts: Mapping[str, str]) -> None:
         if name.startswith(OWN_NAMES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pytest_t2i.adapters.mitigations import WITHOUT_ATTENTION, NamedMitigation
+from pytest_t2i.adapters.mitigations import NamedMitigation
 from pytest_t2i.data import ATTENTION, PLAIN, TEXT_EMBEDDING, Prompt, Triplet, Variant, Variation
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts.counterparts import counterparts, names_gender
@@ -59,8 +59,8 @@ class Mitigating:
 
     def unseen(self, observe: Iterable[str]) -> list[str]:
         """What of these traces is not that of a mitigated picture, and why."""
-        stage, asked, told = self.named.mitigation.stage, self.named.asked, []
-        if ATTENTION in observe and stage in WITHOUT_ATTENTION:
+        asked, told = self.named.asked, []
+        if ATTENTION in observe and self.named.hides_attention:
             told.append(
                 f"attention is not observed: with the mitigation {asked} it is no longer that to "
                 "the words of the prompt"

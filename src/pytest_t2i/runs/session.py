@@ -32,8 +32,6 @@ from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
 
-DEFAULT_DETECTOR = "clip-enhance"
-"""Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
 DEFAULT_FINDER = "grounded-sam"
 """Unless the catalogue names one for the model: what Wu uses."""
 SUITED = "auto"
@@ -83,23 +81,12 @@ class Session:
     @cached_property
     def detectors(self) -> tuple[str, ...]:
         """Detectors by name; the first one's word decides."""
-        if self.settings.detectors:
-            return self.settings.detectors
-        entry = self.components.catalogue.models.get(self.settings.model or "")
-        return (entry.detector if entry and entry.detector else DEFAULT_DETECTOR,)
+        return self.components.detector_names
 
     @cached_property
     def encoder(self) -> str:
-        """The encoder of image space: the detector's, where it has one, so that one is loaded."""
-        entry = self.components.catalogue.models.get(self.settings.model or "")
-        if entry and entry.encoder:
-            return entry.encoder
-        base, _, alias = self.detectors[0].partition(":")
-        if base in self.components.registries.encoders:
-            return self.detectors[0]
-        # A detector that looks at crops by a CLIP of this alias has loaded that one.
-        known = alias and alias in self.components.catalogue.weights.get("clip", {})
-        return f"clip:{alias}" if known else "clip"
+        """The encoder of image space."""
+        return self.components.encoder_name
 
     @cached_property
     def finder(self) -> str:
