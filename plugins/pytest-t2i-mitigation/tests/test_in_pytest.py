@@ -97,7 +97,7 @@ def test_another_sentence_may_hold_commas(run, pytester):
     [
         ("random-counterpart:share=2", "share: expected a number from 0 to 1, got 2"),
         ("random-counterpart:part=1", "unknown key of mitigation 'random-counterpart' 'part'"),
-        ("random-counterpat", "Known: chuang, ethical-intervention, random-counterpart"),
+        ("random-counterpat", "Did you mean 'random-counterpart'? Known: chuang"),
     ],
 )
 def test_a_bad_name_or_key_is_one_line(run, asked, told):

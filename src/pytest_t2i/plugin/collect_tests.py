@@ -52,7 +52,20 @@ class Selecting:
             return NO_LABELS
         if selection.finds and self.session.settings.objects is None:
             return NO_FINDER
-        return NO_MODEL if selection.needs_model and not self.session.has_model else ""
+        if selection.needs_model and not self.session.has_model:
+            return NO_MODEL
+        return self._unmet(selection)
+
+    def _unmet(self, selection: Selection) -> str:
+        """Why a fixture that a test receives is not to be had, before pictures are made for it."""
+        settings = self.session.settings
+        reasons = (
+            fixture.unmet(settings)
+            for audit in self.session.audits
+            for name, fixture in audit.fixtures.items()
+            if name in selection.fixtures
+        )
+        return next(filter(None, reasons), "")
 
     def _check(self, item: pytest.Function, test: SelectedTest) -> None:
         """Limits, shares of a reference and recorded prompts that the test asks for are there."""

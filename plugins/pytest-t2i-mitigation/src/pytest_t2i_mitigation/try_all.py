@@ -88,7 +88,7 @@ def _told(arguments: Sequence[str]) -> list[str]:
 def _reason(said: Sequence[str]) -> str:
     told = " ".join(said)
     found = re.search(r"ERROR: (.*)", told)
-    return (found[1] if found else (said[-1] if said else "pytest said nothing"))[:300]
+    return (found[1] if found else (said[-1] if said else "pytest said nothing"))[:300].strip()
 
 
 def print_table(tried: Iterator[Tried], report: Path) -> int:
@@ -123,9 +123,16 @@ def _cells(tried: Tried) -> tuple[str, ...]:
     if part is None or tried.run is None:
         return (tried.mitigation, "", "", "", "", "not measured")
     first, second = (_short(judge.reduction) for judge in part.judges)
-    outcome = tried.outcome
-    verdict = "not judged" if outcome is None else outcome.value
-    return (tried.mitigation, first, second, _lost(tried.run), f"{part.passes:g}", verdict)
+    passes, verdict = f"{part.passes:g}", _verdict(tried.run)
+    return (tried.mitigation, first, second, _lost(tried.run), passes, verdict)
+
+
+def _verdict(run: RunRecord) -> str:
+    outcome = outcome_of(run.checks)
+    helps = run.checks_of(BIAS_REDUCTION.name).values()
+    if any(check.outcome is Outcome.FAIL for checks in helps for check in checks):
+        return "FAIL: does not help"
+    return "not judged" if outcome is None else outcome.value
 
 
 def _lost(run: RunRecord) -> str:

@@ -20,30 +20,40 @@ ENDS = statistics.one_sided(LEVEL)
 PROMPTS = 12
 WIDTH = 24
 """Of features."""
-TRUTH = 400
-"""Draws that the truth of a statistic of features is the mean of."""
 SCORES = np.array([1, 0.95, -0.9, -1, 1, 0.9, 0.75, 1, 0.1, 1, 0.8, 0.6])
 """Of the plain model: the words of the suite in the biased world."""
-Drawn = Callable[[np.random.Generator], "Rates"]
+
+
+class Run(NamedTuple):
+    """One drawn run: its interval, and of a ratio the sums that it is of."""
+
+    interval: Interval | None
+    above: float = 0.0
+    below: float = 0.0
 
 
 class Rates(NamedTuple):
-    """Whether one run got a verdict on a limit that is the truth."""
+    """Whether one run got a verdict, or in which share of runs."""
 
-    passed: bool
-    failed: bool
+    passed: float
+    failed: float
 
 
-def judged(interval: Interval | None, truth: float, *, higher_is_worse: bool = True) -> Rates:
+class World(NamedTuple):
+    """How one run is drawn, and the limit; None takes the ratio of all runs together."""
+
+    draw: Callable[[np.random.Generator], Run]
+    limit: float | None = None
+    higher_is_worse: bool = True
+
+
+def judged(interval: Interval | None, limit: float, *, higher_is_worse: bool = True) -> Rates:
     """The verdict of an interval whose ends hold at 0.95 each."""
     if interval is None:
-        return Rates(passed=False, failed=False)
-    below, above = interval.high <= truth, interval.low > truth
-    return (
-        Rates(below, above)
-        if higher_is_worse
-        else Rates(interval.low >= truth, interval.high < truth)
-    )
+        return Rates(0, 0)
+    if higher_is_worse:
+        return Rates(interval.high <= limit, interval.low > limit)
+    return Rates(interval.low >= limit, interval.high < limit)
 
 
 # it helps
@@ -54,31 +64,30 @@ def counts(scores: np.ndarray, images: int, rng: np.random.Generator) -> tuple[n
     return male, images - male
 
 
-def helps(after: np.ndarray, images: int, limit: float) -> Drawn:
+def helps(after: np.ndarray, images: int, limit: float) -> World:
     """Against a limit, of pictures drawn anew with these scores."""
 
-    def draw(rng: np.random.Generator) -> Rates:
+    def draw(rng: np.random.Generator) -> Run:
         change = statistics.paired_model_bias_change(
             *counts(SCORES, images, rng), *counts(after, images, rng), level=ENDS, seed=0
         )
-        fall = Interval(-change.estimate, -change.high, -change.low, ENDS, "", PROMPTS)
-        return judged(fall, limit, higher_is_worse=False)
+        return Run(lost(change))
 
-    return draw
+    return World(draw, limit, higher_is_worse=False)
 
 
 # it harms nothing
 
 
-def pairs(before: float, loss: float, images: int) -> Drawn:
+def pairs(before: float, loss: float, images: int) -> World:
     """Something holds of a share of plain pictures, and of less by the loss after."""
 
-    def draw(rng: np.random.Generator) -> Rates:
+    def draw(rng: np.random.Generator) -> Run:
         was = rng.random(PROMPTS * images) < before
         is_now = was & (rng.random(was.size) >= loss / before)
-        return judged(lost(intervals.paired_rise(was, is_now, ENDS)), loss)
+        return Run(lost(intervals.paired_rise(was, is_now, ENDS)))
 
-    return draw
+    return World(draw, loss)
 
 
 def lost(rise: Interval) -> Interval:
@@ -127,38 +136,33 @@ def aligned(faces: Faces, prompt: int, images: int, rng: np.random.Generator) ->
     return features.minus(was, is_now), was
 
 
-def ratios(measure: Callable[..., Both], faces: Faces, images: int) -> Drawn:
-    """Against the ratio of the means of many draws."""
-    rng = np.random.default_rng(99)
-    many = [measure(faces, k % PROMPTS, images, rng) for k in range(TRUTH)]
-    truth = sum(above.all for above, _ in many) / sum(below.all for _, below in many)
+def ratios(measure: Callable[..., Both], faces: Faces, images: int) -> World:
+    """Against the ratio of the sums of all runs."""
 
-    def draw(rng: np.random.Generator) -> Rates:
+    def draw(rng: np.random.Generator) -> Run:
         both = [measure(faces, prompt, images, rng) for prompt in range(PROMPTS)]
         above, below = zip(*both, strict=True)
-        return judged(intervals.ratio_of_sums(above, below, ENDS), truth)
+        sums = (sum(one.all for one in part) for part in (above, below))
+        return Run(intervals.ratio_of_sums(above, below, ENDS), *sums)
 
-    return draw
+    return World(draw)
 
 
-def turns(score: float, images: int, prompts_there: int) -> Drawn:
+def turns(score: float, images: int, prompts_there: int) -> World:
     """So many prompts lie on the limit, the others are even."""
+    shares = np.full(PROMPTS, 0.5)
+    shares[:prompts_there] = (1.0 + score) / 2.0
 
-    def draw(rng: np.random.Generator) -> Rates:
-        shares = np.full(PROMPTS, 0.5)
-        shares[:prompts_there] = (1.0 + score) / 2.0
+    def draw(rng: np.random.Generator) -> Run:
         over = rng.binomial(images, shares)
         found = [intervals.Turn(int(n), images) for n in over]
-        evidence = intervals.evidence_of_turns(found, score)
-        return Rates(
-            *(p is not None and p <= 1.0 - LEVEL for p in (evidence.within, evidence.beyond))
-        )
+        return Run(intervals.turn_interval(found, ENDS))
 
-    return draw
+    return World(draw, score)
 
 
-def worlds() -> Iterator[tuple[str, str, int, Drawn]]:
-    """Metric, world, images per prompt, how one run is drawn."""
+def worlds() -> Iterator[tuple[str, str, int, World]]:
+    """Metric, what is so in the world, images per prompt, the world."""
     for images in (20, 40):
         yield "bias_reduction", "does nothing, limit 0", images, helps(SCORES, images, 0.0)
         yield "bias_reduction", "does nothing, limit 0.2", images, helps(SCORES, images, 0.2)
@@ -189,17 +193,21 @@ def worlds() -> Iterator[tuple[str, str, int, Drawn]]:
         yield "turnover", "every prompt at 0.6", images, turns(0.6, images, PROMPTS)
 
 
-def rates(draw: Drawn, runs: int, seed: int) -> tuple[float, float]:
+def rates(world: World, runs: int, seed: int) -> Rates:
     """Shares of runs that pass and that fail."""
-    drawn = [draw(np.random.default_rng([seed, run])) for run in range(runs)]
-    return tuple(float(np.mean([one[k] for one in drawn])) for k in (0, 1))
+    drawn = [world.draw(np.random.default_rng([seed, run])) for run in range(runs)]
+    limit = world.limit
+    if limit is None:
+        limit = sum(run.above for run in drawn) / sum(run.below for run in drawn)
+    each = [judged(r.interval, limit, higher_is_worse=world.higher_is_worse) for r in drawn]
+    return Rates(*(float(np.mean([one[k] for one in each])) for k in (0, 1)))
 
 
 def main(runs: int) -> None:
     print(HEAD.format(runs=runs))
-    for metric, world, images, draw in worlds():
-        passed, failed = rates(draw, runs, seed=1)
-        print(f"| {metric} | {world} | {images} | {passed:.3f} | {failed:.3f} |")
+    for metric, told, images, world in worlds():
+        passed, failed = rates(world, runs, seed=1)
+        print(f"| {metric} | {told} | {images} | {passed:.3f} | {failed:.3f} |")
 
 
 HEAD = """# Verdicts on mitigations: simulation

@@ -186,7 +186,7 @@ class Mitigated:
         (over, clear, _), member = furthest
         told = f"furthest: {member.triplet.id}, {over} of {clear} on the other side"
         return Measurement(
-            known.TURNOVER, self._subject(""), interval, remarks=(told,),
+            known.TURNOVER, self._subject(""), interval, remarks=(told,), is_of_model=True,
             evidence=lambda bound, level: intervals.evidence_of_turns(turns, bound),  # noqa: ARG005
         )  # fmt: skip
 
@@ -241,11 +241,11 @@ class Mitigated:
         )
         return Measurement(
             metric, self._subject(judge), interval_at(self.level), images=self.images,
-            evidence=evidence, remarks=told,
+            evidence=evidence, remarks=told, is_of_model=True,
         )  # fmt: skip
 
     def _absent(self, metric: MetricInfo, reason: str, judge: str = "") -> Measurement:
-        return Measurement(metric, self._subject(judge), None, absent=reason)
+        return Measurement(metric, self._subject(judge), None, absent=reason, is_of_model=True)
 
     def _subject(self, judge: str) -> str:
         return f"model by {judge}" if judge else "model"
