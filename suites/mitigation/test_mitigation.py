@@ -1,8 +1,8 @@
 """Does a mitigation help, and does it harm nothing? (thesis chapter 4)
 
-    pytest --t2i-model M --t2i-mitigation NAME suites/mitigation
+    pytest --t2i-model M --t2i-mitigation NAME --t2i-images 40 suites/mitigation
 
-makes plain and mitigated pictures of the same prompts and seeds.
+makes plain and mitigated pictures of the same prompts and seeds, 40 of each prompt at most.
 """
 
 import pytest

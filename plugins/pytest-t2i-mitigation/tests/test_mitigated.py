@@ -66,7 +66,7 @@ def test_a_store_filled_without_a_mitigation_gives_the_plain_pictures(project):
 def test_too_few_images_for_prompts_that_turn_over_are_said_before(project):
     result = project.run(*FEW, "--t2i-mitigation", "careful", "-k", "turns_over")
     assert result.returncode == 6
-    assert "with 8 images, 12 prompts that came out even would stay undecided" in result.stdout
+    assert "with 8 images, 12 prompts that came out even would stay inconclusive" in result.stdout
     assert "take --t2i-images 36 or more" in result.stdout
 
 

@@ -147,7 +147,7 @@ def _lost(run: RunRecord) -> str:
     ]
     open_ = [NAMES[c.metric] for c in checks if c.outcome is Outcome.INCONCLUSIVE]
     if open_:
-        failed.append(f"undecided: {', '.join(open_) if len(open_) <= FEW else len(open_)}")
+        failed.append(f"inconclusive: {', '.join(open_) if len(open_) <= FEW else len(open_)}")
     return ", ".join(failed) or "nothing beyond its limit"
 
 

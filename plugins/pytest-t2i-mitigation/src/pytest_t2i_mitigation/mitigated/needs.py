@@ -41,7 +41,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 
 def too_few_for_turns(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[str]:
-    """A line where pictures of even prompts would leave the limit on turning over undecided."""
+    """A line where pictures of even prompts would leave the limit on turning over inconclusive."""
     from pytest_t2i_mitigation.mitigated.intervals import images_for_turns
 
     images = max(test.planned for test in cases)
@@ -49,6 +49,6 @@ def too_few_for_turns(cases: Sequence[AskedTest], bound: float, level: float) ->
     enough = images_for_turns(prompts, bound, level)
     if enough is not None and images < enough:
         yield (
-            f"with {images} images, {prompts} prompts that came out even would stay undecided "
+            f"with {images} images, {prompts} prompts that came out even would stay inconclusive "
             f"against turnover {bound:g}: take --t2i-images {enough} or more"
         )
