@@ -114,6 +114,10 @@ class AuditContext(Protocol):
     def mitigation(self) -> Mitigation | None:
         """What --t2i-mitigation names; None without."""
 
+    @property
+    def passes(self) -> float:
+        """What a mitigated picture of this run costs, in passes of the plain model."""
+
     def cases(self, test: AskedTest) -> Sequence[AskedTest]:
         """The test cases of its test function, itself among them: they share one error level."""
 

@@ -133,6 +133,12 @@ class Results:
         mitigating = self.session.components.mitigating()
         return None if mitigating is None else mitigating.named.mitigation
 
+    @property
+    def passes(self) -> float:
+        """What a mitigated picture of this run costs, in passes of the plain model."""
+        mitigating = self.session.components.mitigating()
+        return 1.0 if mitigating is None else mitigating.named.passes
+
     def cases(self, test: AskedTest) -> Sequence[AskedTest]:
         """The test cases of its test function, itself among them."""
         return self._cases[test.function]

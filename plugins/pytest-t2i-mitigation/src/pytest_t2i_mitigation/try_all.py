@@ -123,7 +123,7 @@ def _cells(tried: Tried) -> tuple[str, ...]:
     if part is None or tried.run is None:
         return (tried.mitigation, "", "", "", "", "not measured")
     first, second = (_short(judge.reduction) for judge in part.judges)
-    passes, verdict = f"{part.passes:g}", _verdict(tried.run)
+    passes, verdict = f"{part.passes:.3g}", _verdict(tried.run)
     return (tried.mitigation, first, second, _lost(tried.run), passes, verdict)
 
 

@@ -94,7 +94,7 @@ def measured(context: AuditContext) -> MitigatedPart | None:
     return MitigatedPart(
         mitigated.name,
         context.mitigation.stage,
-        context.mitigation.passes,
+        context.passes,
         tuple(_judge(mitigated, judge, k) for k, judge in enumerate(mitigated.judges)),
         tuple(_losses(mitigated)),
         tuple(_prompt(member, mitigated.judges[0]) for member in mitigated.members),

@@ -51,7 +51,7 @@ def headline(part: MitigatedPart) -> str:
     """The first judge's word, and the price, in a line."""
     first = part.judges[0]
     score = f"model bias score {_short(first.before)} plain, {_short(first.after)} mitigated"
-    return f"{part.mitigation}: {score}, {part.passes:g} passes a picture"
+    return f"{part.mitigation}: {score}, {part.passes:.3g} passes a picture"
 
 
 def outcome_of(checks: Sequence[Any]) -> Outcome | None:
@@ -102,7 +102,7 @@ def _point(part: MitigatedPart) -> Point | None:
     cost, after = part.loss(COST), part.judges[0].after
     if cost is None or after is None:
         return None
-    return Point(f"{part.mitigation} ({part.passes:g} passes)", cost, after)
+    return Point(f"{part.mitigation} ({part.passes:.3g} passes)", cost, after)
 
 
 def _verdicts(part: MitigatedPart, run: Any) -> Table:
