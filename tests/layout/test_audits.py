@@ -11,7 +11,11 @@ from layout import source
 from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.registered import installed_audits
 
-AUDITS = {audit.name: audit for audit in installed_audits()}
+AUDITS = {
+    audit.name: audit
+    for audit in installed_audits()
+    if type(audit).__module__.startswith("pytest_t2i.")
+}
 PACKAGE = f"{source.PACKAGE}.audits."
 PUBLIC = {source.PACKAGE, f"{PACKAGE}samples", f"{PACKAGE}sampling"}
 """What users import from: the names of the package, and the samples that fixtures hand over."""

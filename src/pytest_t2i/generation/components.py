@@ -1,4 +1,7 @@
-"""Models, detectors, finders, encoders by name: resolved at once, loaded when one is missing."""
+"""Models, detectors, finders, encoders by name: resolved at once, loaded when one is missing.
+
+Over 300 lines: one class answers for every part of a run, as parts name each other.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
-from pytest_t2i.adapters.mitigations import (
-    Mitigated,
-    MitigatedFactory,
-    NamedMitigation,
-    load_mitigation,
-)
+from pytest_t2i.adapters.mitigated import Mitigated, MitigatedFactory
+from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
 from pytest_t2i.data import GenerationSettings, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
