@@ -15,7 +15,7 @@ from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, HARMS, HELPS, T
 
 if TYPE_CHECKING:
     from pytest_t2i import Need
-    from pytest_t2i.sections import Section
+    from pytest_t2i import sections as blocks
 
     from pytest_t2i_mitigation.mitigated.measure import Mitigated
     from pytest_t2i_mitigation.mitigated.record import MitigatedPart
@@ -85,7 +85,7 @@ class MitigatedAudit(Audit["MitigatedPart"]):
 
         return record.measured(context)
 
-    def sections(self, record: MitigatedPart, run: Any) -> Sequence[Section]:
+    def sections(self, record: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
         """Gain against cost, every verdict, pictures before and after."""
         from pytest_t2i_mitigation.mitigated import report
 
@@ -99,7 +99,7 @@ class MitigatedAudit(Audit["MitigatedPart"]):
 
     def compare(
         self, models: Sequence[NamedRecord[MitigatedPart]], *, level: float, seed: int
-    ) -> Sequence[Section]:
+    ) -> Sequence[blocks.Section]:
         """Several mitigations in one chart."""
         del level, seed
         from pytest_t2i_mitigation.mitigated import report

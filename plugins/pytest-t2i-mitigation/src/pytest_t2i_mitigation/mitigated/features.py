@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from pytest_t2i.metrics import vendi_score
+from pytest_t2i import metrics
 
 from pytest_t2i_mitigation.mitigated.intervals import LeftOut
 
@@ -21,7 +21,7 @@ def unit(features: np.ndarray) -> Rows:
 
 def variety(rows: Rows) -> LeftOut:
     """Vendi score: how many different pictures there are."""
-    return _left_out(vendi_score, rows)
+    return _left_out(metrics.vendi_score, rows)
 
 
 def distance(first: Rows, second: Rows) -> LeftOut:

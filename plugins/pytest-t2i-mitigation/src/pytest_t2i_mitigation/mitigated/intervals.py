@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pytest_t2i import Evidence, Interval
-from pytest_t2i.statistics import inverted_p_value, share_interval
+from pytest_t2i import Evidence, Interval, statistics
 from scipy import stats
 
 HALVINGS = 24
@@ -104,7 +103,7 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
             f"expected as many pictures after as before, got {was.shape} and {is_now.shape}"
         )
     gained, lost = (
-        share_interval(int(moved.sum()), was.size, level, "clopper-pearson")
+        statistics.share_interval(int(moved.sum()), was.size, level, "clopper-pearson")
         for moved in (~was & is_now, was & ~is_now)
     )
     g, l = gained.estimate, lost.estimate  # noqa: E741 - as in the equation
@@ -229,8 +228,8 @@ def evidence_of(
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        greater = inverted_p_value(interval_at, bound, alternative="greater")
-        less = inverted_p_value(interval_at, bound, alternative="less")
+        greater = statistics.inverted_p_value(interval_at, bound, alternative="greater")
+        less = statistics.inverted_p_value(interval_at, bound, alternative="less")
         return Evidence(greater, less) if higher_is_worse else Evidence(less, greater)
 
     return evidence

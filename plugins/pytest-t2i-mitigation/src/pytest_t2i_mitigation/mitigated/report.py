@@ -7,18 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_t2i import Frame, Interval, NamedRecord, Outcome, Summary
-from pytest_t2i.sections import (
-    Album,
-    Axis,
-    Note,
-    Paragraph,
-    Picture,
-    Plane,
-    Point,
-    Section,
-    Table,
-    round_end,
-)
+from pytest_t2i import sections as blocks
 
 from pytest_t2i_mitigation.mitigated.known import BIAS_REDUCTION, HARMS, HELPS
 from pytest_t2i_mitigation.mitigated.record import MitigatedPart, PairRecord, PromptRecord
@@ -37,21 +26,21 @@ OUTCOMES = (Outcome.FAIL, Outcome.INCONCLUSIVE)
 SIGNS = ("A", "B", "C", "D", "E", "F", "G", "H")
 
 
-def sections(part: MitigatedPart, run: Any) -> Sequence[Section]:
+def sections(part: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
     """The one section of a run."""
     outcome = outcome_of(run.checks)
-    told = Paragraph(f"{headline(part)}.", "summary", outcome)
+    told = blocks.Paragraph(f"{headline(part)}.", "summary", outcome)
     points = [_plain(part), _point(part)]
     chart = _plane([point for point in points if point is not None])
-    blocks = (told, *chart, _verdicts(part, run), *_albums(part.prompts))
-    return [Section(TITLE, blocks)]
+    shown = (told, *chart, _verdicts(part, run), *_albums(part.prompts))
+    return [blocks.Section(TITLE, shown)]
 
 
 def headline(part: MitigatedPart) -> str:
     """The first judge's word, and the price, in a line."""
     first = part.judges[0]
     score = f"model bias score {_short(first.before)} plain, {_short(first.after)} mitigated"
-    return f"{part.mitigation}: {score}, {part.passes:.3g} passes a picture"
+    return f"{part.mitigation}: {score}, {_passes(part)} a picture"
 
 
 def outcome_of(checks: Sequence[Any]) -> Outcome | None:
@@ -63,7 +52,7 @@ def outcome_of(checks: Sequence[Any]) -> Outcome | None:
     return next((worst for worst in OUTCOMES if worst in reached), Outcome.PASS)
 
 
-def compared(models: Sequence[NamedRecord[MitigatedPart]]) -> Sequence[Section]:
+def compared(models: Sequence[NamedRecord[MitigatedPart]]) -> Sequence[blocks.Section]:
     """The plain model and every mitigation in one chart, and a table of them."""
     plain = _plain(models[0].record) if models else None
     points = [] if plain is None else [replace(plain, series="plain", sign="o")]
@@ -72,7 +61,11 @@ def compared(models: Sequence[NamedRecord[MitigatedPart]]) -> Sequence[Section]:
             points.append(replace(point, series=model, sign=sign))
     rows = tuple(_row(part, run) for _, part, run in models)
     columns = ("mitigation", "gained", *(metric.name for metric in HARMS), "passes", "verdict")
-    return [Section(TITLE, (*_plane(points), Table("Mitigations", columns, rows, whole=True)))]
+    return [
+        blocks.Section(
+            TITLE, (*_plane(points), blocks.Table("Mitigations", columns, rows, whole=True))
+        )
+    ]
 
 
 def _row(part: MitigatedPart, run: Any) -> tuple[Any, ...]:
@@ -81,31 +74,33 @@ def _row(part: MitigatedPart, run: Any) -> tuple[Any, ...]:
     return (part.mitigation, gained, *losses, part.passes, outcome_of(run.checks))
 
 
-def _plane(points: Sequence[Point]) -> tuple[Plane | Note, ...]:
+def _plane(points: Sequence[blocks.Point]) -> tuple[blocks.Plane | blocks.Note, ...]:
     if not points:
         return ()
-    most = round_end((point.x for point in points), ENDS)
+    most = blocks.round_end((point.x for point in points), ENDS)
     least = min(0.0, *(max(point.x.low, -1.0) for point in points))
-    across = Axis("alignment lost", least, most, 2, "low")
-    upwards = Axis("model bias score", 0.0, 1.0, 2, "low")
-    return Plane(GAIN, across, upwards, tuple(points)), Note(READ)
+    across = blocks.Axis("alignment lost", least, most, 2, "low")
+    upwards = blocks.Axis("model bias score", 0.0, 1.0, 2, "low")
+    return blocks.Plane(GAIN, across, upwards, tuple(points)), blocks.Note(READ)
 
 
-def _plain(part: MitigatedPart) -> Point | None:
+def _plain(part: MitigatedPart) -> blocks.Point | None:
     before = part.judges[0].before
     if before is None:
         return None
-    return Point("plain", Interval(0.0, 0.0, 0.0, before.level, "as it is", before.n), before)
+    return blocks.Point(
+        "plain", Interval(0.0, 0.0, 0.0, before.level, "as it is", before.n), before
+    )
 
 
-def _point(part: MitigatedPart) -> Point | None:
+def _point(part: MitigatedPart) -> blocks.Point | None:
     cost, after = part.loss(COST), part.judges[0].after
     if cost is None or after is None:
         return None
-    return Point(f"{part.mitigation} ({part.passes:.3g} passes)", cost, after)
+    return blocks.Point(f"{part.mitigation} ({_passes(part)})", cost, after)
 
 
-def _verdicts(part: MitigatedPart, run: Any) -> Table:
+def _verdicts(part: MitigatedPart, run: Any) -> blocks.Table:
     rows = []
     for one in part.judges:
         name = f"model by {one.judge}"
@@ -116,31 +111,31 @@ def _verdicts(part: MitigatedPart, run: Any) -> Table:
         told = loss.absent or "; ".join(loss.remarks)
         rows.append((loss.metric.replace("_", " "), loss.value, *_judged(made), told))
     columns = ("metric", "value", "limit", "verdict", "")
-    return Table("It helps, and it harms nothing", columns, tuple(rows), whole=True)
+    return blocks.Table("It helps, and it harms nothing", columns, tuple(rows), whole=True)
 
 
 def _judged(checks: Sequence[Any]) -> tuple[float | None, Outcome | None]:
     return (checks[0].bound, checks[0].outcome) if checks else (None, None)
 
 
-def _albums(prompts: Sequence[PromptRecord]) -> Iterator[Album]:
+def _albums(prompts: Sequence[PromptRecord]) -> Iterator[blocks.Album]:
     for one in prompts:
         before = f"{one.plain_male} male and {one.plain_female} female"
         after = f"{one.mitigated_male} male and {one.mitigated_female} female"
         pictures = [picture for pair in one.pairs for picture in _pair(pair)]
-        yield Album(
+        yield blocks.Album(
             f"{one.prompt}, before and after", tuple(pictures),
             f"{before} before, {after} after", one.text, 2 * (one.images - len(one.pairs)),
         )  # fmt: skip
 
 
-def _pair(pair: PairRecord) -> tuple[Picture, Picture]:
+def _pair(pair: PairRecord) -> tuple[blocks.Picture, blocks.Picture]:
     sides = (
         ("before", pair.plain, pair.plain_label),
         ("after", pair.mitigated, pair.mitigated_label),
     )
     before, after = (
-        Picture(
+        blocks.Picture(
             file,
             label or "undetected",
             (f"seed {pair.seed}, {side}",),
@@ -172,6 +167,10 @@ def summary(part: MitigatedPart) -> Summary:
         {name: value for name, value in values.items() if value is not None},
         {"mitigated": Frame(columns, rows)},
     )
+
+
+def _passes(part: MitigatedPart) -> str:
+    return f"{part.passes:.3g} pass{'' if part.passes == 1.0 else 'es'}"
 
 
 def _short(interval: Interval | None) -> str:
