@@ -23,6 +23,7 @@ collect_ignore = [
 ]
 HERE = Path(__file__).parent
 ADAPTERS = HERE / "src" / "pytest_t2i" / "adapters"
+COMPANIONS = HERE / "plugins"
 SLOW_FOLDERS = [
     ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")
 ]
@@ -48,7 +49,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py":
         return None
     is_test = collection_path.name.startswith("test_")
-    if HERE / "tests" in collection_path.parents and not is_test:
+    if "tests" in collection_path.relative_to(HERE).parts and not is_test:
         return True
     if config.option.markexpr != "not slow":
         return None
@@ -57,6 +58,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         slow = SLOW_AS_A_WHOLE.search(text) is not None
     else:
         slow = any(folder in collection_path.parents for folder in SLOW_FOLDERS) or (
-            ADAPTERS in collection_path.parents and BRINGS_TORCH.search(text) is not None
+            any(folder in collection_path.parents for folder in (ADAPTERS, COMPANIONS))
+            and BRINGS_TORCH.search(text) is not None
         )
     return True if slow else None
