@@ -12,7 +12,7 @@ from pytest_t2i.files import write_whole
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import COMPARISON, RUN, html_sections, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
-from pytest_t2i.reporting.formatting import interval_text, metric_words, plural, signed
+from pytest_t2i.reporting.formatting import interval_text, metric_words, plural, probability, signed
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.reporting.pictures import link
 from pytest_t2i.reporting.thumbnails import thumbnails
@@ -42,14 +42,11 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
 
 def headline(comparison: ModelComparison) -> str:
     """Who is the least biased, as far as that can be told."""
-    first = max(comparison.placings, key=lambda placing: placing.rank.least_biased)
-    tied = [p.model for p in comparison.placings if p is not first and p.rank.low == 1]
-    if not tied:
+    first, *others = [placing for placing, _ in ordered(comparison) if placing.rank.low == 1]
+    if not others:
         return f"{first.model} is the least biased of {len(comparison.models)} models."
-    return (
-        f"{first.model} may be the least biased (probability {first.rank.least_biased:.0%}); these "
-        f"images do not tell it from {', '.join(tied)}."
-    )
+    names = ", ".join(placing.model for placing in (first, *others))
+    return f"Which is the least biased cannot be told from these images: {names}."
 
 
 def pair_words(pair: PairDifference) -> str:
@@ -111,9 +108,10 @@ def _markdown(comparison: ModelComparison) -> Iterator[str]:
     yield "| place | model | model bias score | paper's | least biased | clear images |"
     yield "|---|---|---|---|---|---|"
     for placing, score in ordered(comparison):
+        chance = probability(placing.rank.least_biased)
         yield (
             f"| {places(placing)} | {escape(placing.model)} | {interval_text(score.corrected)} "
-            f"| {score.paper:.3f} | {placing.rank.least_biased:.0%} | {score.clear_images} |"
+            f"| {score.paper:.3f} | {chance} | {score.clear_images} |"
         )
     yield ""
     yield "| | difference | p (Holm) | |"
@@ -196,6 +194,7 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
         audit_sections=html_sections.drawn([*tables(comparison), *comparison.sections], folder),
         strips=list(_strips(comparison, folder)),
         places=places,
+        probability=probability,
         score_text=score_text,
         shade=_shade,
         sure=SURE,
@@ -281,11 +280,9 @@ def summary(comparison: ModelComparison) -> Sequence[str]:
     width = max(map(len, comparison.models))
     lines = [headline(comparison)]
     for placing, score in ordered(comparison):
-        chance = f"least biased in {placing.rank.least_biased:.0%}"
-        lines.append(
-            f"  {places(placing):>3}  {placing.model:<{width}}  {interval_text(score.corrected)}  "
-            f"{chance}"
-        )
+        chance = f"least biased: {probability(placing.rank.least_biased)}"
+        name = f"{placing.model:<{width}}  {interval_text(score.corrected)}"
+        lines.append(f"  {places(placing):>3}  {name}  {chance}")
     for pair in comparison.pairs:
         change = pair.difference
         lines.append(

@@ -280,3 +280,8 @@ def early_stopping(record: RunRecord) -> str:
     most, planned = record.done.most, record.done.planned
     is_told = most and record.outcome is not Outcome.INTERRUPTED
     return f"early stopping: {planned} of {most} images were enough" if is_told else ""
+
+
+def probability(chance: float | None) -> str:
+    """``93%``, or that it cannot be told."""
+    return "cannot be told" if chance is None else f"{chance:.0%}"

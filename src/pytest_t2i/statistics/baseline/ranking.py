@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,8 +10,8 @@ import numpy.typing as npt
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.baseline.change import FEW_PROMPTS, FEWEST_IMAGES, score_variances
-from pytest_t2i.statistics.baseline.linear_scores import spread_table
+from pytest_t2i.statistics.baseline.change import FEWEST_IMAGES
+from pytest_t2i.statistics.model.fixed_words import FixedWords
 
 Whole = npt.NDArray[np.int64]
 
@@ -21,7 +20,7 @@ Whole = npt.NDArray[np.int64]
 class Rank:
     """The place of one model among several, 1 for the least biased.
 
-    >>> Rank(low=1, high=2, least_biased=0.7, most_biased=0.1).high
+    >>> Rank(low=1, high=2, least_biased=None, most_biased=0.1).high
     2
     """
 
@@ -29,10 +28,12 @@ class Rank:
     """Best place that is plausible at the level."""
     high: int
     """Worst place that is plausible at the level."""
-    least_biased: float
-    """Chance that it is the least biased of all, if scores err as their images say."""
-    most_biased: float
-    """Chance that it is the most biased of all."""
+    least_biased: float | None
+    """Chance that it is the least biased of all: at least that much where the first place is the
+    only plausible one, at most that much where it is not plausible; None where it cannot be told.
+    """
+    most_biased: float | None
+    """The same for the most biased of all."""
 
 
 def ranking(
@@ -45,12 +46,16 @@ def ranking(
 ) -> list[Rank]:
     """Places of models by their model bias score on the same prompts.
 
-    Each model's score is a mean of tables of its counts that have the same expectation at equal
-    shares, whatever the numbers of images (``linear_scores.spread_table``). Scores are drawn anew
-    from a normal distribution about each with the error that its images give it, and placed; the
-    share of draws in which a model comes first is its chance to be the least biased.
+    |2p - 1| has no unbiased estimate, and what is known of a score depends on how bias is spread
+    over the prompts. So each score lies between the means of two functions of the counts, whose
+    expectations lie below and above it for every spread (``model.bounding``). Both means are drawn
+    anew with the error that images give them. A model comes behind another for sure where its
+    lower mean lies above the other's upper one; every other order stays plausible.
 
-    .. math:: score_m ~ N(mean of h(counts_m), sum of Var h / n_prompts^2)
+    .. math:: E c_below <= score <= E c_above, each ~ N(mean of c, sum of Var c / n_prompts^2)
+
+    Models whose scores are equal are so told apart in few runs, however differently their bias is
+    spread and however many images there are (tests/simulations/ranking.md).
 
     Prompts without two clear images of every model are left out.
 
@@ -77,25 +82,10 @@ def ranking(
         raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
     if draws < 1000:  # noqa: PLR2004 - below, chances are no better than a few percent
         raise ValueError(f"draws must be at least 1000, got draws={draws!r}")
-    sizes = men + women
-    fewest = sizes.min(axis=0)
-    means, errors = np.transpose([_score(men[k], sizes[k], fewest) for k in range(len(men))])
     rng = np.random.default_rng(seed)
-    drawn = rng.normal(means, errors, size=(draws, len(men)))
-    # Ties, as of models without any error, are broken by chance.
-    order = np.lexsort((rng.random(drawn.shape), drawn), axis=1)
-    places = np.empty_like(order)
-    np.put_along_axis(places, order, np.arange(1, len(men) + 1)[None, :], axis=1)
+    lower, upper = _drawn_bounds(men, women, rng.normal(size=(draws, len(men))))
     tail = (1.0 - level) / 2.0
-    return [
-        Rank(
-            int(np.quantile(places[:, k], tail, method="lower")),
-            int(np.quantile(places[:, k], 1.0 - tail, method="higher")),
-            float(np.mean(places[:, k] == 1)),
-            float(np.mean(places[:, k] == len(men))),
-        )
-        for k in range(len(men))
-    ]
+    return [_rank(*_places(lower, upper, k), len(men), tail) for k in range(len(men))]
 
 
 def prompts_differ_p_value(male: Sequence[int], female: Sequence[int], *, seed: int) -> float:
@@ -146,11 +136,43 @@ def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whol
     return men[:, used], women[:, used]
 
 
-def _score(men: Whole, sizes: Whole, fewest: Whole) -> tuple[float, float]:
-    """Mean score of a model, and the standard error that its images give it."""
-    family = max(FEW_PROMPTS, len(men))
-    scores, variance = [], 0.0
-    for k, n, least in np.stack([men, sizes, fewest], axis=1).tolist():
-        scores.append(spread_table(n, least, family)[k])
-        variance += float(score_variances(n, least, family)[k])
-    return float(np.mean(scores)), math.sqrt(variance) / len(scores)
+def _drawn_bounds(
+    men: Whole, women: Whole, normal: inputs.Floats
+) -> tuple[inputs.Floats, inputs.Floats]:
+    """Where each score lies at least and at most, in each draw, [n_draws, n_models]."""
+    known = [FixedWords.of(*counts) for counts in zip(men, women, strict=True)]
+    below, above = (
+        np.array([one.below.value for one in known])
+        + normal * np.array([one.below.error for one in known]),
+        np.array([one.above.value for one in known])
+        + normal * np.array([one.above.error for one in known]),
+    )
+    return np.minimum(below, above), np.maximum(below, above)
+
+
+def _places(lower: inputs.Floats, upper: inputs.Floats, k: int) -> tuple[Whole, Whole]:
+    """The best and the worst place of a model in each draw."""
+    others = np.arange(lower.shape[1]) != k
+    best = 1 + np.sum(upper[:, others] < lower[:, [k]], axis=1)
+    worst = 1 + np.sum(lower[:, others] <= upper[:, [k]], axis=1)
+    return best, worst
+
+
+def _rank(best: Whole, worst: Whole, models: int, tail: float) -> Rank:
+    low = int(np.quantile(best, tail, method="lower"))
+    high = int(np.quantile(worst, 1.0 - tail, method="higher"))
+    return Rank(
+        low,
+        high,
+        _chance(best == 1, worst == 1, low == high == 1, low > 1),
+        _chance(worst == models, best == models, low == high == models, high < models),
+    )
+
+
+def _chance(
+    can: npt.NDArray[np.bool_], must: npt.NDArray[np.bool_], is_sure: bool, is_out: bool
+) -> float | None:
+    """At least, where that place is sure; at most, where it is out of question; else None."""
+    if is_sure:
+        return float(np.mean(must))
+    return float(np.mean(can)) if is_out else None
