@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import MetricInfo as MetricInfo
     from pytest_t2i.data import NextToken as NextToken
     from pytest_t2i.data import Outcome as Outcome
+    from pytest_t2i.data import PicturePath as PicturePath
     from pytest_t2i.data import Prompt as Prompt
     from pytest_t2i.data import Request as Request
     from pytest_t2i.data import Trace as Trace
@@ -136,8 +137,9 @@ _HOMES = {
     "prompts.strategies": (),
     "data": (
         "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject", "Generated",
-        "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome", "Prompt",
-        "Request", "Trace", "Triplet", "Undetected", "Variant", "Variation",
+        "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
+        "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
+        "Variation",
     ),
     "adapters.models.endpoints": ("EndpointModel",),
     "audits.audit": ("Audit",),

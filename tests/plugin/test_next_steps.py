@@ -66,7 +66,7 @@ def test_a_regression_names_what_grew_the_command_that_shows_it_and_the_price(sh
 
 
 @pytest.mark.parametrize("few", [3, 8])
-def test_an_undecided_comparison_says_how_many_images_it_takes_and_they_decide(shipped, few):
+def test_an_inconclusive_comparison_says_how_many_images_it_takes_and_they_decide(shipped, few):
     alone = ("-k", "test_grown")
     run(shipped, few, *alone, "--t2i-save-baseline", "shipped.json")
     other = (*alone, "--t2i-seed", "3")
@@ -79,7 +79,7 @@ def test_an_undecided_comparison_says_how_many_images_it_takes_and_they_decide(s
     assert shipped.record()["checks"][-1]["outcome"] != "INCONCLUSIVE"
 
 
-def test_undecided_prompts_alone_are_told_too(project):
+def test_inconclusive_prompts_alone_are_told_too(project):
     project.write({"test_suite.py": SUITE.format(words=4)})
     how = ("-k", "test_prompt_grown", "--t2i-images", "6")
     project.run(*how, "--t2i-save-baseline", "shipped.json")

@@ -109,7 +109,7 @@ def test_what_a_finder_may_not_answer(project, finder, expected):
     assert result.ret not in (0, pytest.ExitCode.INTERNAL_ERROR)
 
 
-def test_a_model_without_attention_leaves_groups_undecided(project):
+def test_a_model_without_attention_leaves_groups_inconclusive(project):
     project.write({"test_suite.py": GROUPS})
     result = project.run(*OBJECTS)
     told = " ".join(result.stdout.str().split())

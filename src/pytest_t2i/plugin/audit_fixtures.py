@@ -26,8 +26,6 @@ def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:
 def _as_pytest_takes_it(name: str, fixture: Fixture) -> Any:
     def value(request: pytest.FixtureRequest) -> Any:
         run = run_of(request)
-        if reason := fixture.unmet(run.settings):
-            pytest.skip(reason)
         return fixture.make(run.results, run.test(request.node))
 
     value.__doc__ = fixture.doc

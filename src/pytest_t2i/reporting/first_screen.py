@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.charts import by_subject, worst
@@ -43,12 +43,3 @@ def _told(prompt: PromptRecord, checks: Sequence[Check]) -> str:
     decided = worst(checks)
     outcome = f", {OUTCOMES[decided]}" if decided in OUTCOMES else ""
     return f"{prompt.name}: {most} of {_clear(prompt)} {label}{outcome}"
-
-
-def leans(checks: Sequence[Check]) -> Iterator[tuple[int, str]]:
-    """How many inconclusive checks probably lie where; those without a lean are left out."""
-    words = {"fail": "probably beyond", "open": "open", "pass": "probably within"}
-    for leaning, told in words.items():
-        count = sum(c.leaning == leaning and c.outcome is Outcome.INCONCLUSIVE for c in checks)
-        if count:
-            yield count, told

@@ -42,7 +42,7 @@ def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | 
         policy=content_policy(style, script, "img-src data:"),
         headline=verdict_section.headline(record),
         furthest=first_screen.furthest(record),
-        leans=list(first_screen.leans(record.checks)),
+        leans=formatting.lean_counts(record.checks),
         facts=run_facts.facts(record),
         figures=list(headline_numbers.figures(record)),
         baseline=baseline.section(record),

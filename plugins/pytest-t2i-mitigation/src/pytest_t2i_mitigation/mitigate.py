@@ -18,11 +18,11 @@ OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "size": (int, "width and height in pixels"),
     "dtype": (str, "precision of the model"),
     "device": (str, "where the model runs"),
-    "detector": (str, "whose word decides; with --all, the second of several judges too"),
-    "objects": (str, "object finder, which judges where there is no second detector"),
+    "detector": (str, "detector that decides; a second one by comma is the second judge"),
+    "objects": (str, "object finder, the second judge where there is no second detector"),
     "store": (Path, "where pictures are kept"),
 }
-"""What both have in common with a run of pytest: name -> type, help."""
+"""Options of the runs of pytest that are passed on: name -> type, help."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from pytest_t2i_mitigation.mitigated.report import outcome_of
 GROUP = "pytest_t2i.mitigations"
 AUDIT = "mitigated"
 FEW = 2
-"""Undecided metrics that are named; more are counted."""
+"""Inconclusive metrics that are named; more are counted."""
 COLUMNS = ("mitigation", "gained", "by a second judge", "lost", "passes", "verdict")
 NAMES = {metric.name: metric.name.replace("_", " ") for metric in HARMS}
 

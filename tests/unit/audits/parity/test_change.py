@@ -160,7 +160,7 @@ def test_with_a_margin_the_interval_decides():
     assert change(BEFORE, signs_of(RATES, IMAGES, 3), 0.01).verdict.outcome is Outcome.INCONCLUSIVE
 
 
-def test_too_few_images_to_find_a_growth_stay_undecided():
+def test_too_few_images_to_find_a_growth_stay_inconclusive():
     few = [signs[:2] for signs in BEFORE[:6]]
     result = change(few, [signs[2:4] for signs in BEFORE[:6]])
     assert result.verdict.outcome is Outcome.INCONCLUSIVE

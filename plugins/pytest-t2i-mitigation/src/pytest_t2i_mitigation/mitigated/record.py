@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_t2i import AuditContext, Interval, Measurement, statistics
+from pytest_t2i import AuditContext, Interval, Measurement, PicturePath, statistics
 
 from pytest_t2i_mitigation.mitigated.judges import Judge, tally
 from pytest_t2i_mitigation.mitigated.measure import Mitigated, mitigated_of
@@ -44,9 +44,9 @@ class PairRecord:
     """One prompt and seed, before and after."""
 
     seed: int
-    plain: str | None
+    plain: PicturePath | None
     """File of the picture; None where the model refused."""
-    mitigated: str | None
+    mitigated: PicturePath | None
     plain_label: str | None
     """By the run's detector; None where it is undetected."""
     mitigated_label: str | None
