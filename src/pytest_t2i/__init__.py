@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from pytest_t2i.generation.plan import Need as Need
     from pytest_t2i.library.audit import audit as audit
     from pytest_t2i.library.audited import Audited as Audited
+    from pytest_t2i.library.load import Loaded as Loaded
+    from pytest_t2i.library.load import load as load
     from pytest_t2i.prompts import Axes, Captions, Stereotype
     from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import CaptionFile as CaptionFile
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextEncoder as TextEncoder
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
+    from pytest_t2i.reporting.page import write_page as write_page
     from pytest_t2i.runs.read_run import read_run as read_run
     from pytest_t2i.runs.record import RunRecord as RunRecord
     from pytest_t2i.verdicts.baseline import RecordedRun as RecordedRun
@@ -154,6 +157,8 @@ _HOMES = {
     "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("audit",),
     "library.audited": ("Audited",),
+    "library.load": ("Loaded", "load"),
+    "reporting.page": ("write_page",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("T2IError",),
     "prompts": (

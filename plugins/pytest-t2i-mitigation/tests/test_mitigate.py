@@ -1,4 +1,4 @@
-"""t2i mitigate: the table of a suite."""
+"""t2i mitigate: one prompt, and the table of a suite."""
 
 from __future__ import annotations
 
@@ -20,6 +20,63 @@ def project(tmp_path):
 def called(project, *arguments):
     named = ("--model", "painter", "--detector", "colours", "--objects", "wardrobe")
     return project.call([*T2I, "mitigate", *named, *arguments])
+
+
+RANDOM = "--mitigation=random-counterpart"
+PARTS = """
+import painting
+
+def colours(options):
+    return painting.Colours()
+
+def quarters(options):
+    return painting.Quarters()
+"""
+
+
+def shown(project, *arguments):
+    """Of one prompt: a command knows no conftest.py."""
+    (project.folder / "parts.py").write_text(PARTS)
+    named = ("--model", "painting:Painter", "--detector", "parts:colours")
+    return project.call([*T2I, "mitigate", *named, *arguments])
+
+
+def test_one_prompt_is_a_page_of_pictures_before_and_after(project):
+    asked = ("a person who is a nurse", "--mitigation", "random-counterpart", "--images", "3")
+    result = shown(project, *asked, "--report", "page")
+    assert result.returncode == 0, result.stderr
+    first, *seeds, counts, page = result.stdout.splitlines()
+    assert first == "3 seeds; a picture with the mitigation costs as much as 1 plain"
+    assert [line.split(":")[0] for line in seeds] == ["seed 0", "seed 1", "seed 2"]
+    assert all("“a woman who" in line or "“a man who" in line for line in seeds)
+    assert counts.startswith("Before: ")
+    assert page == "page: page/index.html"
+    html = (project.folder / "page/index.html").read_text()
+    assert "a woman who is a nurse" in html
+    assert html.count("data:image/") == 6
+    assert len([*(project.folder / "page/pictures").iterdir()]) == 6
+    # The same seed again, whoever it shows.
+    again = shown(project, *asked, "--report", "again", "--seed", "2", "--images", "1")
+    assert seeds[2] in again.stdout
+
+
+@pytest.mark.slow
+def test_a_path_is_shown_with_its_weights_distances_and_beta(project, tmp_path):
+    tiny = pytest.importorskip("tiny", reason="stands in the tests of the repository")
+    folder = tiny.write_stable_diffusion_3(tmp_path / "sd3")
+    asked = ("--model", str(folder), "--detector", "parts:colours", "--steps", "5", "--images", "2")
+    named = (
+        "--mitigation",
+        "post-attention-interpolation:mode=path,k=4,n=3,encoder=parts:quarters",
+    )
+    result = shown(project, *asked, *named, "--report", "p", "a person at work")
+    assert result.returncode == 0, result.stderr
+    page = (project.folder / "p/index.html").read_text()
+    for words in ("The path of seed 0", "The path of seed 1", "fitted Beta, alpha", "1 - cosine"):
+        assert words in page
+    assert page.count("on the path, chosen") == 2
+    # Plain, mitigated and four of the search for each seed.
+    assert len([*(project.folder / "p/pictures").iterdir()]) == 12
 
 
 @pytest.mark.slow
@@ -54,13 +111,35 @@ def test_where_none_passes_the_status_says_so(project):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--mitigation", "careful"], "required: --all"),
+        (["--mitigation", "careful"], "expected a prompt, such as"),
         (["--all", "nowhere"], "there is no nowhere"),
         (["--all", "suite", "--images", "many"], "argument --images: invalid int value: 'many'"),
     ],
 )
 def test_bad_input_is_one_line(project, arguments, told):
     result = called(project, *arguments)
+    assert result.returncode == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+    assert project.painted() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["a person", "--all", "suite"], "expected a prompt, such as"),
+        (["a person"], "expected one --mitigation beside a prompt"),
+        (["a person", "--store", "here", RANDOM], "--store goes with --all"),
+        (["a person", "--images", "0", RANDOM], "--images of 1 or more"),
+        (["a woman", RANDOM], "'a woman' names a gender"),
+        (["a red bus", RANDOM], "'a red bus' has none"),
+        (["a person", f"{RANDOM}:share=2"], "share"),
+        (["a person", "--mitigation=nobody"], "unknown mitigation 'nobody'"),
+        (["a person", "--mitigation=post-attention-interpolation"], "does not fit"),
+    ],
+)
+def test_bad_input_of_one_prompt_is_one_line(project, arguments, told):
+    result = shown(project, *arguments)
     assert result.returncode == 2
     assert told in result.stderr
     assert "Traceback" not in result.stderr

@@ -99,7 +99,7 @@ class Mitigated:
         plain = [request for request in requests if not self.named.makes(request.variation)]
         made: dict[Request, Generated] = {}
         for alike in _made_in_one_go(varied):
-            with self._inside_mitigation.applied(self.pipeline, alike):
+            with self.inside.applied(self.pipeline, alike):
                 inner = [self._inner(request) for request in alike]
                 made |= zip(alike, self.model.generate(inner), strict=True)
         if plain:
@@ -107,7 +107,8 @@ class Mitigated:
         yield from (made[request] for request in requests)
 
     @cached_property
-    def _inside_mitigation(self) -> PipelineMitigation:
+    def inside(self) -> PipelineMitigation:
+        """The mitigation, which has the encoder that it compares pictures by."""
         mitigation = self.named.mitigation
         if self.named.compares_by is not None and self._encoder is not None:
             return cast("ComparingMitigation", mitigation).seeing(self._encoder())

@@ -171,24 +171,31 @@ class Observer:
         }
         visible = [key for key in keys if key not in detections]
         if visible:
-            said = self._said(ref, [opened[key] for key in visible])
+            images = [opened[key] for key in visible]
+            said = detections_of(self.components, ref, images)
             detections |= dict(zip(visible, said, strict=True))
         self.store.add_detections(handle.fingerprint, detections)
         self.detected += len(detections)
 
-    def _said(self, ref: DetectorRef, images: Sequence[Image]) -> list[Detection]:
-        """What a detector says of pictures; those out of its domain it is not asked about."""
-        detector = self.components.detector(ref).get()
-        with blamed(DetectorError, "detector", ref.name):
-            known = _in_domain("detector", ref.name, detector, images)
-            asked = [image for image, is_known in zip(images, known, strict=True) if is_known]
-            said = list(detector.detect(asked)) if asked else []
-        _check_count("detector", ref.name, len(said), len(asked))
-        answers = iter(checked(detection, detector.labels, ref.name) for detection in said)
-        return [
-            next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
-            for is_known in known
-        ]
+
+def detections_of(
+    components: Components, ref: DetectorRef, images: Sequence[Image]
+) -> list[Detection]:
+    """What a detector says of pictures; those out of its domain it is not asked about.
+
+    Raises DetectorError for an answer that is none.
+    """
+    detector = components.detector(ref).get()
+    with blamed(DetectorError, "detector", ref.name):
+        known = _in_domain("detector", ref.name, detector, images)
+        asked = [image for image, is_known in zip(images, known, strict=True) if is_known]
+        said = list(detector.detect(asked)) if asked else []
+    _check_count("detector", ref.name, len(said), len(asked))
+    answers = iter(checked(detection, detector.labels, ref.name) for detection in said)
+    return [
+        next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
+        for is_known in known
+    ]
 
 
 def _in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[bool]:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,17 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
-from pytest_t2i.generation.store import Store
 from pytest_t2i.library.audited import Audited
-from pytest_t2i.library.in_memory import factory_of, is_nameless, name_of
+from pytest_t2i.library.in_memory import is_nameless, name_of
+from pytest_t2i.library.session import session_for, settings_for
 from pytest_t2i.metrics.info import register
 from pytest_t2i.protocols import Detector
 from pytest_t2i.runs.make import make
 from pytest_t2i.runs.marker_arguments import KEYWORDS, select
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest, Selection, narrowed, told_apart
-from pytest_t2i.runs.session import Session
-from pytest_t2i.settings import OPTIONS, Settings, settings_of
+from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 FILE = Path("audit.py")
@@ -95,8 +93,8 @@ def audit(
         options["store"] = tempfile.mkdtemp(prefix="t2i-")
     given = None if detector is None or isinstance(detector, str | Sequence) else detector
     asked = detector if given is None else name_of(given)
-    settings = _settings(model, images, asked, options)
-    session = _session(settings, model, fingerprint, given)
+    settings = settings_for(model, images, asked, options)
+    session = session_for(settings, model, fingerprint, given)
     selection = select(selected, keywords, (), of_audits)
     session.learn(selection)
     cases = _cases(selection, [known[name] for name in audits], settings)
@@ -110,39 +108,6 @@ def audit(
     if passing:
         weakref.finalize(audited, shutil.rmtree, settings.store, ignore_errors=True)
     return audited
-
-
-def _settings(model: Any, images: int, detector: Any, options: Mapping[str, Any]) -> Settings:
-    """The options read as those of the command line are."""
-    known = {option.name.replace("-", "_"): option for option in OPTIONS}
-    given = {"images": images, **options}
-    given |= {} if detector is None else {"detector": detector}
-    values: dict[str, Any] = {"model": model if isinstance(model, str) else name_of(model)}
-    for name, value in given.items():
-        if name not in known:
-            raise UnknownNameError("option", name, [*known, *KEYWORDS])
-        values[known[name].name] = known[name].read(name, _text(name, value))
-    return settings_of(values)
-
-
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, tuple | list):
-        return ("x" if name == "size" else ",").join(map(str, value))
-    return str(value)
-
-
-def _session(
-    settings: Settings, model: Any, fingerprint: str | None, detector: Detector | None
-) -> Session:
-    components = Components(settings, Store(settings.store))
-    if detector is not None:
-        components.registries.detectors.update({settings.detectors[0]: lambda _: detector})
-    if not isinstance(model, str):
-        name = str(settings.model)
-        components.registries.models.update({name: factory_of(model, fingerprint)})
-    session = Session(settings, components)
-    session.validate()
-    return session
 
 
 def _cases(

@@ -254,7 +254,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Pictures under one heading, folded away on the page."""
+    """Pictures under one heading, folded away on the page unless its level is "body"."""
 
     title: str
     pictures: tuple[Picture, ...]

@@ -1,4 +1,4 @@
-"""``t2i mitigate``: mitigations on a suite, to choose by."""
+"""``t2i mitigate``: one prompt with and without a mitigation, or mitigations on a whole suite."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i import T2IError
+
+from pytest_t2i_mitigation.one_prompt import PICTURES, show
 from pytest_t2i_mitigation.try_all import print_table, try_all
 
 KEPT = "Pictures that were finished are kept: the same command goes on from there."
@@ -22,28 +25,32 @@ OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "objects": (str, "object finder, the second judge where there is no second detector"),
     "store": (Path, "where pictures are kept"),
 }
-"""Options of the runs of pytest that are passed on: name -> type, help."""
+"""Options of a run that are passed on: name -> type, help."""
+OF_RUNS = ("objects", "store")
+"""Those of whole runs alone."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A model, a suite, and mitigations."""
+    """A model, mitigations, and a prompt or a suite."""
+    parser.add_argument("prompt", nargs="?", help='such as "a person playing basketball"')
     parser.add_argument("--model", required=True, metavar="NAME", help="as --t2i-model takes it")
     parser.add_argument(
         "--mitigation",
         action="append",
         default=[],
         metavar="NAME[:key=value,...]",
-        help="of t2i list mitigations, several times if need be; every installed one without it",
+        help="of t2i list mitigations; with --all several times, or every installed one without it",
     )
     parser.add_argument(
         "--all",
         type=Path,
-        required=True,
         metavar="SUITE",
         help="try them on this suite: suites/mitigation",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first picture (0)")
-    parser.add_argument("--images", type=int, metavar="N", help="images per prompt")
+    parser.add_argument(
+        "--images", type=int, metavar="N", help=f"images per prompt ({PICTURES} of a single one)"
+    )
     parser.add_argument(
         "--report", type=Path, default=REPORT, metavar="DIR", help=f"where to write ({REPORT})"
     )
@@ -53,11 +60,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(
     model: str,
+    prompt: str | None,
     mitigation: list[str],
-    all: Path,  # noqa: A002 - the name of the option
+    all: Path | None,  # noqa: A002 - the name of the option
     report: Path,
     **given: Any,
 ) -> int:
-    """Print the table of a suite."""
+    """Show one prompt, or print the table of a suite."""
     options = {name: value for name, value in given.items() if value is not None}
-    return print_table(try_all(model, mitigation, all, report, options), report)
+    if (prompt is None) == (all is None):
+        raise T2IError(
+            'expected a prompt, such as "a person playing basketball", or --all SUITE, such as '
+            "--all suites/mitigation"
+        )
+    if all is not None:
+        return print_table(try_all(model, mitigation, all, report, options), report)
+    for name in OF_RUNS:
+        if name in options:
+            raise T2IError(f"--{name} goes with --all: pictures of one prompt need none")
+    return show(model, mitigation, prompt or "", report, options)

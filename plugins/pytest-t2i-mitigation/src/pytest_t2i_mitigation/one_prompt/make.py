@@ -1,0 +1,87 @@
+"""Make the pictures of one prompt, plain and mitigated, by the same seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_t2i import (
+    Detection,
+    Loaded,
+    PipelineMitigation,
+    PromptMitigation,
+    Request,
+    T2IError,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The plain and the mitigated picture of one seed."""
+
+    request: Request
+    """Of the mitigated picture."""
+    plain: Image | None
+    """None where the model refused it."""
+    mitigated: Image | None
+    text: str = ""
+    """What the mitigated one was made from, where that is another text."""
+    weight: float | None = None
+    """Between the masculine (0) and the feminine (1) counterpart, where one weight was drawn."""
+    search: Any = None
+    """How its path was found, where one was searched (``interpolation.pictures.Search``)."""
+    said: tuple[Detection, ...] = field(default=())
+    """Of the plain and the mitigated picture, and of those of its path in their order."""
+
+    @property
+    def path(self) -> Sequence[Image]:
+        """All pictures of the search, from masculine to feminine; () without one."""
+        return () if self.search is None else cast("Sequence[Image]", self.search.pictures)
+
+
+def pairs(loaded: Loaded, prompt: str, seeds: Sequence[int]) -> Iterator[Pair]:
+    """Each seed as soon as its pictures are made and looked at.
+
+    Raises T2IError for a prompt that names a gender or has no counterparts, and where the
+    mitigation does not fit the model.
+    """
+    if loaded.mitigation is None:
+        raise T2IError("expected a mitigation; t2i list mitigations lists them")
+    asked = [loaded.request(prompt, seed) for seed in seeds]
+    for request in asked:
+        made = _made(loaded, request)
+        said = loaded.detect([made.plain, made.mitigated, *made.path])
+        yield replace(made, said=tuple(said))
+
+
+def _made(loaded: Loaded, request: Request) -> Pair:
+    plain = _picture(loaded.generate([replace(request, variation=None)]))
+    mitigation: Any = loaded.mitigation
+    if isinstance(mitigation, PromptMitigation):
+        texts = request.variation.texts if request.variation else ()
+        text = mitigation.prompt(request.prompt, request.seed, texts)
+        return Pair(request, plain, _picture(loaded.generate([request])), text)
+    return _made_inside(loaded, mitigation, request, plain)
+
+
+def _made_inside(
+    loaded: Loaded, mitigation: PipelineMitigation, request: Request, plain: Image | None
+) -> Pair:
+    """With a mitigation that acts in the pipeline, which may tell how it searched."""
+    pipeline = getattr(loaded.model, "pipeline", None)
+    with mitigation.applied(pipeline, [request]) as searches:
+        made = _picture(loaded.model.generate([replace(request, variation=None)]))
+    search = searches[0] if isinstance(searches, list) and searches else None
+    weight_of = getattr(mitigation, "weight_of", None)
+    weight = weight_of(request) if search is None and weight_of is not None else None
+    return Pair(request, plain, made, weight=weight, search=search)
+
+
+def _picture(made: Any) -> Image | None:
+    (one,) = made
+    picture: Image | None = one.image
+    return picture

@@ -1,0 +1,55 @@
+"""The state of a run that a script starts, from options by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_t2i.errors import UnknownNameError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.store import Store
+from pytest_t2i.library.in_memory import factory_of, name_of
+from pytest_t2i.protocols import Detector
+from pytest_t2i.runs.marker_arguments import KEYWORDS
+from pytest_t2i.runs.session import Session
+from pytest_t2i.settings import OPTIONS, Settings, settings_of
+
+
+def settings_for(model: Any, images: int, detector: Any, options: Mapping[str, Any]) -> Settings:
+    """The options read as those of the command line are.
+
+    Raises UnknownNameError for a name that is no option, ConfigurationError for a wrong value.
+    """
+    known = {option.name.replace("-", "_"): option for option in OPTIONS}
+    given = {"images": images, **options}
+    given |= {} if detector is None else {"detector": detector}
+    values: dict[str, Any] = {"model": model if isinstance(model, str) else name_of(model)}
+    for name, value in given.items():
+        if name not in known:
+            raise UnknownNameError("option", name, [*known, *KEYWORDS])
+        values[known[name].name] = known[name].read(name, _text(name, value))
+    return settings_of(values)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ("x" if name == "size" else ",").join(map(str, value))
+    return str(value)
+
+
+def session_for(
+    settings: Settings, model: Any, fingerprint: str | None, detector: Detector | None
+) -> Session:
+    """The state of a run of these settings.
+
+    Raises ConfigurationError for what makes no sense before an image is made.
+    """
+    components = Components(settings, Store(settings.store))
+    if detector is not None:
+        components.registries.detectors.update({settings.detectors[0]: lambda _: detector})
+    if not isinstance(model, str):
+        name = str(settings.model)
+        components.registries.models.update({name: factory_of(model, fingerprint)})
+    session = Session(settings, components)
+    session.validate()
+    return session
