@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
+from pytest_t2i.cli.plan_lines import Question, Topic, lines
 from pytest_t2i.cli.rate import HISTORY, rate
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
@@ -18,41 +18,18 @@ from pytest_t2i.statistics.planning.power import (
     PER_CHANGE,
     PER_MODEL,
     Design,
-    images_needed,
+    PowerRange,
     model_change_power,
-    model_power,
+    model_power_range,
     prompt_change_power,
     prompt_power,
-    smallest_found,
 )
 from pytest_t2i.verdicts.limits_file import checked, read_limits
 
+REPEATS = 200
+"""Simulated suites of a model per number of images and spread."""
 METRICS = ("prompt_bias_score", "model_bias_score")
 MARGIN = ".margin"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Something that a suite shall be able to tell."""
-
-    text: str
-    """"a model at 0.4 fails"."""
-    power: Callable[[float, int], float]
-    """(true value, images per prompt) -> chance of the right verdict."""
-    value: float
-    """The true value it is asked about."""
-    low: float | None
-    """Where values begin that are to be found; None where the verdict is PASS."""
-    sizes: tuple[int, ...] = ()
-    """Images per prompt to try; all, if empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A limit or a margin, with the questions about it."""
-
-    name: str
-    questions: tuple[Question, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,59 +118,6 @@ def run(
     return 0
 
 
-def lines(
-    topics: list[Topic], design: Design, seconds: float | None, budget: int | None
-) -> Iterator[str]:
-    """The plan in words."""
-    yield (
-        f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
-        "Images are clear ones; a verdict holds whatever undetected ones show, so each of those "
-        "costs more than a clear one adds."
-    )
-    yield "a regression is looked for with other seeds than the baseline's"
-    yield f"{'per prompt':>10} {'images':>9} {'minutes':>9}"
-    for topic in topics:
-        for question in topic.questions:
-            yield f"{_needed(question, design, seconds)}  {topic.name}: {question.text}"
-    if budget is not None:
-        yield from _within(topics, design, seconds, budget)
-
-
-def _needed(question: Question, design: Design, seconds: float | None) -> str:
-    per_prompt = images_needed(
-        lambda n: question.power(question.value, n), design.power, question.sizes
-    )
-    if per_prompt is None:
-        return f"{'none':>10} {'-':>9} {'-':>9}"
-    images = per_prompt * design.prompts
-    minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
-    return f"{per_prompt:>10} {images:>9,} {minutes:>9}"
-
-
-def _within(
-    topics: list[Topic], design: Design, seconds: float | None, budget: int
-) -> Iterator[str]:
-    images = budget // design.prompts
-    took = "" if seconds is None else f", {images * design.prompts * seconds / 60:,.1f} minutes"
-    yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
-    for topic in topics:
-        for question in topic.questions:
-            chance = question.power(question.value, images)
-            line = f"  {topic.name}: {question.text} in {chance:.0%} of cases"
-            if question.low is not None:
-                line += f"; {_smallest(question, images, design.power)}"
-            yield line
-
-
-def _smallest(question: Question, images: int, power: float) -> str:
-    smallest = smallest_found(
-        lambda value: question.power(value, images), power, question.low or 0.0
-    )
-    if smallest is None:
-        return f"nothing is found with power {power:g}"
-    return f"the smallest found with power {power:g} is {smallest:.2f}"
-
-
 def _affordable(budget: tuple[float, str] | None, seconds: float | None) -> int | None:
     if budget is None:
         return None
@@ -234,26 +158,34 @@ def _bounds(
 def _topic(name: str, bound: float, beyond: float, before: float, design: Design) -> Topic:
     metric = name.removesuffix(MARGIN)
     what = "a prompt" if metric == METRICS[0] else "a model"
-    together = f", alone among {design.prompts}" if what == "a prompt" else ""
+    together = f", alone among {design.prompts} fair ones" if what == "a prompt" else ""
     if name.endswith(MARGIN):
         change = prompt_change_power if what == "a prompt" else model_change_power
         sizes = PER_CHANGE if what == "a prompt" else PER_MODEL
         room = 1.0 - before
         push = min(bound + beyond, room)
 
-        def grows(value: float, images: int) -> float:
-            return change(before, min(value, room), bound, images, design) if images else 0.0
+        def grows(value: float, images: int) -> PowerRange:
+            return _one(change(before, min(value, room), bound, images, design) if images else 0.0)
 
         text = f"{what} at {before:g} that grows by {push:g} fails{together}"
         grown = Question(text, grows, push, min(bound, room), sizes)
         return Topic(f"{metric} against a baseline, margin {bound:g}", (grown,))
-    power = prompt_power if what == "a prompt" else model_power
     sizes = () if what == "a prompt" else PER_MODEL
 
-    def decided(value: float, images: int) -> float:
-        return power(value, bound, images, design) if images else 0.0
+    @lru_cache(maxsize=512)
+    def decided(value: float, images: int) -> PowerRange:
+        if not images:
+            return _one(0.0)
+        if what == "a prompt":
+            return _one(prompt_power(value, bound, images, design))
+        return model_power_range(value, bound, images, design._replace(repeats=REPEATS))
 
     passes = Question(f"{what} at 0 passes", decided, 0.0, None, sizes)
     worse = min(1.0, bound + beyond)
     fails = Question(f"{what} at {worse:g} fails{together}", decided, worse, bound, sizes)
     return Topic(f"{metric} <= {bound:g}", (passes, fails) if bound < 1.0 else (passes,))
+
+
+def _one(chance: float) -> PowerRange:
+    return PowerRange(chance, chance, chance)

@@ -18,11 +18,11 @@ from pytest_t2i.statistics.planning.change import COARSE, detectable
 from pytest_t2i.statistics.planning.power import (
     PER_MODEL,
     Design,
-    even_biases,
     images_needed,
     model_power,
     prompt_power,
 )
+from pytest_t2i.statistics.planning.spreads import even_biases
 
 SDXL_SECONDS = 2.0
 """Assumed for an image of SDXL (1024 px, 30 steps) on one data-centre GPU."""

@@ -113,6 +113,7 @@ from pytest_t2i.statistics.model.bias import (
 from pytest_t2i.statistics.model.fair_floor import fair_floor
 from pytest_t2i.statistics.model.squared_bias import squared_bias_interval, squared_bias_score
 from pytest_t2i.statistics.planning.model import model_images_needed, observed_model_power
+from pytest_t2i.statistics.planning.power import Design, prompt_power
 from pytest_t2i.statistics.sequential.confidence_sequences import (
     bias_sequence_p_value,
     look_level,
@@ -148,6 +149,7 @@ __all__ = [
     "CorrectedScores",
     "CorrectedShares",
     "Decidable",
+    "Design",
     "Estimator",
     "Fewest",
     "Lean",
@@ -224,6 +226,7 @@ __all__ = [
     "prompt_bias_p_value",
     "prompt_bias_p_values",
     "prompt_bias_sequence",
+    "prompt_power",
     "prompts_differ_p_value",
     "rank_correlation_interval",
     "ranking",

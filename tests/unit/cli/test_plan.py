@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -28,9 +29,34 @@ def test_images_minutes_and_what_a_budget_shows(tmp_path, capsys):
     run = write_run(tmp_path, made=40, seconds=60.0)
     assert main([*PROMPT, "--run", run, "--budget", "10min"]) == 0
     told = capsys.readouterr().out
-    assert "33       330       8.2  prompt_bias_score <= 0.5: a prompt at 0 passes" in told
+    assert "33             330         8.2  prompt_bias_score <= 0.5: a prompt at 0 passes" in told
+    assert "FIRST-LAST" not in told
     assert "with 400 images (40 per prompt, 10.0 minutes):" in told
     assert "the smallest found with power 0.8 is 0.85" in told
+
+
+def test_a_models_power_is_told_as_a_range(capsys):
+    model = ("plan", "--metric", "model_bias_score", "--limit", "0.3", "--prompts", "20")
+    assert main([*model, "--seconds-per-image", "2", "--budget", "400"]) == 0
+    told = capsys.readouterr().out
+    assert "of a model, FIRST-LAST" in told
+    line = re.search(
+        r"(\d+)-(\d+) +(\d+)-(\d+) +\S+ +model_bias_score <= 0.3: a model at 0.5", told
+    )
+    assert line is not None
+    first, last, *images = map(int, line.groups())
+    assert 4 <= first < last <= 40
+    assert images == [20 * first, 20 * last]
+    assert "a model at 0 passes in 98% of cases" in told
+    assert re.search(r"at 0.5 fails in \d+% to 100% of cases \(\d+% if spread as in publi", told)
+    assert re.search(r"the smallest found with power 0.8 is 0.4\d to 0.4\d", told)
+
+
+def test_where_a_spread_needs_too_many_images_the_end_is_open(capsys):
+    model = ("plan", "--metric", "model_bias_score", "--limit", "0.9", "--prompts", "5")
+    assert main([*model, "--beyond", "0.05", "--budget", "10"]) == 0
+    told = capsys.readouterr().out
+    assert "nothing is found with power 0.8" in told
 
 
 @pytest.mark.slow

@@ -201,6 +201,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "object_bias_p_values": lambda: [
         s.object_bias_p_values(*PRESENT, bound, seed=1) for bound in (0.5, 0.7)
     ],
+    "prompt_power": lambda: [
+        s.prompt_power(bias, bound, 14, s.Design(prompts))
+        for bias, bound, prompts in ((0.97, 0.3, 1), (0.9, 0.2, 40), (0.1, 0.5, 9))
+    ],
     "observed_model_power": lambda: s.observed_model_power(MEN, WOMEN, 0.3, 20, repeats=20),
     "paired_change_p_value": lambda: [
         s.paired_change_p_value(a, b, seed=1) for a, b in (SIGNS, SIGNS[::-1], (SAME, SAME))

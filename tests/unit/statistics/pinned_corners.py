@@ -19,10 +19,10 @@ from pytest_t2i.statistics.model.fixed_words import FixedWords
 from pytest_t2i.statistics.model.identical_prompts import Sizes, least_shown, score_tails
 from pytest_t2i.statistics.planning.power import (
     Design,
-    even_biases,
     model_change_power,
     model_power,
 )
+from pytest_t2i.statistics.planning.spreads import even_biases
 
 LEVEL = 0.95
 WHICH: Any = (("fixed", "corrected"), ("fixed", "paper"), ("sample", "paper"))

@@ -11,16 +11,17 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.families.p_values import decidable, fewest_images, fewest_to_fail
+from pytest_t2i.statistics.families.lone import lone_chances
+from pytest_t2i.statistics.families.p_values import decidable, fewest_images
 from pytest_t2i.statistics.model.bounding import QUANTILE
 from pytest_t2i.statistics.model.fixed_words import FixedWords
 from pytest_t2i.statistics.planning.power import (
     Design,
-    even_biases,
     model_power,
     prompt_change_power,
     prompt_power,
 )
+from pytest_t2i.statistics.planning.spreads import even_biases
 
 STRICTER = 1e-9
 SIZES = [11, 14, 17, 20, 23]
@@ -51,12 +52,12 @@ def test_the_evenest_count_passes_at_its_p_value(n):
 @pytest.mark.parametrize("n", SIZES)
 def test_the_fewest_that_fail_are_those_at_the_level(n):
     level = 1.0 - beyond(n - 2, n, 0.3)
-    assert fewest_to_fail(n, 0.3, level) == n - 2
-    assert fewest_to_fail(n, 0.3, level + STRICTER) == n - 1
+    assert lone_chances(n, 0.3, level)[1:4].tolist() == [1.0, 1.0, 0.0]
+    assert lone_chances(n, 0.3, level + STRICTER)[1:4].tolist() == [1.0, 0.0, 0.0]
 
 
-def test_where_no_count_fails_one_more_than_there_are_is_told():
-    assert fewest_to_fail(3, 0.5, 0.95) == 4
+def test_where_no_count_fails_there_is_no_power():
+    assert not lone_chances(3, 0.5, 0.95).any()
     assert prompt_power(1.0, 0.5, 3, Design(1)) == 0.0
 
 

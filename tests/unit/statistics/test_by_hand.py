@@ -11,7 +11,7 @@ from scipy import stats
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.correction.label_noise import effective_counts, folding_bias
-from pytest_t2i.statistics.planning.power import SPREAD, _biases
+from pytest_t2i.statistics.planning.spreads import CONCENTRATION, drawn_biases
 from pytest_t2i.statistics.shares.intervals import wilson
 from pytest_t2i.statistics.shares.inversion import inverted_p_value
 
@@ -203,11 +203,11 @@ def test_an_object_that_never_occurs_tells_nothing_of_independence():
 
 
 def test_simulated_prompts_differ_as_the_distribution_says():
-    biases = _biases(0.3, 40_000, np.random.default_rng(0))
+    biases = drawn_biases(0.3, 40_000, np.random.default_rng(0))
     assert biases.mean() == pytest.approx(0.3, abs=0.01)
-    assert biases.var() == pytest.approx(0.3 * 0.7 / (SPREAD + 1.0), abs=0.005)
+    assert biases.var() == pytest.approx(0.3 * 0.7 / (CONCENTRATION + 1.0), abs=0.005)
     for certain in (0.0, 1.0):
-        assert _biases(certain, 3, np.random.default_rng(0)).tolist() == [certain] * 3
+        assert drawn_biases(certain, 3, np.random.default_rng(0)).tolist() == [certain] * 3
 
 
 def test_one_prompt_or_one_gender_shows_no_difference():

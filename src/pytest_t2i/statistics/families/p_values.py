@@ -207,35 +207,6 @@ def fewest_images(bound: float, level: float, prompts: int = 1) -> Fewest:
     return Fewest(*fewest)
 
 
-@lru_cache(maxsize=4096)
-def fewest_to_fail(n: int, bound: float, level: float, prompts: int = 1) -> int:
-    """Images of the more frequent gender from which on a lone prompt of its family FAILs.
-
-    Args:
-        n: clear images of the prompt, at least 1.
-        bound: limit of the absolute score, in [0, 1].
-        level: confidence level in (0, 1).
-        prompts: number of prompts that are judged together, at least 1; the others are even.
-
-    Returns:
-        The number; n + 1 where not even n of n would.
-
-    >>> fewest_to_fail(20, 0.5, 0.95), fewest_to_fail(20, 0.5, 0.95, prompts=100)
-    (19, 20)
-    """
-    others = min(prompts, FEW_PROMPTS) - 1
-
-    def fails(more: int) -> bool:
-        men, women = [more] + [n // 2] * others, [n - more] + [n - n // 2] * others
-        return bool(family_p_values(men, women, bound, level=level)[0] <= 1.0 - level + ROUNDING)
-
-    low, high = (n + 1) // 2, n + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fails(middle) else (middle + 1, high)
-    return low
-
-
 @lru_cache(maxsize=512)
 def _above(n: int, bound: float) -> inputs.Floats:
     """p-values of "above the bound" for 0 to n successes."""

@@ -1,4 +1,4 @@
-"""How many images decide: the power of the verdicts, exactly for one prompt, simulated for a model.
+"""How many images decide: the power of the verdicts, of prompts and of a model.
 
 Power is the chance that a verdict is reached and right: PASS where the true score lies within the
 limit, FAIL where it lies beyond.
@@ -17,15 +17,18 @@ from scipy import stats
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.change import paired_model_bias_change
 from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_values
-from pytest_t2i.statistics.families.p_values import fewest_to_fail
+from pytest_t2i.statistics.families.lone import lone_chances
 from pytest_t2i.statistics.model.bias import model_bias_interval
 from pytest_t2i.statistics.model.fixed_words import FixedWords, Words
+from pytest_t2i.statistics.planning.spreads import SPREADS, drawn_biases, even_biases
 from pytest_t2i.statistics.shares.exact import p_values_of_counts
 from pytest_t2i.statistics.shares.intervals import check_level, male_share
 from pytest_t2i.statistics.shares.inversion import Alternative, check_words, one_sided
 
 MOST = 2000
 """Images per prompt beyond which planning stops: more are no plan."""
+ONE_BY_ONE = 128
+"""Images per prompt up to which each number is tried."""
 PER_MODEL: tuple[int, ...] = (
     4,
     6,
@@ -70,16 +73,17 @@ PER_CHANGE: tuple[int, ...] = (
     800,
 )
 """Images per prompt that are tried for a change of one prompt: its test costs their square."""
-SPREAD = 1.0
-"""Concentration of the Beta distribution that prompts' |2p - 1| is drawn from; fitted to the three
-models of Lyu Table 7 it is 0.97, 1.44 and 0.92."""
 RESAMPLES = 200
 SMALL = 1e-12
 """1 - 0.95 is a little more than 0.05 in binary."""
 
 
 class Design(NamedTuple):
-    """What a plan is made for."""
+    """What a plan is made for.
+
+    >>> Design(prompts=30).level
+    0.95
+    """
 
     prompts: int
     """Prompts of the suite; their checks share one error level."""
@@ -90,29 +94,33 @@ class Design(NamedTuple):
     seed: int = 0
     """Of simulations."""
     repeats: int = 60
-    """Simulated suites per number of images."""
+    """Simulated suites of a model per number of images and spread."""
 
 
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
-    """Chance that a prompt's check decides, exactly.
+    """Chance that a prompt's check decides.
 
-    Above the bound: that it FAILs as the only such prompt of its family, whose others are even
-    (``families.family_p_values``). Within: that it PASSes, by itself (``exact.within_p_value``).
+    Above the bound: that it FAILs as the only such prompt of its family, whose others are fair and
+    show what chance gives them (``families.family_p_values``; 1,000 such families are drawn). Where
+    other prompts are biased, too, it is higher. Within the bound: that it PASSes, by itself and
+    exactly (``exact.within_p_value``).
 
     Args:
         bias: true |2p - 1|, in [0, 1].
         bound: limit of the absolute prompt bias score, in [0, 1].
-        images: clear images of the prompt, at least 1.
-        design: prompts tested at once and level; power, seed and repeats play no part.
+        images: clear images of each prompt, at least 1.
+        design: prompts tested at once, level and seed; power and repeats play no part.
 
     Returns:
-        Probability; summed over the binomial distribution of the counts.
+        Probability; summed over the binomial distribution of the prompt's own counts.
 
     Raises:
         ValueError: an argument lies outside its range.
 
     >>> round(prompt_power(1.0, 0.5, 30, Design(prompts=1)), 3)
     1.0
+    >>> round(prompt_power(0.97, 0.5, 14, Design(prompts=100)), 1)
+    0.0
     >>> round(prompt_power(0.0, 0.5, 20, Design(prompts=100)), 3)
     0.497
     """
@@ -120,12 +128,13 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     _check(design, images)
     k = np.arange(images + 1)
-    more = np.maximum(k, images - k)
     if true > limit:
-        right = more >= fewest_to_fail(images, limit, design.level, design.prompts)
+        found = lone_chances(images, limit, design.level, design.prompts, design.seed)
+        right = found[np.minimum(k, images - k)]
     else:
-        right = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
-    return float(np.sum(stats.binom.pmf(k[right], images, male_share(true))))
+        passes = p_values_of_counts(images, limit, "within") <= 1.0 - design.level + SMALL
+        right = passes.astype(np.float64)
+    return float(stats.binom.pmf(k, images, male_share(true)) @ right)
 
 
 def model_power(
@@ -164,13 +173,63 @@ def model_power(
         return _decided(even_biases(bias, design.prompts), bound, images, design, alternative)
     right = 0
     for repeat in range(design.repeats):
-        male = rng.binomial(images, male_share(_biases(bias, design.prompts, rng)))
+        male = rng.binomial(images, male_share(drawn_biases(bias, design.prompts, rng)))
         result = model_bias_interval(
             male, images - male, level=one_sided(design.level), seed=repeat, words=words,
             resamples=RESAMPLES,
         )  # fmt: skip
         right += result.low > bound if bias > bound else result.high <= bound
     return right / design.repeats
+
+
+class PowerRange(NamedTuple):
+    """Chance of the right verdict on a model, over what is not known beforehand.
+
+    >>> PowerRange(0.5, 0.9, 0.7).low
+    0.5
+    """
+
+    low: float
+    """With the spread of bias over prompts that is worst for it."""
+    high: float
+    """With the one that is best."""
+    published: float
+    """With a spread as that of published models."""
+
+
+def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
+    """Chance that the model's check decides, however bias is spread over the prompts.
+
+    ``model_power`` with fixed words for each of six spreads of the same mean: all prompts alike,
+    two halves near and far from each other, some one-sided and the others fair, and two Beta
+    distributions, one of them as in published models.
+
+    Args:
+        bias: true model bias score, in [0, 1].
+        bound: limit of the model bias score, in [0, 1].
+        images: clear images per prompt, at least 1.
+        design: prompts, one-sided level, seed and number of simulated suites.
+
+    Returns:
+        The lowest and the highest of the six, and that of published models.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> model_power_range(0.4, 0.2, 10, Design(prompts=30, repeats=20)).high
+    1.0
+    """
+    inputs.in_range("bias", bias, 0.0, 1.0)
+    inputs.in_range("bound", bound, 0.0, 1.0)
+    _check(design, images)
+    alternative: Alternative = "greater" if bias > bound else "less"
+    # A score of 0 or 1 leaves one spread.
+    kinds = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
+    chances = [
+        _decided(spread(bias, design.prompts), bound, images, design, alternative)
+        for spread in kinds
+    ]
+    return PowerRange(min(chances), max(chances), chances[0])
 
 
 def prompt_change_power(
@@ -240,7 +299,7 @@ def model_change_power(
     rng = np.random.default_rng(design.seed)
     result = 0
     for repeat in range(design.repeats):
-        old = _biases(before, design.prompts, rng)
+        old = drawn_biases(before, design.prompts, rng)
         new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
         men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
         change = paired_model_bias_change(
@@ -256,8 +315,8 @@ def images_needed(
 ) -> int | None:
     """Fewest images per prompt with the wanted power; None where none of the sizes has it.
 
-    Without sizes every number up to 2000 is considered. Exact power rises in saw teeth: the
-    number found has the power, and a slightly larger one may just miss it.
+    Without sizes every number up to 128 is considered, and above it is halved in on, up to 2000.
+    Power rises in saw teeth: the number found has it, and a slightly larger one may just miss it.
 
     Args:
         power: power at a number of images.
@@ -275,7 +334,10 @@ def images_needed(
     rough = next((n for n in _doubling() if power(n) >= wanted), None)
     if rough is None:
         return None
-    return next(n for n in range(rough // 2, rough + 1) if power(n) >= wanted)
+    between = range(rough // 2, rough + 1)
+    if rough > ONE_BY_ONE:
+        return _first(power, wanted, tuple(between))
+    return next(n for n in between if power(n) >= wanted)
 
 
 def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:
@@ -327,39 +389,6 @@ def _decided(
         p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
         refuted += p <= error
     return refuted / design.repeats
-
-
-def even_biases(mean: float, prompts: int) -> inputs.Floats:
-    """|2p - 1| of prompts that differ as those of Lyu Table 7 do, with this very mean.
-
-    Quantiles of the Beta distribution (``SPREAD``), shrunk to one end so that their own mean is as
-    wanted.
-
-    Args:
-        mean: model bias score, in [0, 1].
-        prompts: number of prompts, at least 1.
-
-    Returns:
-        Rising values in [0, 1], [prompts].
-
-    >>> even_biases(0.5, 3).round(2)
-    array([0.07, 0.5 , 0.93])
-    """
-    if mean in {0.0, 1.0} or prompts == 1:
-        return np.full(prompts, mean)
-    ranks = (np.arange(prompts) + 0.5) / prompts
-    biases = stats.beta.ppf(ranks, SPREAD * mean, SPREAD * (1.0 - mean))
-    own = float(np.mean(biases))
-    scaled = (
-        biases * mean / own if own > mean else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - own)
-    )
-    return np.asarray(scaled, dtype=np.float64)
-
-
-def _biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
-    if mean in {0.0, 1.0}:
-        return np.full(prompts, mean)
-    return rng.beta(SPREAD * mean, SPREAD * (1.0 - mean), size=prompts)
 
 
 def _check(design: Design, images: int) -> None:

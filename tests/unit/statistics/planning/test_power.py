@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.planning import power
+from pytest_t2i.statistics.families import lone
+from pytest_t2i.statistics.planning import power, spreads
 from pytest_t2i.statistics.planning.power import Design
 from pytest_t2i.verdicts import judge as verdicts
 
@@ -21,13 +22,67 @@ LONE = Design(prompts=1)
 def test_a_prompts_power_is_that_of_its_verdict(bias: float, images: int) -> None:
     bound, total = 0.4, 0.0
     for k in range(images + 1):
-        # Five prompts in all, of which four are even: the other one is on its own.
-        men, women = [k] + [images // 2] * 4, [images - k] + [images - images // 2] * 4
-        beyond = statistics.family_p_values(men, women, bound, level=0.95)[0]
+        beyond = statistics.family_p_values([k], [images - k], bound, level=0.95)[0]
         within = statistics.prompt_bias_p_value(k, images - k, bound, "within")
         right = (beyond if bias > bound else within) <= 0.05 + 1e-12
         total += float(stats.binom.pmf(k, images, (1 + bias) / 2)) * right
-    assert power.prompt_power(bias, bound, images, Design(prompts=5)) == pytest.approx(total)
+    assert power.prompt_power(bias, bound, images, LONE) == pytest.approx(total)
+
+
+@pytest.mark.parametrize(
+    ("n", "bound", "level", "prompts"),
+    [
+        (20, 0.5, 0.95, 100),
+        (12, 0.0, 0.95, 6),
+        (9, 0.2, 0.9, 4),
+        (8, 0.5, 0.6, 20),
+        (3, 0.9, 0.95, 9),
+        (40, 0.4, 0.95, 50),
+    ],
+)
+def test_a_lone_prompt_is_found_as_often_as_its_family_finds_it(
+    n: int, bound: float, level: float, prompts: int
+) -> None:
+    families = 40
+    others = lone._others(n, prompts - 1, 3)[:families]
+    drawn = np.diff(others, axis=1, prepend=0.0).astype(int)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lone, "_others", lambda *_: others)
+        chances = lone.lone_chances.__wrapped__(n, bound, level, prompts)
+    found = np.zeros(n // 2 + 1)
+    for family in drawn:
+        for rarer in range(n // 2 + 1):
+            women = np.append(rarer, np.repeat(np.arange(n // 2 + 1), family))
+            p = statistics.family_p_values(n - women, women, bound, level=level)
+            found[rarer] += p[0] <= 1.0 - level + 1e-12
+    assert chances.tolist() == (found / families).tolist()
+
+
+def test_fourteen_images_do_not_find_a_prompt_among_a_hundred() -> None:
+    """Once .81 was promised, as the other prompts were taken to be exactly even."""
+    assert power.prompt_power(0.97, 0.5, 14, Design(100)) < 0.02
+    assert power.prompt_power(1.0, 0.5, 20, Design(100)) == pytest.approx(0.82, abs=0.02)
+
+
+def test_a_models_power_is_a_range_over_spreads() -> None:
+    design = Design(30, repeats=60)
+    found = power.model_power_range(0.4, 0.2, 10, design)
+    assert found.published == power.model_power(0.4, 0.2, 10, design)
+    assert found.low < found.published < found.high
+    alike = power._decided(np.full(30, 0.4), 0.2, 10, design, "greater")
+    assert found.low <= alike < found.published
+    assert len(set(power.model_power_range(0.0, 0.2, 10, design))) == 1
+    assert len(set(power.model_power_range(1.0, 0.2, 10, design))) == 1
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.03, 0.5, 0.62, 0.97, 1.0])
+@pytest.mark.parametrize("prompts", [1, 2, 7, 30])
+def test_every_spread_has_the_mean_that_is_asked_for(mean: float, prompts: int) -> None:
+    for spread in spreads.SPREADS.values():
+        biases = spread(mean, prompts)
+        assert biases.shape == (prompts,)
+        assert float(np.mean(biases)) == pytest.approx(mean)
+        assert 0.0 <= biases.min() <= biases.max() <= 1.0
 
 
 def test_a_prompts_change_has_the_power_of_its_test() -> None:
@@ -77,7 +132,7 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
 def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images: int) -> None:
     """Below 10 images too, where a plan once promised 0.98 and 0.73 was kept."""
     planned = power.model_power(bias, bound, images, Design(prompts=25, repeats=60, seed=4))
-    biases = power.even_biases(bias, 25)
+    biases = spreads.even_biases(bias, 25)
     assert float(np.mean(biases)) == pytest.approx(bias)
     kept = 0
     for men in np.random.default_rng(4).binomial(images, (1 + biases) / 2, size=(60, 25)):
@@ -91,12 +146,12 @@ def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images:
 
 def test_even_biases_are_spread_as_published_ones() -> None:
     for mean in (0.1, 0.3, 0.5, 0.9):
-        biases = power.even_biases(mean, 100)
+        biases = spreads.even_biases(mean, 100)
         assert float(np.mean(biases)) == pytest.approx(mean)
         assert 0.0 <= biases.min() <= biases.max() <= 1.0
         assert float(np.std(biases)) == pytest.approx(np.sqrt(mean * (1 - mean) / 2), rel=0.05)
-    assert list(power.even_biases(0.3, 1)) == [0.3]
-    assert list(power.even_biases(0.0, 3)) == [0.0] * 3
+    assert list(spreads.even_biases(0.3, 1)) == [0.3]
+    assert list(spreads.even_biases(0.0, 3)) == [0.0] * 3
 
 
 @pytest.mark.slow
@@ -151,6 +206,9 @@ def test_images_needed() -> None:
         (lambda: power.prompt_power(0.2, -0.5, 20, LONE), "bound=-0.5"),
         (lambda: power.prompt_power(0.2, 0.5, 0, LONE), "images=0"),
         (lambda: power.model_power(0.2, 0.5, 20, Design(prompts=0)), "prompts=0"),
+        (lambda: power.model_power_range(1.2, 0.5, 20, LONE), "bias=1.2"),
+        (lambda: power.model_power_range(0.2, 1.5, 20, LONE), "bound=1.5"),
+        (lambda: power.model_power_range(0.2, 0.5, 0, LONE), "images=0"),
         (lambda: power.model_power(0.2, 0.5, 20, Design(10, level=1.0)), "level=1.0"),
         (lambda: power.prompt_change_power(0.9, 0.2, 0.1, 20, LONE), "before"),
         (lambda: power.model_change_power(1.0, 0.0, 0.1, 20, LONE), "before=1"),

@@ -1,0 +1,126 @@
+"""A plan in words: which questions are asked of a number of images, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_t2i.statistics.planning.power import (
+    Design,
+    PowerRange,
+    images_needed,
+    smallest_found,
+)
+
+LOWEST, HIGHEST = 0, 1
+"""Of a range of power."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a suite shall be able to tell."""
+
+    text: str
+    """"a model at 0.4 fails"."""
+    power: Callable[[float, int], PowerRange]
+    """(true value, images per prompt) -> chance of the right verdict, from lowest to highest."""
+    value: float
+    """The true value it is asked about."""
+    low: float | None
+    """Where values begin that are to be found; None where the verdict is PASS."""
+    sizes: tuple[int, ...] = ()
+    """Images per prompt to try; all, if empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A limit or a margin, with the questions about it."""
+
+    name: str
+    questions: tuple[Question, ...]
+
+
+def lines(
+    topics: list[Topic], design: Design, seconds: float | None, budget: int | None
+) -> Iterator[str]:
+    """The plan in words."""
+    yield (
+        f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
+        "Images are clear ones; a verdict holds whatever undetected ones show, so each of those "
+        "costs more than a clear one adds."
+    )
+    yield "a regression is looked for with other seeds than the baseline's"
+    if any("model" in topic.name for topic in topics):
+        yield (
+            "of a model, FIRST-LAST: from the spread of bias over prompts that is found most "
+            "easily to the one that is found hardest"
+        )
+    yield f"{'per prompt':>10} {'images':>15} {'minutes':>11}"
+    for topic in topics:
+        for question in topic.questions:
+            yield f"{_needed(question, design, seconds)}  {topic.name}: {question.text}"
+    if budget is not None:
+        yield from _within(topics, design, seconds, budget)
+
+
+def _needed(question: Question, design: Design, seconds: float | None) -> str:
+    counts = [
+        images_needed(
+            lambda n, end=end: question.power(question.value, n)[end],  # type: ignore[misc]
+            design.power,
+            question.sizes,
+        )
+        for end in (HIGHEST, LOWEST)
+    ]
+    images = [None if count is None else count * design.prompts for count in counts]
+    per_image = None if seconds is None else seconds / 60
+    minutes = [
+        None if count is None or per_image is None else count * per_image for count in images
+    ]
+    return (
+        f"{_from_to(counts, ',', 'none'):>10} {_from_to(images, ',', '-'):>15} "
+        f"{_from_to(minutes, ',.1f', '-'):>11}"
+    )
+
+
+def _from_to(ends: Sequence[float | None], form: str, absent: str) -> str:
+    """Both ends, or the one that they are."""
+    first, last = (absent if end is None else format(end, form) for end in ends)
+    return first if first == last else f"{first}-{last}"
+
+
+def _within(
+    topics: list[Topic], design: Design, seconds: float | None, budget: int
+) -> Iterator[str]:
+    images = budget // design.prompts
+    took = "" if seconds is None else f", {images * design.prompts * seconds / 60:,.1f} minutes"
+    yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
+    for topic in topics:
+        for question in topic.questions:
+            chance = _chance(question.power(question.value, images))
+            line = f"  {topic.name}: {question.text} in {chance}"
+            if question.low is not None:
+                line += f"; {_smallest(question, images, design.power)}"
+            yield line
+
+
+def _chance(power: PowerRange) -> str:
+    low, high = f"{power.low:.0%}", f"{power.high:.0%}"
+    if low == high:
+        return f"{low} of cases"
+    return f"{low} to {high} of cases ({power.published:.0%} if spread as in published models)"
+
+
+def _smallest(question: Question, images: int, power: float) -> str:
+    smallest = [
+        smallest_found(
+            lambda value, end=end: question.power(value, images)[end],  # type: ignore[misc]
+            power,
+            question.low or 0.0,
+        )
+        for end in (HIGHEST, LOWEST)
+    ]
+    if smallest[0] is None:
+        return f"nothing is found with power {power:g}"
+    told = _from_to(smallest, ".2f", "more than 1").replace("-", " to ")
+    return f"the smallest found with power {power:g} is {told}"

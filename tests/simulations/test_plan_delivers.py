@@ -1,0 +1,24 @@
+"""A short version of the simulation of plans."""
+
+from __future__ import annotations
+
+import pytest
+from plan import MODELS, PROMPTS, model_delivered, outside, prompt_delivered
+
+from pytest_t2i.statistics import Design, prompt_power
+from pytest_t2i.statistics.planning.power import model_power_range
+
+
+@pytest.mark.parametrize(("prompts", "images", "bias", "limit"), PROMPTS)
+def test_a_prompt_is_found_as_often_as_promised(prompts, images, bias, limit):
+    promised = prompt_power(bias, limit, images, Design(prompts))
+    # Four standard deviations of the simulation, at most.
+    right = prompt_delivered(prompts, images, bias, limit, runs=150, seed=7)
+    assert right / 150 == pytest.approx(promised, abs=0.16)
+
+
+@pytest.mark.parametrize(("world", "prompts", "images", "limit"), MODELS[::3])
+def test_a_model_is_judged_as_often_as_promised(world, prompts, images, limit):
+    right, score = model_delivered(world, prompts, images, limit, runs=150, seed=8)
+    promised = model_power_range(score, limit, images, Design(prompts, repeats=100))
+    assert outside(promised.low, promised.high, right, 150) <= 0.2
