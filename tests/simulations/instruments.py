@@ -86,7 +86,7 @@ def main(repeats: int = 200) -> None:
     for n in (10, 20, 40, 100):
         held = [vendi_holds(n, share, repeats) for share in (0.5, 0.9, 0.98)]
         print(f"| {n} | {' | '.join(f'{value:.2f}' for value in held)} |", flush=True)
-    print("\nHalf of the final lean, of fewer than five images as if it were told:\n")
+    print("\nHalf of the final lean, of fewer than ten images as if it were told:\n")
     print("| images | holds |\n|---:|---:|")
     for n in (2, 3, 5, 10, 20, 40):
         print(f"| {n} | {half_holds(n, repeats):.2f} |", flush=True)

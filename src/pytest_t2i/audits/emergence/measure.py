@@ -97,7 +97,7 @@ class Emergence:
     def half_step(self) -> Interval | None:
         """The step by which half of the final lean is there; None where there is none.
 
-        None, too, of fewer than five images.
+        None, too, of fewer than ten images.
         """
         if len(self.curves) < FEWEST_CURVES:
             return None

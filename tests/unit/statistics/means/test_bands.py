@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
@@ -36,13 +37,13 @@ def test_half_of_a_lean():
     interval = statistics.half_step_interval(curves, level=0.95, seed=0)
     assert statistics.half_step([TRUTH]) in interval
     assert interval == statistics.half_step_interval(curves, level=0.95, seed=0)
-    assert statistics.half_step_interval(curves[:4], level=0.95, seed=0) is None
-    assert statistics.half_step_interval(curves[:5], level=0.95, seed=0).n == 5
+    assert statistics.half_step_interval(curves[:9], level=0.95, seed=0) is None
+    assert statistics.half_step_interval(curves[:10], level=0.95, seed=0).n == 10
     turned = statistics.half_step_interval(-curves, level=0.95, seed=0)
     assert (turned.low, turned.high) == pytest.approx((interval.low, interval.high))
 
 
-@pytest.mark.parametrize(("n", "least"), [(5, 0.85), (20, 0.9)])
+@pytest.mark.parametrize(("n", "least"), [(10, 0.9), (20, 0.9)])
 def test_half_of_a_lean_is_where_the_interval_says(n, least):
     rng, truth = np.random.default_rng(3), statistics.half_step([TRUTH])
     known = [
@@ -54,6 +55,15 @@ def test_half_of_a_lean_is_where_the_interval_says(n, least):
     told = [interval for interval in known if interval is not None]
     assert len(told) >= 100
     assert sum(truth in interval for interval in told) >= least * len(told)
+
+
+def test_a_lean_that_students_t_does_not_see_has_no_half():
+    """One image that leans far: no resample is below 0, and chance alone may have drawn it."""
+    sums = np.array([10.0] + [0.5] * 9)
+    level = 2.0 * stats.t.cdf(sums.mean() / (sums.std(ddof=1) / np.sqrt(10)), 9) - 1.0
+    for off, told in ((-1e-6, True), (1e-6, False)):
+        found = statistics.half_step_interval(sums[:, None], level=level + off, seed=0)
+        assert (found is not None) == told
 
 
 def test_settling():
