@@ -115,7 +115,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "half_step": lambda: [s.half_step(CURVES), s.half_step(-CURVES)],
     "half_step_interval": lambda: s.half_step_interval(
-        np.abs(CURVES), level=LEVEL, seed=1, resamples=200
+        np.abs(MANY_CURVES), level=LEVEL, seed=1, resamples=200
     ),
     "independence_p_value": lambda: s.independence_p_value(
         TABLE, level=LEVEL, seed=1, permutations=200

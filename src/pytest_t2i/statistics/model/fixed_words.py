@@ -35,7 +35,9 @@ Words = Literal["fixed", "sample"]
 
 ENOUGH_PROMPTS = 10
 """Prompts from which on the bounding function from above is used: the sum of fewer is too far from
-normal (it ended too early in 4 to 23 % of runs, instead of 2.5 %), and the exact end is at hand."""
+normal (it ended too early in 4 to 23 % of runs, instead of 2.5 %), and the exact end is at hand. Of
+prompts whose images are all of one gender it takes more: where 29 of 30 were, one fair prompt
+decided, and a limit at the truth passed in 32 % of runs (tests/simulations/near_one.md)."""
 TOO_EVEN = 0.1
 """Chance in a fair model below which counts claim nothing more by being as even as they are: else
 luck alone would end an interval at 0."""
@@ -76,6 +78,8 @@ class FixedWords:
     """Of the paper's score itself, whose expectation the paper's estimator is about."""
     even: float
     """Chance that a fair model shows at most this score."""
+    mixed: int
+    """Prompts with images of both genders."""
 
     @classmethod
     def of(cls, men: Whole, women: Whole) -> FixedWords:
@@ -92,7 +96,8 @@ class FixedWords:
         )
         plug_in = _mean(seen, plug_in_function)
         even = score_tails(sizes, alike(sizes, 0.0), plug_in.value).below
-        return cls(sizes, plug_in.value, below, above, plug_in, even)
+        mixed = int(np.count_nonzero(rarer))
+        return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
 
     def p_greater(self, bound: float) -> float:
         """p-value against "the model bias score is at most the bound"; rises with the bound."""
@@ -106,9 +111,11 @@ class FixedWords:
         exact = self._exact_less(least_shown(self.sizes, bound))
         if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
             return exact
+        if self.mixed < ENOUGH_PROMPTS:
+            return min(1.0, TWO_WAYS * exact)
         # Student's quantile: the evidence of ten prompts is less than normal.
         error = max(self.above.error, SURE)
-        student = stats.t.cdf((self.above.value - bound) / error, self.sizes.total - 1)
+        student = stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
     def p_paper_greater(self, bound: float) -> float:
