@@ -158,9 +158,13 @@ def test_wals_of_nearly_one_direction_ends_at_one_and_across_it_at_zero():
     assert across.low == 0.0 < across.estimate
 
 
-def test_the_band_of_many_equal_curves_is_a_line():
+def test_the_band_of_many_equal_curves_is_a_line_but_towards_nought():
     band = s.mean_band([[0.25, -0.5]] * 25, level=0.95, seed=0)
-    assert band.low == band.high == band.mean == (0.25, -0.5)
+    assert band.mean == (0.25, -0.5)
+    assert (band.low[1], band.high[0]) == (-0.5, 0.25)
+    # A 26th curve at -m: the mean is 24/26 m, its error 1/26 of 2 m, by Student's t of one step.
+    share = 24 / 26 - 2 / 26 * stats.t.ppf(0.975, 25)
+    assert (band.low[0], band.high[1]) == pytest.approx((0.25 * share, -0.5 * share))
 
 
 def test_a_prompt_that_a_side_found_nothing_in_counts_for_the_other_alone():

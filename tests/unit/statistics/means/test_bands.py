@@ -24,9 +24,24 @@ def test_nineteen_bands_in_twenty_hold_everywhere(n):
     assert held >= 0.9 * 150
 
 
-def test_the_band_of_equal_curves_is_a_line():
-    band = statistics.mean_band([[0.1, -0.2]] * 4, level=0.95, seed=0)
-    assert band.low == band.high == band.mean == (0.1, -0.2)
+def test_equal_curves_may_have_missed_one_that_goes_the_other_way():
+    band = statistics.mean_band([[0.1, -0.2, 0.0]] * 9, level=0.95, seed=0)
+    assert band.mean == pytest.approx((0.1, -0.2, 0.0))
+    # With a tenth curve at -m the mean is 0.8 m, its deviation 2 m / sqrt(10).
+    reach = 0.1 * 2.0 / 10**0.5 / 10**0.5 * stats.t.ppf(1.0 - 0.025 / 3, 9)
+    assert band.low == pytest.approx((0.08 - reach, -0.2, 0.0))
+    assert band.high == pytest.approx((0.1, -0.16 + 2.0 * reach, 0.0))
+
+
+def test_a_band_reaches_further_towards_nought_alone():
+    curves = TRUTH + 0.05 * np.random.default_rng(4).normal(size=(30, 8)) @ MIXING.T
+    band = statistics.mean_band(curves, level=0.95, seed=0)
+    turned = statistics.mean_band(-curves, level=0.95, seed=0)
+    assert np.negative(turned.high) == pytest.approx(band.low)
+    assert np.negative(turned.low) == pytest.approx(band.high)
+    below, above = np.subtract(band.mean, band.low), np.subtract(band.high, band.mean)
+    assert np.all(below > above)
+    assert below[0] > 2.0 * above[0]
 
 
 def test_half_of_a_lean():
