@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -139,6 +141,42 @@ def check_ends(low: float | None, high: float | None) -> None:
     """
     if low is not None and high is not None and low > high + ROUNDING:
         raise ValueError(f"expected low <= high (low={low!r}, high={high!r})")
+
+
+class Money(NamedTuple):
+    """An exact amount of a currency.
+
+    >>> price = Money.read("0.04 USD")
+    >>> str(price.times(10)), Money.read("5 usd").pays_for(price), str(price.times(100))
+    ('0.40 USD', 125, '4 USD')
+    """
+
+    amount: Decimal
+    currency: str
+    """Three capital letters (ISO 4217)."""
+
+    @classmethod
+    def read(cls, text: str) -> Money:
+        """From ``0.04 USD``; ValueError for anything else."""
+        found = re.fullmatch(
+            r"(\d{1,12}(?:\.\d{1,9})?) *([A-Z]{3})", text.strip().upper(), re.ASCII
+        )
+        if found is None:
+            raise ValueError(f"expected an amount and a currency such as 0.04 USD, got {text!r}")
+        return cls(Decimal(found[1]), found[2])
+
+    def times(self, count: int) -> Money:
+        """What so many of them come to."""
+        return Money(self.amount * count, self.currency)
+
+    def pays_for(self, price: Money) -> int:
+        """How many things of this price it pays for; both are of one currency."""
+        return int(self.amount // price.amount)
+
+    def __str__(self) -> str:
+        whole, _, digits = f"{self.amount:f}".partition(".")
+        digits = digits.rstrip("0")
+        return f"{whole}{digits and f'.{digits:0<2}'} {self.currency}"
 
 
 class Variant(StrEnum):

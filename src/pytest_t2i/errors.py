@@ -98,6 +98,10 @@ class GenerationError(T2IError):
     """A model that failed while it made images."""
 
 
+class BudgetSpentError(GenerationError):
+    """No money is left for another image; what was made is kept."""
+
+
 class OutOfDeviceMemoryError(GenerationError):
     """A batch that did not fit into the device's memory; a smaller one may."""
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_t2i.data import GenerationSettings
+from pytest_t2i.data import GenerationSettings, Money
 from pytest_t2i.errors import ConfigurationError, shown
 from pytest_t2i.files import user_path
 from pytest_t2i.protocols import AnswerLimits
@@ -85,6 +86,10 @@ class Settings:
     """Bounds on the answers of a server."""
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
+    price: Money | None = None
+    """Of one image; None takes the catalogue's, where it has one."""
+    budget: Money | None = None
+    """What the run may spend; None for any amount."""
 
     @property
     def under_test(self) -> str:
@@ -108,7 +113,8 @@ class Settings:
         """Plain values for run.json."""
         plain = asdict(self)
         return {
-            key: str(value) if isinstance(value, Path) else value for key, value in plain.items()
+            key: str(value) if isinstance(value, Path | Money) else value
+            for key, value in plain.items()
         }
 
 
@@ -250,8 +256,49 @@ def inconclusive(name: str, value: str) -> tuple[str, str]:
     return policies[0], policies[-1]
 
 
-def budget(name: str, value: str) -> tuple[float, str]:
-    """``2000`` images, or ``90min`` or ``2h`` of the device: (number, "images" or "minutes")."""
+CURRENCIES = (
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP "
+    "BYN BZD CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP "
+    "GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES "
+    "KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU "
+    "MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON "
+    "RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND "
+    "TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW "
+    "ZWG"
+)
+"""Codes of ISO 4217."""
+
+
+def money(name: str, value: str) -> Money:
+    """``5 USD``."""
+    try:
+        given = Money.read(value)
+    except ValueError:
+        raise ConfigurationError(
+            f"{name}: expected an amount and a currency such as 0.04 USD, got {shown(value)}"
+        ) from None
+    if given.currency not in CURRENCIES.split():
+        raise ConfigurationError(
+            f"{name}: unknown currency {given.currency!r}: expected a code such as USD or EUR"
+        )
+    return given
+
+
+def price(name: str, value: str) -> Money:
+    """``0.04 USD``, more than nothing."""
+    given = money(name, value)
+    if not given.amount:
+        raise ConfigurationError(f"{name}: expected a price above 0, got {shown(value)}")
+    return given
+
+
+def budget(name: str, value: str) -> tuple[float, str] | Money:
+    """``2000`` images, ``90min`` or ``2h`` of the device, or ``5 USD``.
+
+    Money, else a number and "images" or "minutes".
+    """
+    if re.search(r"\d *[A-Za-z]{3}$", value) and not value.endswith("min"):
+        return money(name, value)
     for ending, factor in (("min", 1.0), ("h", 60.0)):
         amount = value.removesuffix(ending)
         if amount != value and amount.replace(".", "", 1).isdecimal():
@@ -260,8 +307,8 @@ def budget(name: str, value: str) -> tuple[float, str]:
         float(value)
     except ValueError:
         raise ConfigurationError(
-            f"{name}: expected images or time of the device, as in 2000, 90min or 2h, "
-            f"got {shown(value)}"
+            f"{name}: expected images, time of the device or money, as in 2000, 90min, 2h or "
+            f"5 USD, got {shown(value)}"
         ) from None
     return above_zero(name, value), "images"
 
@@ -406,6 +453,19 @@ OPTIONS = (
         "SECONDS",
     ),
     Option("answer-limit", above_zero, "largest answer of a server (default: 16)", "MIB"),
+    Option(
+        "price",
+        price,
+        'price of one image, "0.04 USD" (default: the catalogue\'s)',
+        "MONEY",
+    ),
+    Option(
+        "budget",
+        money,
+        'most that the run may spend on a model behind HTTP, "5 USD"; it stops there, and goes on '
+        "with another one (default: any amount)",
+        "MONEY",
+    ),
     Option(
         "sequential",
         yes_or_no,

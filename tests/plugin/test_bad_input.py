@@ -52,6 +52,28 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             "--t2i-answer-deadline: expected a number above 0, got '-1'",
         ),
         (("--t2i-answer-limit", "x"), "--t2i-answer-limit: expected a number, got 'x'"),
+        (
+            ("--t2i-price", "0.04"),
+            "--t2i-price: expected an amount and a currency such as 0.04 USD, got '0.04'",
+        ),
+        (("--t2i-price", "1e3 USD"), "--t2i-price: expected an amount and a currency"),
+        (("--t2i-price", "-1 USD"), "--t2i-price: expected an amount and a currency"),
+        (("--t2i-price", "0 USD"), "--t2i-price: expected a price above 0, got '0 USD'"),
+        (("--t2i-price", "1 USX"), "--t2i-price: unknown currency 'USX': expected a code such as"),
+        (("--t2i-budget", "5"), "--t2i-budget: expected an amount and a currency"),
+        (("--t2i-budget", "5 USD"), "--t2i-budget needs the price of an image: --t2i-price"),
+        (
+            ("--t2i-budget", "5 EUR", "--t2i-price", "0.04 USD"),
+            "--t2i-budget is 5 EUR, but an image costs 0.04 USD: expected one currency",
+        ),
+        (
+            ("--t2i-budget", "5 USD", "--t2i-price", "0.04 USD"),
+            "--t2i-budget: nothing counts what the images of fair cost",
+        ),
+        (
+            ("--t2i-model", "fair,other", "--t2i-price", "0.04 USD"),
+            "--t2i-price and --t2i-budget are of one model",
+        ),
         (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
         (
             ("--t2i-inconclusive", "maybe"),

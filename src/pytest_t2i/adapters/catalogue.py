@@ -26,6 +26,13 @@ it may say, too::
     max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
     calibrated = "my_package:prompts"    # module:factory of what obeys protocols.Calibrated
 
+A model behind HTTP is an alias, too, and says what an image costs::
+
+    [models.ours]
+    adapter = "openai"
+    path = "our-model@http://127.0.0.1:8000/v1"
+    price = "0.04 USD"
+
 A project gives one with ``--t2i-catalogue FILE``, which wins over all others.
 
 An alias behind a detector that is put together, ``clip-enhance:mine``, stands for the entries of
@@ -42,10 +49,11 @@ from typing import Annotated, Any
 import msgspec
 
 from pytest_t2i.adapters.registry import Registry, import_factory
-from pytest_t2i.data import GenerationSettings, Name
+from pytest_t2i.data import GenerationSettings, Money, Name
 from pytest_t2i.errors import ConfigurationError, FileFormatError, blamed, shown
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.protocols import Calibrated, LoadOptions
+from pytest_t2i.settings import price
 
 FACES = "faces"
 """Family of weights whose entries name a face part."""
@@ -84,6 +92,8 @@ class ModelEntry:
     """Labelled images to try detectors on, used unless --t2i-labels says otherwise."""
     calibrated: str | None = None
     """``module:factory`` of what says which prompts it is calibrated for; None: any."""
+    price: Money | None = None
+    """Of one image."""
 
     def calibration(self) -> Calibrated | None:
         """What says which prompts the model is calibrated for; None: any.
@@ -165,6 +175,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     parts: dict[str, str] = {}
     changes: str | None = None
     max_sequence_length: Count | None = None
+    price: str | None = None
 
 
 class _Weights(msgspec.Struct):
@@ -209,7 +220,15 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         objects=model.objects,
         labels=model.labels,
         calibrated=model.calibrated,
+        price=None if model.price is None else _price(path, where, model.price),
     )
+
+
+def _price(path: Path, where: str, text: str) -> Money:
+    try:
+        return price("price", text)
+    except ConfigurationError as error:
+        raise FileFormatError(path, f"{error}.", where=where) from None
 
 
 def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:

@@ -8,12 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
-from pytest_t2i.cli.plan_lines import Question, Topic, lines
+from pytest_t2i.cli.plan_lines import Each, Question, Topic, lines
 from pytest_t2i.cli.rate import HISTORY, rate
 from pytest_t2i.cli.say import say
+from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE
-from pytest_t2i.settings import above_zero, budget, share, whole
+from pytest_t2i.settings import above_zero, budget, price, share, whole
 from pytest_t2i.statistics.planning.power import (
     PER_CHANGE,
     PER_MODEL,
@@ -77,8 +78,11 @@ def _add_costs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         type=value(budget),
-        metavar="IMAGES|90min|2h",
+        metavar="IMAGES|90min|2h|MONEY",
         help="what can be shown with so much",
+    )
+    parser.add_argument(
+        "--price", type=value(price), metavar="MONEY", help='of one image, as in "0.04 USD"'
     )
     parser.add_argument(
         "--seed", type=value(whole(0)), default=0, metavar="N", help="of simulations (0)"
@@ -98,7 +102,8 @@ def run(
     before: float,
     seconds: float | None,
     measured: Path | None,
-    budget: tuple[float, str] | None,
+    budget: tuple[float, str] | Money | None,
+    price: Money | None,
     seed: int,
 ) -> int:
     """Print the plan."""
@@ -108,8 +113,8 @@ def run(
     bounds, left_out = _bounds(limits, metric, limit, margin)
     topics = [_topic(name, bound, beyond, before, design) for name, bound in bounds.items()]
     known = rate(seconds, measured)
-    per_image = known.seconds if known else None
-    for line in lines(topics, design, per_image, _affordable(budget, per_image)):
+    each = Each(known.seconds if known else None, price)
+    for line in lines(topics, design, each, _affordable(budget, each)):
         say(line)
     if known:
         say(f"minutes: at {known}")
@@ -118,17 +123,24 @@ def run(
     return 0
 
 
-def _affordable(budget: tuple[float, str] | None, seconds: float | None) -> int | None:
+def _affordable(budget: tuple[float, str] | Money | None, each: Each) -> int | None:
     if budget is None:
         return None
+    if isinstance(budget, Money):
+        if each.price is None or each.price.currency != budget.currency:
+            raise ConfigurationError(
+                f'a --budget of {budget} needs the price of an image: --price "0.04 '
+                f'{budget.currency}"'
+            )
+        return budget.pays_for(each.price)
     amount, unit = budget
     if unit == "minutes":
-        if seconds is None:
+        if each.seconds is None:
             raise ConfigurationError(
                 f"a --budget in minutes needs --seconds-per-image S, --run run.json or a run in "
                 f"{HISTORY} that made {ENOUGH_MADE} images or more"
             )
-        amount = amount * 60.0 / seconds
+        amount = amount * 60.0 / each.seconds
     return math.floor(amount)
 
 

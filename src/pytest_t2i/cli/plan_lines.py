@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_t2i.data import Money
 from pytest_t2i.statistics.planning.power import (
     Design,
     PowerRange,
@@ -40,9 +41,35 @@ class Topic:
     questions: tuple[Question, ...]
 
 
-def lines(
-    topics: list[Topic], design: Design, seconds: float | None, budget: int | None
-) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Each:
+    """What one image takes, as far as it is known."""
+
+    seconds: float | None
+    price: Money | None
+
+    @property
+    def heading(self) -> str:
+        """Of the columns of what images take."""
+        return f"{'minutes':>11}" + ("" if self.price is None else f" {'cost':>21}")
+
+    def columns(self, counts: Sequence[int | None]) -> str:
+        """Minutes and cost of the first and last count; None for a number that nothing reaches."""
+        of = self.seconds
+        minutes = [None if n is None or of is None else n * of / 60 for n in counts]
+        told = f"{_from_to(minutes, ',.1f', '-'):>11}"
+        if self.price is None:
+            return told
+        first, last = ("-" if n is None else str(self.price.times(n)) for n in counts)
+        return f"{told} {first if first == last else f'{first}-{last}':>21}"
+
+    def words(self, images: int) -> str:
+        """The same in a sentence."""
+        took = "" if self.seconds is None else f", {images * self.seconds / 60:,.1f} minutes"
+        return took if self.price is None else f"{took}, {self.price.times(images)}"
+
+
+def lines(topics: list[Topic], design: Design, each: Each, budget: int | None) -> Iterator[str]:
     """The plan in words."""
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. "
@@ -55,15 +82,15 @@ def lines(
             "of a model, FIRST-LAST: from the spread of bias over prompts that is found most "
             "easily to the one that is found hardest"
         )
-    yield f"{'per prompt':>10} {'images':>15} {'minutes':>11}"
+    yield f"{'per prompt':>10} {'images':>15} {each.heading}"
     for topic in topics:
         for question in topic.questions:
-            yield f"{_needed(question, design, seconds)}  {topic.name}: {question.text}"
+            yield f"{_needed(question, design, each)}  {topic.name}: {question.text}"
     if budget is not None:
-        yield from _within(topics, design, seconds, budget)
+        yield from _within(topics, design, each, budget)
 
 
-def _needed(question: Question, design: Design, seconds: float | None) -> str:
+def _needed(question: Question, design: Design, each: Each) -> str:
     counts = [
         images_needed(
             lambda n, end=end: question.power(question.value, n)[end],  # type: ignore[misc]
@@ -73,13 +100,9 @@ def _needed(question: Question, design: Design, seconds: float | None) -> str:
         for end in (HIGHEST, LOWEST)
     ]
     images = [None if count is None else count * design.prompts for count in counts]
-    per_image = None if seconds is None else seconds / 60
-    minutes = [
-        None if count is None or per_image is None else count * per_image for count in images
-    ]
     return (
         f"{_from_to(counts, ',', 'none'):>10} {_from_to(images, ',', '-'):>15} "
-        f"{_from_to(minutes, ',.1f', '-'):>11}"
+        f"{each.columns(images)}"
     )
 
 
@@ -89,11 +112,9 @@ def _from_to(ends: Sequence[float | None], form: str, absent: str) -> str:
     return first if first == last else f"{first}-{last}"
 
 
-def _within(
-    topics: list[Topic], design: Design, seconds: float | None, budget: int
-) -> Iterator[str]:
+def _within(topics: list[Topic], design: Design, each: Each, budget: int) -> Iterator[str]:
     images = budget // design.prompts
-    took = "" if seconds is None else f", {images * design.prompts * seconds / 60:,.1f} minutes"
+    took = each.words(images * design.prompts)
     yield f"with {images * design.prompts:,} images ({images} per prompt{took}):"
     for topic in topics:
         for question in topic.questions:

@@ -5,6 +5,7 @@ Over 300 lines: one class answers for every part of a run, as parts name each ot
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -15,13 +16,15 @@ from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
 from pytest_t2i.adapters.mitigated import Mitigated, MitigatedFactory
 from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
-from pytest_t2i.data import GenerationSettings, digest
+from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.data import GenerationSettings, Money, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.identities import identities
 from pytest_t2i.generation.mitigating import Mitigating
 from pytest_t2i.generation.named_component import NamedComponent, Origin
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import (
     Calibrated,
@@ -53,6 +56,8 @@ class Components:
     """Overrides the settings' device (one GPU per worker)."""
     run_id: str | None = None
     """Of the xdist run, whose workers share what one of them found out."""
+    own_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Of a run without workers."""
     _catalogue: Catalogue | None = None
     _detectors: dict[DetectorRef, NamedComponent[Detector]] = field(default_factory=dict)
     _encoders: dict[str, NamedComponent[Encoder]] = field(default_factory=dict)
@@ -85,13 +90,64 @@ class Components:
                 identity, run_identity = self._identities("model", name, options)
             self._model = NamedComponent(
                 name,
-                lambda: factory()(options),
+                lambda: self._paid(factory())(options),
                 identity,
                 self.store,
                 lists_images=adapter != "diffusers",
                 run_identity=run_identity,
             )
         return self._model
+
+    @property
+    def price(self) -> Money | None:
+        """Of one image: the option's, else the catalogue's; None where it is not known."""
+        entry = self.catalogue.models.get(self.settings.model or "")
+        return self.settings.price or (entry.price if entry else None)
+
+    @property
+    def spending(self) -> Spending | None:
+        """Counts what the run spends, in all of its processes; None without a price."""
+        if (price := self.price) is None:
+            return None
+        file = self.store.folder / "locks" / f"{self.run_id or self.own_id}.spent"
+        return Spending(file, price, self.settings.budget)
+
+    @property
+    def counts_requests(self) -> bool:
+        """Whether the model under test is one that counts what it spends by itself."""
+        from pytest_t2i.adapters.models.endpoints import EndpointModel
+
+        return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
+
+    def _paid(self, factory: Factory) -> Factory:
+        """The factory of a model that counts what it spends, where a price is known."""
+        if (spending := self.spending) is None:
+            return factory
+        from pytest_t2i.adapters.models.paid import PaidFactory
+
+        return PaidFactory(factory, spending)
+
+    def check_budget(self) -> None:
+        """Refuse a budget that nothing could keep; ConfigurationError says what is missing."""
+        budget, price, name = self.settings.budget, self.price, self.model().name
+        if price is not None and self.settings.price and is_ready_made(self.model()):
+            raise ConfigurationError(f"--t2i-price: the pictures of {name} are there already")
+        if budget is None:
+            return
+        if price is None:
+            raise ConfigurationError(
+                '--t2i-budget needs the price of an image: --t2i-price "0.04 USD", or price in the '
+                "model's entry of a catalogue"
+            )
+        if budget.currency != price.currency:
+            raise ConfigurationError(
+                f"--t2i-budget is {budget}, but an image costs {price}: expected one currency"
+            )
+        if not self.counts_requests:
+            raise ConfigurationError(
+                f"--t2i-budget: nothing counts what the images of {name} cost. Expected a model "
+                "behind HTTP: openai:MODEL, hf:PROVIDER/MODEL or a class made from EndpointModel."
+            )
 
     def mitigating(self) -> Mitigating | None:
         """What the run's mitigation does with each prompt; None without one.
@@ -183,7 +239,7 @@ class Components:
 
     def _recipe(self) -> tuple[Factory, LoadOptions]:
         _, factory, options = self._resolve_model(self.settings.model or "")
-        made, mitigating = factory(), self.mitigating()
+        made, mitigating = self._paid(factory()), self.mitigating()
         if mitigating is None:
             return made, self._with_settings(options)
         compared_by = mitigating.named.encoder

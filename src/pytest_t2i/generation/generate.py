@@ -6,15 +6,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, Request, Undetected
-from pytest_t2i.errors import ConfigurationError, GenerationError, StoreError
+from pytest_t2i.errors import (
+    BudgetSpentError,
+    GenerationError,
+    StoreError,
+)
 from pytest_t2i.generation import traces
+from pytest_t2i.generation.bill import Bill
+from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.executors import each_once, in_batches
+from pytest_t2i.generation.given_pictures import picture_of
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
@@ -24,7 +31,7 @@ from pytest_t2i.generation.texts import embed_texts, encode_texts
 from pytest_t2i.generation.traces import arrays_of
 from pytest_t2i.generation.waiting import Waiting
 from pytest_t2i.generation.work import Pace, Work
-from pytest_t2i.protocols import Executor, Varying
+from pytest_t2i.protocols import Executor
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -57,6 +64,14 @@ class Runner:
         """Makes what is missing."""
         return self.components.executor(self.size, self._say)
 
+    @cached_property
+    def bill(self) -> Bill | None:
+        """What is paid for images; None where no price is known."""
+        spending = self.components.spending
+        if spending is None or self.work.is_ready_made:
+            return None
+        return Bill(spending, self.components.counts_requests)
+
     @property
     def size(self) -> int:
         """Images per batch."""
@@ -74,7 +89,7 @@ class Runner:
         self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
         self.observer.check(plan)
-        self._check_variations(plan)
+        check_variations(plan, self.components)
         self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)
         encode_texts(plan, self.components, self.store)
@@ -87,7 +102,7 @@ class Runner:
         """Images that turn out damaged when they are looked at are made again."""
         for _ in range(TURNS):
             self._unread.clear()
-            self._make(plan, keys)
+            self._make_within_budget(plan, keys)
             self.observer.look(self._pictures(plan, keys))
             self._look_ahead(plan, keys)
             if not self._unread:
@@ -97,24 +112,6 @@ class Runner:
             f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is kept of "
             "that: see to the disk, and run again"
         )
-
-    def _check_variations(self, plan: Plan) -> None:
-        """Refuse what the model would not do: its plain images would be kept as varied ones."""
-        asked = {request.variation for request in plan if request.variation is not None}
-        mitigating = self.components.mitigating()
-        if mitigating is not None:
-            # The run's own is put around the model when that is loaded.
-            asked = {one for one in asked if not mitigating.named.makes(one)}
-        model = self.components.model() if any(one.name for one in asked) else None
-        for variation in asked:
-            if model is None or not variation.name:
-                continue
-            loaded = model.get()
-            if not (isinstance(loaded, Varying) and loaded.takes(variation)):
-                raise ConfigurationError(
-                    f"model {model.name!r} makes no images of the variation {variation.name!r}: "
-                    "expected a model whose takes(variation) says that it does"
-                )
 
     def _tell_unseen(self, plan: Plan) -> None:
         """Say once which traces are not those of the mitigated pictures."""
@@ -132,6 +129,8 @@ class Runner:
         close = getattr(self.__dict__.get("executor"), "close", None)
         if close is not None:
             close()
+        if self.bill is not None and self.components.run_id is None:
+            self.bill.spending.clear()  # else other workers of the run still count
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""
@@ -170,13 +169,37 @@ class Runner:
 
     # images
 
+    def _make_within_budget(self, plan: Plan, keys: dict[Request, str]) -> None:
+        if self.bill is None:
+            self._make(plan, keys)
+            return
+        try:
+            # Another worker of the run may have met the end of the money.
+            if not self.bill.is_over:
+                self._make(plan, keys)
+        except GenerationError:
+            if not self.bill.is_over:
+                raise
+        finally:
+            self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
+        if self.bill.is_over:
+            left = len(self._missing(plan, keys, list(keys)))
+            note = self.bill.stopped(left, len(plan))
+            self.work.notes.append(note)
+            raise BudgetSpentError(note)
+
     def _make(self, plan: Plan, keys: dict[Request, str]) -> None:
         missing = self._missing(plan, keys, list(keys))
         if not missing:
             return
         done = "reading pictures of" if self.work.is_ready_made else "making images with"
+        cost = ""
+        if self.bill is not None:
+            cost = f" for {self.bill.of(len(missing))}"
+            if short := self.bill.short_of(len(missing)):
+                self.progress.say(short)
         self._pace.begin()
-        self.progress.start(f"{done} {self.components.model().name}", len(missing))
+        self.progress.start(f"{done} {self.components.model().name}{cost}", len(missing))
         try:
             waiting = Waiting(self.store, self._say)
             while missing:
@@ -231,7 +254,8 @@ class Runner:
         self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
     ) -> None:
         plain = [(request.plain, generated) for request, generated in part]
-        opened = {keys[r]: self._gate(r, generated) for r, generated in plain}
+        name = self.components.model().name
+        opened = {keys[r]: picture_of(r, generated, name) for r, generated in plain}
         model = self.components.model().fingerprint
         new = [
             NewImage(keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE, arrays_of(g))
@@ -240,6 +264,8 @@ class Runner:
         self.store.add_images(new)
         self._mark_unseen(plan, keys, plain)
         self.work.made += len(new)
+        if self.bill is not None:
+            self.bill.made(len(new))
         self.work.refused += sum(g.image is None for _, g in plain)
         self.progress.advance(len(new))
         # Looked at while they are in memory; nothing is read back.
@@ -249,23 +275,6 @@ class Runner:
         refusals = {key: stored[key].refusal or "" for key in unseen}
         self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
-
-    def _gate(self, request: Request, generated: Generated) -> Image | Undetected:
-        """What detectors are given; GenerationError for what is no picture."""
-        image: Any = generated.image
-        if image is None:
-            return Undetected.REFUSED
-        if not all(hasattr(image, name) for name in ("convert", "size", "mode")):
-            expected = "a PIL picture, or None for a refusal"
-        elif image.mode not in MODES or not all(image.size):
-            expected = f"a picture of mode {' or '.join(MODES)} with at least one pixel"
-        else:
-            return gate(image)
-        given = f"{type(image).__name__} {getattr(image, 'mode', '')} {getattr(image, 'size', '')}"
-        raise GenerationError(
-            f"model {self.components.model().name!r}: expected {expected}, got {given.strip()} for "
-            f"{request.prompt!r}, seed {request.seed}"
-        )
 
     def _mark_unseen(
         self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
@@ -283,7 +292,3 @@ class Runner:
     def _say(self, note: str) -> None:
         self.work.notes.append(note)
         self.progress.say(note)
-
-
-MODES = ("RGB", "L", "RGBA", "P", "1")
-"""Pillow's modes that become RGB without losing what they show."""

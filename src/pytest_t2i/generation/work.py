@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pytest_t2i.data import Amount, Count
+from pytest_t2i.data import Amount, Count, Money
 
 
 @dataclass(slots=True)
@@ -25,8 +25,31 @@ class Work:
     nothing was made."""
     is_ready_made: bool = False
     """Whether the images were made elsewhere: what is called made was read."""
+    price: str = ""
+    """Of one image, as in "0.04 USD"; "" where it is not known."""
+    paid: Count = 0
+    """Requests that were, or may have been, charged."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user, such as a batch halved for want of memory."""
+
+    @property
+    def spent(self) -> Money | None:
+        """What those requests cost; None where no price is known."""
+        price = self._price
+        return None if price is None else price.times(self.paid)
+
+    @property
+    def saved(self) -> Money | None:
+        """What the images would have cost that came from the store."""
+        price = self._price
+        return None if price is None else price.times(max(self.planned - self.made, 0))
+
+    @property
+    def _price(self) -> Money | None:
+        try:
+            return Money.read(self.price)
+        except ValueError:
+            return None
 
     def add(self, other: Work) -> None:
         """Add what another process of the same run did."""
@@ -38,7 +61,10 @@ class Work:
         self.is_ready_made = self.is_ready_made or other.is_ready_made
         self.detected += other.detected
         self.refused += other.refused
-        self.notes += other.notes
+        self.price = self.price or other.price
+        # Each saw what all of them together had spent by then.
+        self.paid = max(self.paid, other.paid)
+        self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
 
 
 @dataclass

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.registered import recorded_kinds
-from pytest_t2i.errors import T2IError
+from pytest_t2i.errors import BudgetSpentError, T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
@@ -69,6 +69,8 @@ class Run:
     ) -> None:
         self.config, self.settings = config, settings
         self.error: str | None = None
+        self.stopped: str | None = None
+        """Why a worker runs no test, where no money is left."""
         self.is_made = False
         """Whether everything that the tests ask for is there."""
         self.record: RunRecord | None = None
@@ -125,7 +127,7 @@ class Run:
                 self.session.selected = len(self.session.tests)
                 self._foresee()
                 if not self._only_plans:
-                    self._make()
+                    self._make_within_budget()
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted(self.session.work)) from None
         except pytest.UsageError as error:
@@ -155,6 +157,16 @@ class Run:
         """Columns of the terminal; pytest asks COLUMNS, and takes 80 where nobody knows."""
         return int(self.config.get_terminal_writer().fullwidth)
 
+    def _make_within_budget(self) -> None:
+        """Stop the run where no money is left: as after Ctrl+C, what was made is kept."""
+        try:
+            self._make()
+        except BudgetSpentError as error:
+            if not self.workers.is_worker:
+                pytest.exit(f"t2i: {error}", returncode=int(pytest.ExitCode.INTERRUPTED))
+            # A worker that leaves is replaced by another: it stays, and skips its tests.
+            self.stopped = str(error)
+
     def _make(self) -> None:
         if self.recorded is not None and self.session.needs_model:
             force = self.settings.force_baseline
@@ -171,6 +183,8 @@ class Run:
         """The selected test behind a running one."""
         if self.error is not None:
             pytest.fail(self.error, pytrace=False)
+        if self.stopped is not None:
+            pytest.skip(f"t2i: {self.stopped}")
         if item.nodeid not in self.session.tests:
             raise pytest.UsageError(
                 f"{item.nodeid}: its fixture needs the mark @pytest.mark.t2i(...) on the test"
@@ -267,11 +281,13 @@ class Run:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker hands over what it did; else the reports are written."""
         if self.workers.is_worker:
-            self.workers.hand_over(self.error)
+            self.workers.hand_over(self.error, self.stopped, is_made=self.is_made)
             return
         if self.error is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         self.is_made = self.workers.adopt() or self.is_made
+        if self.workers.have_stopped and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
         run = self.session
         lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
         stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED

@@ -40,6 +40,10 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
         raise pytest.UsageError(
             "--t2i-save-baseline records one model: run it for each of them by itself"
         )
+    if settings.budget is not None or settings.price is not None:
+        raise pytest.UsageError(
+            "--t2i-price and --t2i-budget are of one model: run each by itself, then t2i compare"
+        )
     statuses, folders = [], [settings.report / file_name(model) for model in models]
     if len(set(folders)) < len(models):
         raise pytest.UsageError(f"--t2i-model: expected different models, got {', '.join(models)}")

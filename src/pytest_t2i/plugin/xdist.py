@@ -72,25 +72,41 @@ class Workers:
         self._parts.append(part)
         return part["error"] or None
 
+    @property
+    def have_stopped(self) -> bool:
+        """Whether no money was left for what the tests ask for."""
+        return any(part["stopped"] for part in self._parts)
+
     def adopt(self) -> bool:
-        """Take over what the workers were asked for and did; False without any."""
+        """Take over what the workers were asked for and did; False where they made not all."""
         self._over.set()
         if self.are_used:
             _progress_file(self._session).unlink(missing_ok=True)
             self._session.store.forget(_made(self._session))
+        spent = self._spent()
         if not self._parts:
             return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
+        self._session.work.paid = spent
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(json.loads(self._parts[0]["counterparts"]))
         tests = unpickled(self._parts[0]["tests"])
         self._session.tests = {test.node_id: test for test in tests}
         self._session.selected = max(int(part["selected"]) for part in self._parts)
-        return True
+        return any(part["is_made"] for part in self._parts)
+
+    def _spent(self) -> int:
+        """Requests that all workers together paid for; the run is over, so nobody counts on."""
+        spending = self._session.components.spending if self.are_used else None
+        if spending is None:
+            return 0
+        requests = spending.count.requests
+        spending.clear()
+        return requests
 
     # worker
 
-    def hand_over(self, error: str | None) -> None:
+    def hand_over(self, error: str | None, stopped: str | None, *, is_made: bool) -> None:
         """Give the controller what this worker was asked for and did."""
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         mitigating = self._session.components.mitigating()
@@ -100,6 +116,8 @@ class Workers:
             "tests": pickled(distinct(self._session.tests.values())),
             "counterparts": json.dumps({} if mitigating is None else mitigating.known),
             "error": error or "",
+            "stopped": stopped or "",
+            "is_made": "yes" if is_made else "",
         }
 
 

@@ -36,6 +36,17 @@ def unmade_images(record: RunRecord) -> str:
     return f"{count} from the store"
 
 
+def paid(record: RunRecord) -> str:
+    """``spent 0.48 USD, saved 0.24 USD``; "" where no price is known.
+
+    Of a run that was cut short nobody knows here what the store had.
+    """
+    work = record.done
+    if work.spent is None or record.outcome is Outcome.INTERRUPTED:
+        return "" if work.spent is None else f"spent {work.spent}"
+    return f"spent {work.spent}, saved {work.saved}"
+
+
 def work_table(record: RunRecord) -> list[tuple[str, str]]:
     """The same and what detectors did, as rows."""
     work = record.done
@@ -59,6 +70,10 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         (others, str(_others(record))),
         ("Refused by the model", str(work.refused)),
     ]
+    if work.spent is not None:
+        rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
+        if not is_cut_short:
+            rows.append(("Saved by the store", str(work.saved)))
     if told := early_stopping(record):
         rows.insert(1, ("Early stopping", told.partition(": ")[2]))
     return rows

@@ -152,6 +152,7 @@ class Session:
         """Resolve every name, so that a mistyped one is told before anything is made."""
         if self.has_model:
             self.components.model()
+            self.components.check_budget()
             self._check_mitigation()
         if self.settings.labels is not None:
             _ = self.labelled

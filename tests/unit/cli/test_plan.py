@@ -18,6 +18,12 @@ from pytest_t2i.runs.record import AuditRecord, RunRecord
 PROMPT = ("plan", "--metric", "prompt_bias_score", "--limit", "0.5", "--prompts", "10")
 
 
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder without a history of runs, which would tell seconds per image."""
+    monkeypatch.chdir(tmp_path)
+
+
 def write_run(folder, made, seconds):
     work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
     record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
@@ -59,6 +65,21 @@ def test_where_a_spread_needs_too_many_images_the_end_is_open(capsys):
     assert "nothing is found with power 0.8" in told
 
 
+def test_what_images_cost_and_what_a_budget_pays_for(capsys):
+    assert main([*PROMPT, "--price", "0.04 USD", "--budget", "16 USD"]) == 0
+    told = capsys.readouterr().out
+    row = r"33 +330 +- +13.20 USD  prompt_bias_score <= 0.5: a prompt at 0"
+    assert re.search(row, told)
+    assert "with 400 images (40 per prompt, 16 USD):" in told
+
+
+@pytest.mark.parametrize("more", [(), ("--price", "0.04 EUR")])
+def test_a_budget_of_money_needs_a_price_of_its_currency(capsys, more):
+    assert main([*PROMPT, "--budget", "16 USD", *more]) == 2
+    told = capsys.readouterr().err
+    assert 'a --budget of 16 USD needs the price of an image: --price "0.04 USD"' in told
+
+
 @pytest.mark.slow
 def test_a_limits_file(tmp_path, capsys):
     (tmp_path / "limits.toml").write_text(
@@ -72,8 +93,7 @@ def test_a_limits_file(tmp_path, capsys):
     assert "not planned (no power is known for these): accuracy" in told
 
 
-def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys):
     score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
     scores = (ModelScore("model", "clip", score, score, 0.1, 2, 40),)
     audits = {"parity": AuditRecord(1, ParityPart(scores))}
@@ -106,8 +126,7 @@ def test_a_budget_too_small_for_an_image_each(capsys):
         ((*PROMPT[1:], "--before", "1"), "expected a score of 0 or more and below 1"),
     ],
 )
-def test_what_does_not_fit_is_told(arguments, problem, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_does_not_fit_is_told(arguments, problem, capsys):
     assert main(["plan", *arguments]) == 2
     assert problem in capsys.readouterr().err
 
@@ -122,8 +141,8 @@ def test_a_run_that_made_nothing_has_no_seconds_per_image(tmp_path, capsys):
     [
         (("--confidence", "1"), "expected a level above 0.5 and below 1"),
         (("--power", "1"), "expected a number above 0 and below 1"),
-        (("--budget", "much"), "as in 2000, 90min or 2h, got 'much'"),
-        (("--budget", "2x"), "as in 2000, 90min or 2h, got '2x'"),
+        (("--budget", "much"), "as in 2000, 90min, 2h or 5 USD, got 'much'"),
+        (("--budget", "2x"), "as in 2000, 90min, 2h or 5 USD, got '2x'"),
         (("--seconds-per-image", "0"), "expected a number above 0"),
         (("--prompts", "0"), "expected at least 1, got 0"),
     ],

@@ -19,6 +19,12 @@ BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
     429,
     500,
 )
+UNAVAILABLE = 503
+"""The one HTTP status from 500 on that says that nothing was begun."""
+NOT_CONNECTED = {
+    "ConnectError", "ConnectTimeout", "ConnectionRefusedError", "NewConnectionError", "gaierror",
+}  # fmt: skip
+"""Exceptions of requests that were never sent."""
 REFUSAL_CODES = {
     "contentpolicyviolation", "moderationblocked", "contentfilter", "contentfiltered",
     "contentmoderation", "safetyviolation", "responsibleaipolicyviolation", "nsfwcontent",
@@ -41,14 +47,22 @@ class RefusedError(GenerationError):
 class PassingFaultError(GenerationError):
     """May be gone when the endpoint is asked again."""
 
-    def __init__(self, message: str, after: float | None = None) -> None:
+    def __init__(self, message: str, after: float | None = None, *, is_free: bool = False) -> None:
         super().__init__(message)
         self.after = after
         """Seconds that the endpoint asks to wait."""
+        self.is_free = is_free
+        """Whether the request was certainly not charged."""
 
 
 class BrokenPictureError(PassingFaultError):
     """An answer without a picture that can be read."""
+
+
+class FinalFaultError(GenerationError):
+    """An HTTP status that asking again does not change; the request was not charged."""
+
+    is_free = True
 
 
 def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
@@ -64,8 +78,9 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
         return RefusedError(words or code)
     passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or status >= SERVER_ERROR
     if passing and plain not in NO_MONEY:
-        return PassingFaultError(told, _seconds(retry_after))
-    return GenerationError(told)
+        is_free = status < SERVER_ERROR or status == UNAVAILABLE
+        return PassingFaultError(told, _seconds(retry_after), is_free=is_free)
+    return FinalFaultError(told)
 
 
 def fault_of(error: Exception) -> T2IError | None:
@@ -80,8 +95,18 @@ def fault_of(error: Exception) -> T2IError | None:
     cause = error.__cause__ or error
     modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
     if modules & NETWORK_MODULES or isinstance(error, OSError):
-        return PassingFaultError(f"{type(cause).__name__}: {cause}")
+        is_free = _was_not_sent(error)
+        return PassingFaultError(f"{type(cause).__name__}: {cause}", is_free=is_free)
     return None
+
+
+def _was_not_sent(error: BaseException | None) -> bool:
+    """Whether there was no connection to send a request by; libraries wrap what says so."""
+    while error is not None:
+        if type(error).__name__ in NOT_CONNECTED:
+            return True
+        error = error.__cause__
+    return False
 
 
 def said(response: Any) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
 from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
 from pytest_t2i.adapters.support.secrets import Secrets, is_word
+from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Generated, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError, printable
 from pytest_t2i.protocols import AnswerLimits
@@ -62,6 +63,8 @@ class EndpointModel:
     """How messages call it; part of the fingerprint."""
     key_variable = ""
     """Environment variable of the key; "" where there is none."""
+    spending: Spending | None = None
+    """Counts what requests cost; the run sets it where it knows a price."""
 
     def __init__(self, model: str, address: str, limits: AnswerLimits = AnswerLimits()) -> None:  # noqa: B008 - frozen
         """Args: the model's name there, the base URL, and bounds (``options.answers``).
@@ -147,7 +150,7 @@ class EndpointModel:
             tried += 1
             # Half of it at most, so that a connection that hangs leaves time for another.
             left = until - time.monotonic()
-            given = self._once(request, max(min(self.limits.seconds / 2, left), 0.001))
+            given = self._paid(request, max(min(self.limits.seconds / 2, left), 0.001))
             if isinstance(given, Generated):
                 self._broken = 0
                 return given
@@ -155,6 +158,16 @@ class EndpointModel:
             if pause is None or time.monotonic() + pause >= until:
                 return self._without(given, tried)
             self._wait(given, pause)
+
+    def _paid(self, request: Request, seconds: float) -> Generated | T2IError:
+        """One try, whose money is reserved before, and given back where it was not charged."""
+        if self.spending is None:
+            return self._once(request, seconds)
+        self.spending.reserve()
+        given = self._once(request, seconds)
+        if getattr(given, "is_free", False):
+            self.spending.give_back()
+        return given
 
     def _once(self, request: Request, seconds: float) -> Generated | T2IError:
         """One try. What it raised is given, not passed on: it may hold the request with its key."""

@@ -16,6 +16,7 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
+    FinalFaultError,
     PassingFaultError,
     said,
 )
@@ -135,7 +136,7 @@ class OpenAIImages(EndpointModel):
             where = error.response.headers.get("location")
             if where is None:
                 raise
-            raise GenerationError(
+            raise FinalFaultError(
                 f"HTTP {error.status_code}: it sends to {netloc(where) or where}; give that "
                 "address as base URL, should it be right"
             ) from None

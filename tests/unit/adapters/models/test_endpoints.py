@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +26,21 @@ from PIL import Image
 from pytest_t2i import EndpointModel
 from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
 from pytest_t2i.adapters.models.endpoint_faults import (
+    FinalFaultError,
     PassingFaultError,
     RefusedError,
     fault,
     fault_of,
 )
 from pytest_t2i.adapters.support import hosts
-from pytest_t2i.data import Generated, GenerationSettings, Request
-from pytest_t2i.errors import ConfigurationError, GenerationError, MissingExtraError
+from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.data import Generated, GenerationSettings, Money, Request
+from pytest_t2i.errors import (
+    BudgetSpentError,
+    ConfigurationError,
+    GenerationError,
+    MissingExtraError,
+)
 from pytest_t2i.protocols import AnswerLimits, LoadOptions, TextToImage
 
 KEY = "sk-very-secret-0123"
@@ -293,11 +301,11 @@ def test_a_refusal_by_policy_is_an_outcome_with_the_providers_words(connect):
         (400, "", "content_policy_violation", RefusedError),
         (403, "x", "ContentFilter", RefusedError),
         (422, "NSFW content was found", "", RefusedError),
-        (403, "blocked: you violate our content policy", "", GenerationError),
-        (400, "width must be a multiple of 8", "", GenerationError),
+        (403, "blocked: you violate our content policy", "", FinalFaultError),
+        (400, "width must be a multiple of 8", "", FinalFaultError),
         (500, "", "", PassingFaultError),
-        (429, "quota", "insufficient_quota", GenerationError),
-        (404, "no such model", "", GenerationError),
+        (429, "quota", "insufficient_quota", FinalFaultError),
+        (404, "no such model", "", FinalFaultError),
     ],
 )
 def test_what_a_status_means(status, words, code, kind):
@@ -715,3 +723,41 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch, module, library)
     monkeypatch.delitem(sys.modules, f"pytest_t2i.adapters.models.{module}")
     with pytest.raises(MissingExtraError, match=r"pytest-t2i\[endpoints\]"):
         importlib.import_module(f"pytest_t2i.adapters.models.{module}")
+
+
+@pytest.mark.parametrize(
+    ("fault", "charged"),
+    [
+        ("busy", 0), ("down", 0), ("denied", 0), ("no_money", 0), ("elsewhere", 0), ("bad_seed", 0),
+        ("broken", 1), ("policy", 1), ("dropped", 1), (None, 1),
+    ],
+)  # fmt: skip
+def test_what_may_have_been_charged_is_counted(tmp_path, fault, charged):
+    with serving(fault) as server:
+        model = openai(server)
+        model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))
+        with suppress(GenerationError):
+            next(model.generate(REQUESTS))
+        answered = len(server.asked) > 1  # by another request, which is charged
+    assert model.spending.count.requests == charged + answered
+
+
+def test_where_nobody_listens_nothing_is_charged(tmp_path, monkeypatch):
+    monkeypatch.setattr(endpoints, "TRIES", 2)
+    with serving() as server:
+        model = openai(server)
+    model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))
+    assert "Connection" in refused(model)
+    assert model.spending.count.requests == 0
+
+
+def test_no_request_is_sent_that_the_budget_does_not_pay_for(tmp_path):
+    with serving("broken") as server:
+        model = openai(server)
+        budget = Money.read("0.11 USD")
+        model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"), budget)
+        given = model.generate(REQUESTS)
+        assert next(given).image is not None
+        with pytest.raises(BudgetSpentError):
+            next(given)
+    assert len(server.asked) == 2

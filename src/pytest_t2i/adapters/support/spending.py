@@ -1,0 +1,109 @@
+"""What a run spends on a model behind HTTP: counted before each request, in a file that it shares.
+
+Threads, the processes of an executor and the workers of xdist all count in the same file, under a
+lock, so that together they never ask for more than the budget pays for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from filelock import FileLock
+
+from pytest_t2i.data import Money
+from pytest_t2i.errors import BudgetSpentError
+from pytest_t2i.files import write_whole
+
+LOOK_EVERY = 0.005
+"""Seconds between looks at whether another one has done counting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What stands in the file."""
+
+    requests: int = 0
+    """That were paid for, or are about to be."""
+    is_over: bool = False
+    """Whether one was held back because the budget does not pay for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The price of a request, and how many were paid for.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     spending = Spending(Path(folder, "run"), Money.read("2 USD"), Money.read("5 USD"))
+    ...     spending.reserve()
+    ...     spending.reserve()
+    ...     str(spending.spent), spending.left
+    ('4 USD', 0)
+    """
+
+    file: Path
+    price: Money
+    budget: Money | None = None
+
+    @property
+    def spent(self) -> Money:
+        """What the requests cost, as far as they may be charged."""
+        return self.price.times(self.count.requests)
+
+    @property
+    def count(self) -> Count:
+        """What was counted so far."""
+        with self._locked():
+            return self._read()
+
+    @property
+    def left(self) -> int | None:
+        """Requests that the budget still pays for; None without one."""
+        if self.budget is None:
+            return None
+        return max(self.budget.pays_for(self.price) - self.count.requests, 0)
+
+    def reserve(self, requests: int = 1) -> None:
+        """Count requests that are about to be made; BudgetSpentError where no money is left."""
+        with self._locked():
+            count = self._read()
+            after = replace(count, requests=count.requests + requests)
+            if self.budget is not None and after.requests > self.budget.pays_for(self.price):
+                self._write(replace(count, is_over=True))
+                raise BudgetSpentError(f"the budget of {self.budget} is spent")
+            self._write(after)
+
+    def give_back(self) -> None:
+        """A request that was reserved for was certainly not charged."""
+        with self._locked():
+            count = self._read()
+            self._write(replace(count, requests=count.requests - 1))
+
+    def clear(self) -> None:
+        """The run is over: nothing is left of it."""
+        self.file.unlink(missing_ok=True)
+        self._lock_file.unlink(missing_ok=True)
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.file.with_name(f"{self.file.name}.lock")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._lock_file).acquire(poll_interval=LOOK_EVERY):
+            yield
+
+    def _read(self) -> Count:
+        try:
+            return Count(**json.loads(self.file.read_bytes()))
+        except FileNotFoundError:
+            return Count()
+
+    def _write(self, count: Count) -> None:
+        plain = {"requests": count.requests, "is_over": count.is_over}
+        write_whole(self.file, json.dumps(plain).encode())

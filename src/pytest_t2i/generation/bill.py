@@ -1,0 +1,63 @@
+"""What the images of a run cost: said before, counted while they are made, told at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.data import Money
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a runner pays for images.
+
+    >>> from pathlib import Path
+    >>> bill = Bill(Spending(Path("run"), Money.read("0.04 USD"), None), counts_itself=True)
+    >>> str(bill.of(12)), bill.short_of(12)
+    ('0.48 USD', '')
+    """
+
+    spending: Spending
+    counts_itself: bool
+    """Whether the model counts each of its requests; else each image is one."""
+
+    @property
+    def price(self) -> Money:
+        """Of one image."""
+        return self.spending.price
+
+    @property
+    def paid(self) -> int:
+        """Requests that were, or may have been, charged."""
+        return self.spending.count.requests
+
+    @property
+    def is_over(self) -> bool:
+        """Whether an image was not asked for because the budget does not pay for it."""
+        return self.spending.count.is_over
+
+    def of(self, images: int) -> Money:
+        """What so many images cost, each asked for once."""
+        return self.price.times(images)
+
+    def short_of(self, images: int) -> str:
+        """That the budget does not pay for so many, in words; "" where it does."""
+        left = self.spending.left
+        if left is None or left >= images:
+            return ""
+        return f"the budget of {self.spending.budget} pays for {left} of {images} images"
+
+    def made(self, images: int) -> None:
+        """So many images more are made."""
+        if not self.counts_itself:
+            self.spending.reserve(images)
+
+    def stopped(self, left: int, planned: int) -> str:
+        """How far the budget reached, and what goes on from there."""
+        spent, more = self.spending.spent, self.of(left)
+        return (
+            f"stopped at the budget of {self.spending.budget}: {spent} spent, {left} of {planned} "
+            f"images are left, which cost about {more}. What was made is kept: the same command "
+            f'goes on with --t2i-budget "{more}"'
+        )

@@ -1,0 +1,33 @@
+"""What a model gave as a picture, as detectors are shown it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.adapters.support.black_or_unreadable import gate
+from pytest_t2i.data import Generated, Request, Undetected
+from pytest_t2i.errors import GenerationError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MODES = ("RGB", "L", "RGBA", "P", "1")
+"""Pillow's modes that become RGB without losing what they show."""
+
+
+def picture_of(request: Request, generated: Generated, model: str) -> Image | Undetected:
+    """What detectors are given; GenerationError for what is no picture."""
+    image: Any = generated.image
+    if image is None:
+        return Undetected.REFUSED
+    if not all(hasattr(image, name) for name in ("convert", "size", "mode")):
+        expected = "a PIL picture, or None for a refusal"
+    elif image.mode not in MODES or not all(image.size):
+        expected = f"a picture of mode {' or '.join(MODES)} with at least one pixel"
+    else:
+        return gate(image)
+    given = f"{type(image).__name__} {getattr(image, 'mode', '')} {getattr(image, 'size', '')}"
+    raise GenerationError(
+        f"model {model!r}: expected {expected}, got {given.strip()} for "
+        f"{request.prompt!r}, seed {request.seed}"
+    )
