@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,23 @@ class FakeModel:
         sign = 1.0 if attribute.positive > attribute.negative else -1.0
         curve = sign * (np.array([0.4, 0.3, 0.2, 0.1]) + 0.02 * rng.normal(size=4))
         return np.stack([np.array([1.0, 0.75, 0.5, 0.25]), curve, curve / 2, 1.5 * curve])
+
+
+class Rewriter(FakeModel):
+    """A balanced service that rewrites a share of prompts, and says what it drew.
+
+    All images of a prompt are drawn from one text, whichever prompts ``seed`` chooses.
+    """
+
+    def __init__(self, share: float, seed: str, added: str) -> None:
+        super().__init__(0.5, f"rewriter-{share}-{seed}-{added}")
+        self.share, self.seed, self.added = share, seed, added
+        self.provenance["endpoint"] = "nowhere"
+
+    def _one(self, request: Request) -> Generated:
+        is_changed = unit(f"{self.seed}|{request.prompt}") < self.share
+        drawn = f"{request.prompt}, {self.added}" if is_changed else request.prompt
+        return replace(super()._one(request), revised_prompt=drawn if self.added else None)
 
 
 class FakeDetector:
@@ -167,6 +185,12 @@ def other(options: LoadOptions) -> FakeModel:
 def biased(options: LoadOptions) -> FakeModel:
     """A model that makes men."""
     return FakeModel(0.95, "biased")
+
+
+def rewriter(options: LoadOptions) -> Rewriter:
+    """Rewrites as its source says: "0.3/7/smiling woman"; "0/0/" never tells what it drew."""
+    share, seed, added = options.source.split("/", 2)
+    return Rewriter(float(share), seed, added)
 
 
 def detector(options: LoadOptions) -> FakeDetector:

@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,7 +67,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _picture(self, content: bytes) -> None:
         if "/v1/" in self.path:
-            self._data({"b64_json": base64.b64encode(content).decode()})
+            rewrite = self.server.rewrite
+            told = {"revised_prompt": rewrite(self.prompt)} if rewrite else {}
+            self._data({"b64_json": base64.b64encode(content).decode(), **told})
         else:
             self._send(200, content, "image/png")
 
@@ -251,8 +253,15 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, faults: tuple[str | None, ...], always: str | None, slow: float) -> None:
+    def __init__(
+        self,
+        faults: tuple[str | None, ...],
+        always: str | None,
+        slow: float,
+        rewrite: Callable[[str], Any] | None = None,
+    ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
+        self.rewrite = rewrite
         self.faults, self.always, self.slow = list(faults), always, slow
         self.asked: list[Any] = []
         self.fetched: list[Any] = []
@@ -282,9 +291,17 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(*faults: str | None, always: str | None = None, slow: float = 5.0) -> Iterator[Server]:
-    """A server that fails in these ways in turn, and then in one way always, or never."""
-    server = Server(faults, always, slow)
+def serving(
+    *faults: str | None,
+    always: str | None = None,
+    slow: float = 5.0,
+    rewrite: Callable[[str], Any] | None = None,
+) -> Iterator[Server]:
+    """A server that fails in these ways in turn, and then in one way always, or never.
+
+    ``rewrite``: what it says that it drew in the place of a prompt; None: it does not say.
+    """
+    server = Server(faults, always, slow, rewrite)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

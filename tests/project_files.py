@@ -10,7 +10,10 @@ CONFTEST = """
 import fakes
 
 def pytest_t2i_models():
-    return {"fair": fakes.fair, "biased": fakes.biased, "other": fakes.other}
+    return {
+        "fair": fakes.fair, "biased": fakes.biased, "other": fakes.other,
+        "rewriter": fakes.rewriter,
+    }
 
 def pytest_t2i_detectors():
     return {"colour": fakes.detector, "second": fakes.detector, "hazy": fakes.hazy}

@@ -14,9 +14,9 @@ from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.traces import arrays_of
 
 
-def new(key, colour=(10, 20, 30), refusal=None, latent=None):
+def new(key, colour=(10, 20, 30), refusal=None, latent=None, drawn=None):
     image = None if refusal else Image.new("RGB", (8, 8), colour)
-    generated = Generated(image, Trace(final_latent=latent), refusal)
+    generated = Generated(image, Trace(final_latent=latent), refusal, drawn)
     black = colour == (0, 0, 0)
     request = Request("a prompt", 1)
     return NewImage(key, "model", request, generated, black, arrays_of(generated))

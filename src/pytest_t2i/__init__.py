@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.objects.measure import Objects as Objects
+    from pytest_t2i.audits.rewriting.measure import Rewriting as Rewriting
     from pytest_t2i.audits.samples import Sample as Sample
     from pytest_t2i.audits.samples import Samples as Samples
     from pytest_t2i.audits.stereotypes.measure import Association as Association
@@ -153,6 +154,7 @@ _HOMES = {
     "audits.objects.measure": ("Objects",),
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial", "Trials"),
+    "audits.rewriting.measure": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("audit",),

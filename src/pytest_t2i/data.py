@@ -447,6 +447,8 @@ class Generated:
     (512, 512)
     >>> Generated(None, refusal="the service's filter").image is None
     True
+    >>> Generated(None, revised_prompt="a smiling nurse").revised_prompt
+    'a smiling nurse'
     """
 
     image: Image | None
@@ -454,6 +456,9 @@ class Generated:
     trace: Trace = field(default_factory=Trace)
     refusal: str | None = None
     """Why there is no usable picture (a safety checker or a service refused)."""
+    revised_prompt: str | None = None
+    """The text that was drawn in the place of the prompt, by a service that says so; equal to the
+    prompt where nothing was rewritten. None: nobody says what was drawn."""
 
 
 def sign_of(said: str | Undetected | None) -> int:

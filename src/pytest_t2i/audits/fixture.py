@@ -21,6 +21,10 @@ def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
     return ""
 
 
+def _nothing_unseen(context: AuditContext, test: Any) -> str:  # noqa: ARG001 - as it is called
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Fixture:
     """What tests receive by one name.
@@ -42,6 +46,8 @@ class Fixture:
     """Whether it needs an object finder."""
     unmet: Callable[[Settings], str] = _nothing_unmet
     """Why a run cannot give it: the test is skipped; "" where it can."""
+    unseen: Callable[[AuditContext, Any], str] = _nothing_unseen
+    """Why the images that were made do not show it: the test is skipped; "" where they do."""
     watched: Callable[[Settings], Collection[str]] = _none_watched
     """Its metrics whose intervals allow for looking again and again, as early stopping does."""
 

@@ -81,6 +81,12 @@ class Observations:
             self._images[name] = [stored[key] for key in keys]
         return self._images[name]
 
+    def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
+        """What a service says that it drew, in the order of the seeds; None where it does not."""
+        keys = self.keys(prompt, seeds)
+        known = self.store.revised_prompts(keys)
+        return [known.get(key) for key in keys]
+
     def detections(
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
     ) -> list[Detection]:

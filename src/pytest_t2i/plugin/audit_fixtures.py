@@ -26,7 +26,10 @@ def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:
 def _as_pytest_takes_it(name: str, fixture: Fixture) -> Any:
     def value(request: pytest.FixtureRequest) -> Any:
         run = run_of(request)
-        return fixture.make(run.results, run.test(request.node))
+        test = run.test(request.node)
+        if reason := fixture.unseen(run.results, test):
+            pytest.skip(reason)
+        return fixture.make(run.results, test)
 
     value.__doc__ = fixture.doc
     return pytest.fixture(name=name)(value)

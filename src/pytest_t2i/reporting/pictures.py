@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pytest_t2i.audits.counts import Counts
 from pytest_t2i.data import Detection
+from pytest_t2i.prompts.added_words import is_rewritten
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
 from pytest_t2i.reporting.formatting import absent, anchor, counted, signed
 from pytest_t2i.reporting.thumbnails import thumbnails
@@ -40,6 +41,8 @@ class Picture:
     """The full picture, relative to the report."""
     absent: str
     """What the placeholder says."""
+    drawn: str = ""
+    """The text that a service drew in the place of the prompt; "" where it drew the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ def _grid(prompt: PromptRecord, small: Mapping[str, str], folder: Path, most: in
         score=signed(score.estimate) if score else absent(counts.labels),
         counts=counted(counts),
         shares=tuple(_stacked(counts)),
-        pictures=tuple(_picture(image, small, folder) for image in prompt.images[:most]),
+        pictures=tuple(
+            _picture(image, small, folder, prompt.text) for image in prompt.images[:most]
+        ),
         left_out=max(0, len(prompt.images) - most),
     )
 
@@ -121,8 +126,9 @@ def _stacked(counts: Counts) -> Iterable[tuple[str, float, float]]:
             done += count
 
 
-def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Picture:
+def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path, prompt: str) -> Picture:
     first = next(iter(image.detections.values()), None)
+    drawn = image.revised_prompt
     uri = small.get(image.file) if image.file is not None else None
     return Picture(
         seed=image.seed,
@@ -137,6 +143,7 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path) -> Pict
         uri=uri,
         link=link(image.file, folder) if image.file is not None and uri else None,
         absent="no picture was made" if image.file is None else "file gone or unreadable",
+        drawn=drawn if drawn is not None and is_rewritten(prompt, drawn) else "",
     )
 
 

@@ -33,6 +33,7 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         name: results.observations.detections(sample.prompt, sample.seeds, DetectorRef(name))
         for name in names
     }
+    revised = results.observations.revised_prompts(sample.prompt, sample.seeds)
     images = tuple(
         ImageRecord(
             seed,
@@ -41,6 +42,7 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
                 name: replace(said[k], scores=said[k].scores if name == names[0] else {})
                 for name, said in by_detector.items()
             },
+            revised[k],
         )
         for k, (seed, file) in enumerate(zip(sample.seeds, sample.files, strict=True))
     )

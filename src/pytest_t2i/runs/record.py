@@ -42,6 +42,8 @@ class ImageRecord:
     detections: Mapping[str, Detection]
     """Detector name -> what it says; scores are kept of the deciding detector alone. {} where none
     has looked."""
+    revised_prompt: str | None = None
+    """What a service says that it drew; None where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)

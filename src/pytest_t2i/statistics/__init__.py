@@ -125,6 +125,7 @@ from pytest_t2i.statistics.sequential.confidence_sequences import (
     stereotype_sequence,
     stereotype_sequence_p_value,
 )
+from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
 from pytest_t2i.statistics.shares.exact import (
     bias_p_value,
     prompt_bias_p_value,
@@ -231,6 +232,7 @@ __all__ = [
     "rank_correlation_interval",
     "ranking",
     "settled_step",
+    "share_by_prompt_interval",
     "share_confidence_sequence",
     "share_difference_interval",
     "share_interval",

@@ -56,6 +56,9 @@ SEEN_OF = [
 ]
 
 CASES: dict[str, Callable[[], Any]] = {
+    "share_by_prompt_interval": lambda: s.share_by_prompt_interval(
+        [0, 3, 4, 1], [4, 4, 4, 2], level=LEVEL
+    ),
     "adjusted_model_bias_score": lambda: s.adjusted_model_bias_score(
         WORDS, PEOPLE, level=LEVEL, seed=1, draws=300
     ),

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -39,6 +40,8 @@ MOST_BROKEN = 3
 """Images in a row without a picture before the endpoint is given up; the first by itself."""
 LONGEST_WORDS = 300
 """Characters that are shown of what an endpoint says."""
+LONGEST_PROMPT = 4000
+"""Characters that are kept of a prompt as a service rewrote it."""
 
 
 class EndpointModel:
@@ -190,16 +193,25 @@ class EndpointModel:
 
     def _read(self, given: Generated | Image | bytes) -> Generated:
         if isinstance(given, Generated):
-            return Generated(given.image, given.trace, self._shown(given.refusal or "") or None)
+            refusal = self._shown(given.refusal or "") or None
+            drawn = self._shown(given.revised_prompt or "", LONGEST_PROMPT) or None
+            return replace(given, refusal=refusal, revised_prompt=drawn)
+        return Generated(self.picture(given))
+
+    def picture(self, given: Image | bytes) -> Image:
+        """A whole picture, from the bytes of its file, for an answer that holds more than that.
+
+        ``Generated(self.picture(content), revised_prompt="...")`` says what the service drew.
+        """
         if isinstance(given, bytes) and len(given) > self.limits.bytes:
             raise too_large(self.limits)
         picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
         if picture is None:
             raise BrokenPictureError("its answer holds no picture that can be read")
-        return Generated(picture)
+        return picture
 
-    def _shown(self, words: object) -> str:
-        return self._secrets.hide_in(" ".join(str(words).split()))[:LONGEST_WORDS]
+    def _shown(self, words: object, most: int = LONGEST_WORDS) -> str:
+        return self._secrets.hide_in(" ".join(str(words).split()))[:most]
 
     def say(self, line: str) -> None:
         """Tell the user something on stderr, without the key."""

@@ -24,7 +24,7 @@ from pytest_t2i.adapters.models.endpoints import EndpointModel, too_large
 from pytest_t2i.adapters.support.hosts import netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
 from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.data import Request
+from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
@@ -118,7 +118,7 @@ class OpenAIImages(EndpointModel):
         self._http.close()
         self._connect()
 
-    def ask(self, request: Request, seconds: float) -> bytes:
+    def ask(self, request: Request, seconds: float) -> Generated:
         """One picture; what the server does not know is left out from then on, where it may be."""
         sent = self._sent(request)
         try:
@@ -161,7 +161,7 @@ class OpenAIImages(EndpointModel):
         """Whether a picture without it is still the one that was asked for."""
         return name in SPARED or (name in STEPS and not self._not_taken & {*STEPS})
 
-    def _picture(self, answered: Any, seconds: float) -> bytes:
+    def _picture(self, answered: Any, seconds: float) -> Generated:
         if is_cut(answered.http_response):
             raise too_large(self.limits)
         try:
@@ -183,7 +183,9 @@ class OpenAIImages(EndpointModel):
         ):
             content = getattr(first, name, None)
             if content and isinstance(content, str):
-                return read(content)
+                drawn = getattr(first, "revised_prompt", None)
+                told = drawn if isinstance(drawn, str) else None
+                return Generated(self.picture(read(content)), revised_prompt=told)
         raise BrokenPictureError("its answer holds no picture")
 
     def _fetched(self, url: str, seconds: float) -> bytes:

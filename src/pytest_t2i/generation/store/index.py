@@ -31,6 +31,9 @@ CREATE TABLE IF NOT EXISTS detections (
     key TEXT NOT NULL, detector TEXT NOT NULL, label TEXT, undetected TEXT, scores TEXT NOT NULL,
     detail TEXT NOT NULL, seal INTEGER, PRIMARY KEY (key, detector)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revised_prompts (
+    key TEXT PRIMARY KEY, text TEXT NOT NULL, seal INTEGER
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS objects (
     key TEXT NOT NULL, finder TEXT NOT NULL, objects BLOB NOT NULL, seal INTEGER,
     PRIMARY KEY (key, finder)

@@ -21,6 +21,7 @@ Name = tuple[bytes, ...]
 """What names a row of the index, as it stands there: damaged text is none."""
 NAMES = {
     "images": ("key",),
+    "revised_prompts": ("key",),
     "detections": ("key", "detector"),
     "objects": ("key", "finder"),
     "arrays": ("key", "name"),
@@ -105,16 +106,19 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
     index = connect(folder)
     try:
         rows: list[tuple[Any, ...]] = []
+        revised: list[tuple[str, str]] = []
         for count, file in enumerate(sorted((folder / "images").glob("*/*.png")), 1):
-            row = _row_of(folder, file)
-            if row is None:
+            found = _rows_of(folder, file)
+            if found is None:
                 findings.damaged.append(file)
             else:
-                rows.append(row)
+                rows.append(found[0])
+                revised += found[1]
             tick(count)
         latents = [latent for row in rows if (latent := _latent_of(folder, row[0]))]
         with claims.transaction(index):
             insert(index, "images", rows)
+            insert(index, "revised_prompts", revised)
             insert(index, "arrays", latents)
     finally:
         index.close()
@@ -166,7 +170,7 @@ def _name(table: str, row: Any) -> Name:
 
 def _strike(index: Any, lost: dict[str, list[Name]]) -> None:
     with claims.transaction(index):
-        for table in ("images", "detections", "objects", "arrays"):
+        for table in TABLES[:-1]:  # whatever is known of an image
             index.executemany(f"DELETE FROM {table} WHERE {_is('key')}", lost["images"])  # noqa: S608
         for table, columns in NAMES.items():
             where = " AND ".join(map(_is, columns))
@@ -188,8 +192,8 @@ def _set_aside(folder: Path) -> None:
             old.replace(folder / f"{NAME}.{number}{ending}")
 
 
-def _row_of(folder: Path, file: Path) -> tuple[Any, ...] | None:
-    """The index's row of a picture; None where it is damaged or another's."""
+def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str, str]]] | None:
+    """The index's row of a picture, and of its revised prompt; None where it is damaged."""
     content = file.read_bytes()
     known = read_origin(content)
     if known is None:
@@ -197,7 +201,8 @@ def _row_of(folder: Path, file: Path) -> tuple[Any, ...] | None:
     origin, size = known
     if picture_file(origin.key) != file.relative_to(folder).as_posix():
         return None
-    return image_row(folder, origin, content, size, None)
+    revised = [] if origin.revised_prompt is None else [(origin.key, origin.revised_prompt)]
+    return image_row(folder, origin, content, size, None), revised
 
 
 def _latent_of(folder: Path, key: str) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-TABLES = ("images", "detections", "objects", "arrays", "facts")
+TABLES = ("images", "revised_prompts", "detections", "objects", "arrays", "facts")
 """Tables whose rows are sealed; a claim lives for minutes."""
 
 

@@ -32,14 +32,20 @@ class Origin:
     settings: Mapping[str, Any]
     """The fields of ``GenerationSettings``."""
     black: bool
+    revised_prompt: str | None = None
+    """What the service says that it drew; None where it does not say."""
 
 
 def encode(image: Image, origin: Origin) -> bytes:
     """A PNG with its origin in a text chunk; equal pictures of equal origin are equal bytes."""
     from PIL.PngImagePlugin import PngInfo
 
+    facts = msgspec.to_builtins(origin)
+    if origin.revised_prompt is None:
+        # As before there were any: the same picture keeps its bytes.
+        del facts["revised_prompt"]
     chunks = PngInfo()
-    chunks.add_itxt(CHUNK, msgspec.json.encode(origin).decode(), zip=True)
+    chunks.add_itxt(CHUNK, msgspec.json.encode(facts).decode(), zip=True)
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=1, pnginfo=chunks)
     return buffer.getvalue()

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
-OF_PIXELS = ("detections", "objects", "arrays")
-"""Tables of what was said of a picture, which holds for its pixels alone."""
+OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays")
+"""Tables of what was said of a picture, which holds for this picture alone."""
 DAMAGED = "{}: damaged (its checksum differs); run again to remake it"
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 
@@ -87,6 +87,14 @@ class NewImage:
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Traces of its making, by name."""
 
+    @property
+    def revised_prompt(self) -> str | None:
+        """What the service says that it drew, as it can be written; None without a picture."""
+        drawn = self.generated.revised_prompt
+        if drawn is None or self.generated.image is None:
+            return None
+        return drawn.encode(errors="backslashreplace").decode()
+
 
 class Store:
     """A folder of images with its index.
@@ -133,15 +141,18 @@ class Store:
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Keep images and their traces: files first, then the index in one transaction."""
-        rows, arrays = [], []
+        rows, arrays, revised = [], [], []
         for image in new:
             rows.append(self._write_image(image))
             arrays += [self._write_array(image.key, *named) for named in image.arrays.items()]
+            if image.revised_prompt is not None:
+                revised.append((image.key, image.revised_prompt))
         with claims.transaction(self._connection):
             self._forget_changed(rows)
             if self._owner is not None:
                 claims.renew(self._connection, self._owner.name)
             insert(self._connection, "images", rows)
+            insert(self._connection, "revised_prompts", revised)
             insert(self._connection, "arrays", arrays)
 
     def open_image(self, stored: StoredImage) -> Image:
@@ -158,6 +169,11 @@ class Store:
             self._drop([stored.key])
             raise StoreError(DAMAGED.format(stored.file))
         return Image.open(io.BytesIO(content)).convert("RGB")
+
+    def revised_prompts(self, keys: Sequence[str]) -> dict[str, str]:
+        """What a service says that it drew, by image key, where it says so."""
+        rows = self._select("SELECT * FROM revised_prompts WHERE key IN ({})", keys)
+        return {row["key"]: row["text"] for row in rows if is_sealed(row)}
 
     # arrays: traces and features
 
@@ -356,8 +372,9 @@ class Store:
         image = new.generated.image
         request = new.request
         origin = Origin(
-            new.key, new.model, request.prompt, request.seed, asdict(request.settings), new.black
-        )
+            new.key, new.model, request.prompt, request.seed, asdict(request.settings), new.black,
+            new.revised_prompt,
+        )  # fmt: skip
         if image is None:
             return image_row(self.folder, origin, None, (0, 0), new.generated.refusal)
         content = encode(image, origin)

@@ -295,6 +295,33 @@ def test_a_refusal_by_policy_is_an_outcome_with_the_providers_words(connect):
     assert len(server.asked) == 4
 
 
+# rewritten prompts
+
+
+def drawn_by(rewrite):
+    with serving(rewrite=rewrite) as server:
+        (made,) = openai(server).generate(REQUESTS[:1])
+    assert made.image is not None
+    return made.revised_prompt
+
+
+def test_what_the_service_drew_is_told():
+    assert drawn_by("{}, smiling\n woman".format) == "a nurse, smiling woman"
+    assert drawn_by(str) == "a nurse"
+    assert drawn_by(None) is None
+
+
+@pytest.mark.parametrize("told", ["", " ", None, 7, ["a"], {"text": "a"}])
+def test_what_is_no_text_tells_nothing(told):
+    assert drawn_by(lambda _: told) is None
+
+
+def test_a_revised_prompt_has_a_bounded_length_and_no_key():
+    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: endpoints.LONGEST_PROMPT]
+    assert drawn_by(lambda _: f"a nurse with {KEY}") == "a nurse with [hidden]"
+    assert drawn_by(lambda _: "a nurse " + KEY.encode().hex()) == "[hidden]"
+
+
 @pytest.mark.parametrize(
     ("status", "words", "code", "kind"),
     [
@@ -629,6 +656,9 @@ def test_one_of_ones_own_may_give_bytes_a_picture_or_a_refusal():
         assert np.asarray(made.image).ndim == 3
     (made,) = own(Generated(None, refusal="no")).generate(REQUESTS[:1])
     assert made.refusal == "no"
+    (made,) = own(Generated(picture, revised_prompt="a  \nwoman")).generate(REQUESTS[:1])
+    assert made.revised_prompt == "a woman"
+    assert own(b"").picture(drawn("a", 1)).size == (16, 16)
 
 
 @pytest.mark.parametrize("address", ["", "host", "http://[x", "ftp://host", "http://me:pw@"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sqlite3
 
 import numpy as np
 import pytest
+from PIL import Image
 from writing import new
 
 from pytest_t2i.data import FINAL_LATENT, Detection
@@ -44,6 +46,33 @@ def test_a_picture_says_what_it_is_of(folder):
     assert (origin.key, origin.black, size) == ("aa1", False, (8, 8))
     assert origin.prompt
     assert set(origin.settings) >= {"steps", "guidance", "width", "height"}
+
+
+def test_a_lost_index_gives_back_what_a_service_drew(folder):
+    store = Store(folder)
+    store.add_images([new("aa1", drawn="a smiling nurse")])
+    store.close()
+    (folder / NAME).unlink()
+    assert repair(folder).images == 3
+    store = Store(folder)
+    assert store.revised_prompts(KEYS) == {"aa1": "a smiling nurse"}
+    store.close()
+    assert verify(folder).is_whole
+
+
+def test_a_changed_revised_prompt_is_struck_alone(folder):
+    store = Store(folder)
+    store.add_images([new("aa1", drawn="a smiling nurse")])
+    store._connection.execute("UPDATE revised_prompts SET text = 'a nurse'")
+    store.close()
+    assert verify(folder).changed == ["revised_prompts aa1"]
+    assert verify(folder).is_whole
+
+
+def test_a_picture_whose_service_tells_nothing_has_the_bytes_it_had_before(folder):
+    content = (folder / "images/ab/ab2.png").read_bytes()
+    with Image.open(io.BytesIO(content)) as picture:
+        assert "revised_prompt" not in picture.text["pytest-t2i"]
 
 
 def test_equal_pictures_are_equal_bytes(tmp_path, folder):

@@ -45,13 +45,52 @@ def test_refused_and_black_images_are_known_as_such(store):
         store.open_image(result["aa1"])
 
 
+def test_what_a_service_drew_is_kept_with_its_picture(store):
+    store.add_images([new("aa1", drawn="a smiling nurse"), new("aa2"), new("aa3", drawn="")])
+    known = store.revised_prompts(["aa1", "aa2", "aa3", "absent"])
+    assert known == {"aa1": "a smiling nurse", "aa3": ""}
+    store.add_images([new("aa1", drawn="a nurse at work")])
+    assert store.revised_prompts(["aa1"]) == {"aa1": "a nurse at work"}
+    store.add_images([new("aa1")])
+    assert store.revised_prompts(["aa1"]) == {}
+
+
+def test_nothing_was_drawn_for_a_refused_image(store):
+    store.add_images([new("aa1", refusal="no", drawn="a smiling nurse")])
+    assert store.revised_prompts(["aa1"]) == {}
+
+
+def test_what_was_drawn_is_text_whatever_a_service_sends(store):
+    store.add_images([new("aa1", drawn="a \ud800 nurse\x00")])
+    assert store.revised_prompts(["aa1"]) == {"aa1": "a \\ud800 nurse\x00"}
+    assert "aa1" in store.images(["aa1"])
+
+
+def test_a_revised_prompt_that_was_changed_in_the_index_is_none(store):
+    store.add_images([new("aa1", drawn="a smiling nurse")])
+    store._connection.execute("UPDATE revised_prompts SET text = 'a nurse'")
+    assert store.revised_prompts(["aa1"]) == {}
+
+
+def test_a_store_from_before_revised_prompts_is_read(store):
+    store.add_images([new("aa1", drawn="a smiling nurse")])
+    store._connection.execute("DROP TABLE revised_prompts")
+    older = Store(store.folder)
+    assert "aa1" in older.images(["aa1"])
+    assert older.revised_prompts(["aa1"]) == {}
+    older.add_images([new("aa2", drawn="a nurse at work")])
+    assert older.revised_prompts(["aa1", "aa2"]) == {"aa2": "a nurse at work"}
+    older.close()
+
+
 @pytest.mark.parametrize("damage", [lambda f: f.write_bytes(b"x"), lambda f: f.unlink()])
 def test_a_damaged_file_is_forgotten_with_all_said_of_it(store, damage):
-    store.add_images([new("aa1")])
+    store.add_images([new("aa1", drawn="a smiling nurse")])
     store.add_detections("d", {"aa1": Detection("male")})
     damage(store.images(["aa1"])["aa1"].file)
     assert store.images(["aa1"]) == {}
     assert store.detections(["aa1"], "d") == {}
+    assert store.revised_prompts(["aa1"]) == {}
 
 
 def test_a_touched_but_equal_file_stays(store):

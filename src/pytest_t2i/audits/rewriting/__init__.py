@@ -1,0 +1,107 @@
+"""Rewriting: what a service adds to a prompt before it draws it, where it says what it drew.
+
+Tests ask with the fixture ``rewriting``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.summary import Summary
+from pytest_t2i.data import MetricInfo
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.rewriting.measure import Rewriting
+    from pytest_t2i.audits.rewriting.record import RewritingPart
+    from pytest_t2i.audits.summary import Step
+    from pytest_t2i.sections import Section
+    from pytest_t2i.settings import Settings
+
+OWN = "own definition: revised_prompt against the prompt"
+METRICS = (
+    MetricInfo("rewritten_share", 0.0, 1.0, "higher", OWN, "share of prompts rewritten"),
+    *(
+        MetricInfo(f"{kind}_added_share", 0.0, 1.0, "higher", OWN, f"share with {a} word added")
+        for kind, a in (("gender", "a gender"), ("age", "an age"), ("ethnicity", "an ethnicity"))
+    ),
+)
+
+
+def _rewriting(context: AuditContext, test: AskedTest) -> Rewriting:
+    from pytest_t2i.audits.rewriting import measure
+
+    return measure.rewriting_of(context, test)
+
+
+def _unmet(settings: Settings) -> str:
+    if settings.mitigation is not None:
+        return (
+            "t2i: a mitigation rewrites prompts itself; run without --t2i-mitigation to see what "
+            "the service adds"
+        )
+    return ""
+
+
+def _unseen(context: AuditContext, test: AskedTest) -> str:
+    rewriting = _rewriting(context, test)
+    if rewriting.told or rewriting.is_service:
+        return ""
+    return (
+        f"t2i: {context.settings.model} draws prompts as they are, or does not say what it draws "
+        "(revised_prompt): there is no rewriting to judge"
+    )
+
+
+class RewritingAudit(Audit["RewritingPart"]):
+    """How often a service draws another text, and whom it adds to it."""
+
+    name = "rewriting"
+    place = 60
+    metrics = METRICS
+    fixtures = MappingProxyType(
+        {
+            "rewriting": Fixture(
+                _rewriting,
+                "prompts",
+                doc="What a service added to every prompt of the t2i marker before it drew it.",
+                unmet=_unmet,
+                unseen=_unseen,
+            )
+        }
+    )
+
+    @property
+    def record_type(self) -> type[RewritingPart]:
+        """Its part of run.json."""
+        from pytest_t2i.audits.rewriting.record import RewritingPart
+
+        return RewritingPart
+
+    def record(self, context: AuditContext) -> RewritingPart | None:
+        """Every prompt of which a service says what it drew."""
+        from pytest_t2i.audits.rewriting import record
+
+        return record.measured(context)
+
+    def sections(self, record: RewritingPart, run: Any) -> Sequence[Section]:
+        """Shares against their limits, the words that were added most, and prompts."""
+        from pytest_t2i.audits.rewriting import report
+
+        return report.sections(record, run)
+
+    def summary(self, record: RewritingPart) -> Summary:
+        """Shares as series, prompts as a table."""
+        from pytest_t2i.audits.rewriting import report
+
+        return report.summary(record)
+
+    def next_steps(self, record: RewritingPart, context: AuditContext) -> Iterable[Step]:
+        """What to do about people whom the service adds."""
+        from pytest_t2i.audits.rewriting import report
+
+        return report.next_steps(record, context.checks)

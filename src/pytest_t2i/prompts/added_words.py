@@ -1,0 +1,103 @@
+"""What a service added to a prompt before it drew it: words that say who is to be seen."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pytest_t2i.files import read_toml
+from pytest_t2i.prompts.counterparts import gender_words
+
+Kind = Literal["gender", "age", "ethnicity"]
+KINDS: tuple[Kind, ...] = ("gender", "age", "ethnicity")
+"""What a word can say of somebody."""
+FILE = Path(str(files("pytest_t2i.prompts") / "words" / "added_words.toml"))
+HUMANS = FILE.with_name("human_words.toml")
+WORD = re.compile(r"[^\W_]+")
+AHEAD = 2
+"""Words behind "old" or "black" among which a person must be: "a black female nurse"."""
+
+
+def is_rewritten(prompt: str, drawn: str) -> bool:
+    """Whether another text was drawn than the prompt; blanks and capitals make none.
+
+    >>> is_rewritten("a photo of a nurse", "A photo  of a nurse")
+    False
+    >>> is_rewritten("a photo of a nurse", "a photo of a smiling nurse")
+    True
+    """
+    return prompt.casefold().split() != drawn.casefold().split()
+
+
+def words_of(kind: Kind, text: str, people: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Words of a text that say of somebody which gender, age or ethnicity they have.
+
+    ``people``: further words for people, in lower case, such as "nurse".
+
+    >>> sorted(words_of("gender", "a photo of two women and a nurse"))
+    ['women']
+    >>> sorted(words_of("age", "an old woman in her 40s at an old library"))
+    ['40s', 'old']
+    >>> words_of("ethnicity", "a black female nurse"), words_of("ethnicity", "a black coat")
+    (frozenset({'black'}), frozenset())
+    """
+    tokens = tuple(_tokens(text))
+    named = {phrase for phrase in _phrases(kind) if _holds(tokens, phrase)}
+    found = {" ".join(phrase) for phrase in named}
+    return frozenset(found | (_of_people(kind) & set(_before_people(tokens, people))))
+
+
+def added_words(prompt: str, drawn: str) -> frozenset[str]:
+    """Every word of the text that was drawn, in lower case, that the prompt does not have.
+
+    >>> sorted(added_words("a photo of a nurse", "A photo of a smiling woman, a nurse"))
+    ['smiling', 'woman']
+    """
+    return frozenset(_tokens(drawn)) - frozenset(_tokens(prompt))
+
+
+def _tokens(text: str) -> list[str]:
+    """Words in lower case; a hyphen parts two, and an apostrophe ends one."""
+    return WORD.findall(text.casefold())
+
+
+def _holds(tokens: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
+    if len(phrase) == 1:
+        return phrase[0] in tokens
+    size = len(phrase)
+    return any(tokens[k : k + size] == phrase for k in range(len(tokens) - size + 1))
+
+
+def _before_people(tokens: tuple[str, ...], more: frozenset[str]) -> list[str]:
+    """Words of which one of the next is a person."""
+    people = _people() | more
+    return [
+        word
+        for k, word in enumerate(tokens)
+        if not people.isdisjoint(tokens[k + 1 : k + 1 + AHEAD])
+    ]
+
+
+@cache
+def _phrases(kind: Kind) -> frozenset[tuple[str, ...]]:
+    """The words of a kind, each as its tokens."""
+    words = set(read_toml(FILE)[kind]["words"])
+    if kind == "gender":
+        words |= gender_words()
+    elif kind == "ethnicity":
+        words |= set(read_toml(HUMANS)["geography"])
+    return frozenset(tuple(_tokens(word)) for word in words)
+
+
+@cache
+def _of_people(kind: Kind) -> frozenset[str]:
+    return frozenset(read_toml(FILE)[kind].get("of_people", ()))
+
+
+@cache
+def _people() -> frozenset[str]:
+    singles = {p[0] for kind in KINDS for p in _phrases(kind) if len(p) == 1}
+    return frozenset(read_toml(FILE)["people"]) | singles
