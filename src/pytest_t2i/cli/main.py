@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": ("demo", "a PASS and a FAIL in seconds, from pictures that ship with it"),
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name, or the prompts of suites"),
+    "fetch": ("fetch", "fetch the weights of a detector, or list them with size and licence"),
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "which of several models is less biased, and by more than chance"),
     "history": ("history", "how the scores went over versions, and where they changed"),

@@ -6,6 +6,7 @@ that needs it is asked for by name.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 from pytest_t2i.adapters.finders.yolo_model import FORMATS, YoloModel
+from pytest_t2i.adapters.published_weights import PublishedWeights, published
 from pytest_t2i.adapters.support.devices import pick_device
 from pytest_t2i.adapters.support.digests import cache_file
 from pytest_t2i.adapters.support.loading import looks_like_path
@@ -132,6 +134,7 @@ def weights_file(source: str) -> Path:
 
 
 def _fetched(name: str) -> Path:
+    """Weights by a published name; those that ``t2i fetch`` knows come with their checksum."""
     ultralytics()
     from ultralytics.utils.downloads import GITHUB_ASSETS_NAMES, attempt_download_asset
 
@@ -144,6 +147,9 @@ def _fetched(name: str) -> Path:
             f"others, {known}."
         )
     target = cache_file().parent / "ultralytics" / name
+    checked = next((one for one in published().values() if one.file == name), None)
+    if checked is not None and not target.is_file():
+        return _checked(checked)
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
@@ -153,6 +159,15 @@ def _fetched(name: str) -> Path:
             except Exception as error:
                 raise _unreachable(name, target) from error
     return target
+
+
+def _checked(weights: PublishedWeights) -> Path:
+    if not weights.path.is_file():
+        from pytest_t2i.adapters.fetching import fetch
+
+        print(f"t2i: fetching {weights.facts}", file=sys.stderr, flush=True)  # noqa: T201
+        fetch(weights)
+    return weights.path
 
 
 def _unreachable(name: str, target: Path) -> ModelLoadError:

@@ -1,6 +1,6 @@
 """Faces by YuNet (Wu et al. 2023) through OpenCV: small, quick on a CPU, weights as one ONNX file.
 
-The weights are published with the OpenCV Zoo: give their path, ``yunet:face_detection_yunet.onnx``.
+The weights are published with the OpenCV Zoo: ``t2i fetch yunet``, or ``yunet:PATH``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
 from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.published_weights import fetched, how_to_fetch
 from pytest_t2i.adapters.support.digests import file_digest
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.adapters.support.locating import shared
@@ -34,18 +35,15 @@ def load(options: LoadOptions) -> YunetFaces:
     """YuNet, one per weights in a process.
 
     Args:
-        options: ``source`` is the path of the ONNX file.
+        options: ``source`` is the path of the ONNX file; "" takes what t2i fetch yunet brought.
 
     Raises:
         MissingExtraError: OpenCV is not installed.
-        ModelLoadError: no path was given, there is no such file, or it holds something else.
+        ModelLoadError: they are absent, or the file holds something else.
     """
-    if not options.source:
-        raise ModelLoadError(
-            "yunet needs the path of its weights. Fetch face_detection_yunet_2023mar.onnx from the "
-            "OpenCV Zoo and write yunet:PATH."
-        )
-    weights = Path(options.source).expanduser()
+    weights = Path(options.source).expanduser() if options.source else fetched("yunet")
+    if weights is None:
+        raise ModelLoadError(f"yunet needs its weights. {how_to_fetch('yunet')} Or: yunet:PATH")
     return shared(("yunet", weights, stamp(weights)), lambda: YunetFaces(weights))
 
 

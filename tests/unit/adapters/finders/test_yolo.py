@@ -114,7 +114,26 @@ def test_a_published_name_that_cannot_be_fetched_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(downloads, "attempt_download_asset", unreachable)
     with pytest.raises(ModelLoadError, match="could not fetch them"):
-        yolo.YoloPersons("yolov8n.pt")
+        yolo.YoloPersons("yolov8s.pt")
+
+
+def test_the_default_is_fetched_with_its_checksum_and_said(monkeypatch, tmp_path, capsys):
+    from pytest_t2i.adapters import fetching
+
+    def unreachable(weights):
+        raise ModelLoadError(f"{weights.url} cannot be fetched")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(fetching, "fetch", unreachable)
+    with pytest.raises(ModelLoadError, match=r"yolov8n\.pt cannot be fetched"):
+        yolo.YoloPersons()
+    assert "t2i: fetching YOLOv8 nano" in capsys.readouterr().err
+    lying = yolo.published()["yolov8n"].path
+    lying.parent.mkdir(parents=True)
+    lying.write_bytes(b"nothing of the kind")
+    # It is not fetched again; what it holds is another matter.
+    with pytest.raises(ModelLoadError, match=r"yolov8n\.pt is not a YOLO model"):
+        yolo.YoloPersons()
 
 
 def test_nothing_is_written_for_the_user_and_nothing_sent(tmp_path):
