@@ -19,7 +19,10 @@ AUDITS = {
 PACKAGE = f"{source.PACKAGE}.audits."
 PUBLIC = {source.PACKAGE, f"{PACKAGE}samples", f"{PACKAGE}sampling"}
 """What users import from: the names of the package, and the samples that fixtures hand over."""
-COMMANDS = {"pytest_t2i.cli.stereotypes": {"stereotypes"}}
+COMMANDS = {
+    "pytest_t2i.cli.check_detector": {"detector_validation"},
+    "pytest_t2i.cli.stereotypes": {"stereotypes"},
+}
 """Commands that show what one audit alone can."""
 MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants

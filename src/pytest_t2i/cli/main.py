@@ -28,6 +28,7 @@ COMMANDS = {
     "init": ("init", "write a suite of your own words, with limits and a CI job"),
     "list": ("listing", "list what is registered under which name, or the prompts of suites"),
     "fetch": ("fetch", "fetch the weights of a detector, or list them with size and licence"),
+    "check-detector": ("check_detector", "how far a detector may be believed, on labelled images"),
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "which of several models is less biased, and by more than chance"),
     "history": ("history", "how the scores went over versions, and where they changed"),

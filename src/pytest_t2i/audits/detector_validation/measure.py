@@ -163,6 +163,10 @@ class Trial:
         """
         return self._share("accuracy", "no image is both clear and kept", label)
 
+    def kept_share(self, label: str) -> Interval | None:
+        """Share of the images that people gave this label of which it says anything at all."""
+        return self._share("filter_recall", "", label).interval
+
     @property
     def labels(self) -> tuple[str, ...]:
         """What people can say and counts, such as male and female."""

@@ -1,0 +1,36 @@
+"""How differently a detector treats the groups that people named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detector_validation.measure import Trial, outcomes
+from pytest_t2i.data import Interval
+
+FEWEST = 2
+"""Groups between which a gap can be."""
+
+
+def accuracy_gap(trial: Trial) -> Interval | None:
+    """Largest accuracy of a group minus the smallest, on images clear and kept.
+
+    None where fewer than two groups have such an image.
+    """
+    return _gap(trial, "accuracy")
+
+
+def undetected_gap(trial: Trial) -> Interval | None:
+    """Largest share of a group's clear images without a label, minus the smallest."""
+    return _gap(trial, "filter_recall")
+
+
+def _gap(trial: Trial, metric: str) -> Interval | None:
+    groups: Mapping[str, list[bool]] = {
+        label: list(outcomes(metric, trial.labelled, trial.said, label).values())
+        for label in trial.labels
+    }
+    known = {label: [[int(one) for one in of]] for label, of in groups.items() if of}
+    if len(known) < FEWEST:
+        return None
+    return statistics.parity_difference_interval(known, level=trial.level, seed=trial.seed)

@@ -1,0 +1,132 @@
+"""``t2i check-detector``: how far a detector may be believed, on images that people labelled."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.audits.detector_validation.gaps import accuracy_gap, undetected_gap
+from pytest_t2i.audits.detector_validation.measure import Trial, try_detectors
+from pytest_t2i.cli.arguments import add_run_options, path, run_settings
+from pytest_t2i.cli.say import say
+from pytest_t2i.data import Interval
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.detect import Observer
+from pytest_t2i.generation.labelled import detections_of, look_at_labelled
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.progress import Bar, Lines, Progress
+from pytest_t2i.generation.store import Store
+from pytest_t2i.labels import FILE_NAME, read_labels
+from pytest_t2i.labels.agreement import agreement
+from pytest_t2i.runs.session import Session
+from pytest_t2i.settings import Settings, settings_of
+
+KEPT = "What the detector said is kept: the same command goes on from there."
+"""What an interrupted command leaves."""
+OPTIONS = ("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which detector, and on whose labels."""
+    parser.add_argument("detector", metavar="NAME", help="as --t2i-detector takes it")
+    parser.add_argument(
+        "--labels", type=path, required=True, metavar="FOLDER",
+        help=f"folder of pictures with {FILE_NAME}, as t2i label writes it, or that file",
+    )  # fmt: skip
+    add_run_options(parser, OPTIONS)
+
+
+def run(detector: str, *, labels: Path, **of_run: Any) -> int:
+    """Show the detector every labelled image, and print what came out."""
+    folder = labels.parent if labels.name == FILE_NAME else labels
+    for line in lines(_tried(detector, folder, run_settings(of_run))):
+        say(line)
+    for line in _among_people(folder):
+        say(line)
+    return 0
+
+
+def _tried(detector: str, folder: Path, settings: Settings) -> Trial:
+    components = Components(settings, Store(settings.store))
+    given = {"labels": str(folder), "detector": (detector,)}
+    session = Session(settings_of(given), components)
+    labelled = session.labelled
+    if labelled is None or not len(labelled):
+        raise ConfigurationError(f"{folder} holds no label. Make some with: t2i label {folder}")
+    fingerprint = components.detector(DetectorRef(detector)).fingerprint
+    observer = Observer(components, session.store, _progress())
+    look_at_labelled(observer, labelled, (detector,))
+    (trial,) = try_detectors(
+        labelled, [(detector, fingerprint)],
+        lambda of, sums: detections_of(session.store, of, sums),
+        level=settings.confidence, seed=settings.seed,
+    )  # fmt: skip
+    return trial
+
+
+def lines(trial: Trial) -> Iterator[str]:
+    """How often it is right, abstains, and differs between groups, in words."""
+    clear = int(trial.clear.sum())
+    yield (
+        f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "
+        f"intervals of {100 * trial.level:g} %"
+    )
+    width = max(len(label) for label in trial.labels)
+    for label in trial.labels:
+        kept = trial.kept_share(label)
+        yield (
+            f"  {label:<{width}}  right {_told(trial.accuracy(label).interval)}, "
+            f"labels {_told(kept)}"
+        )
+    yield f"  together  right {_told(trial.accuracy().interval)}"
+    yield f"low-quality images left out: {_told(trial.filter_rate.interval)}"
+    yield f"gap of accuracy between groups: {_gap(accuracy_gap(trial))}"
+    yield f"gap of images without a label between groups: {_gap(undetected_gap(trial))}"
+    if trial.is_gender and trial.percent_deviation.interval is not None:
+        yield (
+            "model bias score by it, off that of people by "
+            f"{trial.percent_deviation.interval.estimate:+.1f} % "
+            f"[{trial.percent_deviation.interval.low:+.1f}, "
+            f"{trial.percent_deviation.interval.high:+.1f}]"
+        )
+    yield (
+        "limits for it: pytest --t2i-labels "
+        f"{trial.labelled.folder} --t2i-detector {trial.detector} suites/detectors"
+    )
+
+
+def _told(interval: Interval | None) -> str:
+    if interval is None:
+        return "unknown: no image to tell it from"
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}] of {interval.n}"
+
+
+def _gap(interval: Interval | None) -> str:
+    if interval is None:
+        return "unknown: fewer than two groups"
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _among_people(folder: Path) -> Iterator[str]:
+    """Whether people agree: what no detector can be better than."""
+    result = agreement(read_labels(folder), level=0.95)
+    if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
+        yield "people: one annotator only, so how far people agree is not known"
+    for pair in result.pairs:
+        kappa = pair.why if pair.kappa is None else f"Cohen's kappa {pair.kappa}"
+        yield (
+            f"people: {pair.first} and {pair.second} say the same of {pair.equal} of "
+            f"{pair.images} images, {kappa}"
+        )
+
+
+def _progress() -> Progress:
+    return Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
