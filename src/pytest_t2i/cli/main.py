@@ -40,6 +40,7 @@ COMMANDS = {
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
     "label": ("label", "label images by hand on a local page"),
+    "label-import": ("label_import", "labels from a table of another shape, or Label Studio"),
     "store": ("store", "verify a store of images, or read a damaged one back in"),
     "candidates": ("candidates", "ask a language model for stereotypes to look for"),
     "sentences": ("sentences", "have a language model write neutral sentences of professions"),

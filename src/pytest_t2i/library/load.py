@@ -49,7 +49,15 @@ def load(model: Any, *, fingerprint: str | None = None, **options: Any) -> Loade
 
 
 class Loaded:
-    """A model, its mitigation and its detector, as ``load`` gives them."""
+    """A model, its mitigation and its detector, as ``load`` gives them.
+
+    >>> from PIL import Image
+    >>> from pytest_t2i import load
+    >>> grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
+    >>> loaded = load(grey)
+    >>> loaded.mitigation is None, loaded.passes
+    (True, 1.0)
+    """
 
     def __init__(self, session: Session) -> None:
         self._session, self._components = session, session.components

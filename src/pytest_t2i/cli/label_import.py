@@ -1,0 +1,97 @@
+"""``t2i label-import``: labels from a table of another shape, or from Label Studio."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.say import say
+from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.labels import (
+    FILE_NAME,
+    Label,
+    read_label_studio,
+    read_labels,
+    vocabulary_of,
+    write_labels,
+)
+from pytest_t2i.labels.consensus import open_disagreements
+from pytest_t2i.labels.wide_table import meanings, read_long, read_wide
+from pytest_t2i.settings import names
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which table, and where the pictures lie."""
+    parser.add_argument(
+        "table", type=path, metavar="TABLE", help="CSV file, or Label Studio's export (.json)"
+    )
+    parser.add_argument("folder", type=path, metavar="FOLDER", help="folder of the pictures")
+    parser.add_argument(
+        "--columns", type=value(names), default=(), metavar="A,B,C",
+        help="columns of a table that has one for each annotator",
+    )  # fmt: skip
+    parser.add_argument("--file", default="file", metavar="NAME", help="column of the pictures")
+    parser.add_argument("--label", metavar="NAME", help="column of the label, with one row each")
+    parser.add_argument("--annotator", metavar="NAME", help="column of who gave it")
+    parser.add_argument(
+        "--words", default="", metavar="WORD=LABEL,...", help="what the table calls the labels"
+    )
+
+
+def run(
+    table: Path,
+    folder: Path,
+    *,
+    columns: Sequence[str],
+    file: str,
+    label: str | None,
+    annotator: str | None,
+    words: str,
+) -> int:
+    """Write FOLDER/labels.csv, with what it held already; 0."""
+    if columns and (label or annotator):
+        raise ConfigurationError("--columns or --label and --annotator: a table has one shape")
+    known = read_labels(folder)
+    vocabulary = vocabulary_of(folder)
+    if table.suffix.lower() == ".json":
+        given = read_label_studio(table)
+    elif columns:
+        given = read_wide(table, columns, vocabulary, file=file, words=meanings(words))
+    else:
+        given = read_long(
+            table, vocabulary, file=file, label=label or "label",
+            annotator=annotator or "annotator", words=meanings(words),
+        )  # fmt: skip
+    if not given:
+        raise ConfigurationError(f"{table} holds no label")
+    _check_pictures(folder, table, given)
+    write_labels(folder, _together(known, given))
+    people = dict.fromkeys(one.annotator for one in given)
+    say(f"{len(given)} labels of {', '.join(people)}: {folder / FILE_NAME}")
+    if differing := open_disagreements(read_labels(folder)):
+        count = len(differing)
+        pictures = "1 picture has" if count == 1 else f"{count} pictures have"
+        say(f"{pictures} different labels; settle them: t2i label {folder} --review")
+    return 0
+
+
+def _check_pictures(folder: Path, table: Path, given: Sequence[Label]) -> None:
+    absent = sorted({one.file for one in given if not (folder / one.file).is_file()})
+    if absent:
+        raise ConfigurationError(
+            f"{table} names pictures that are not in {folder}: {some(absent)}. Nothing was written."
+        )
+
+
+def _together(known: Sequence[Label], given: Sequence[Label]) -> list[Label]:
+    labels = {(one.file, one.annotator): one for one in known}
+    for one in given:
+        before = labels.setdefault((one.file, one.annotator), one)
+        if before.label != one.label:
+            raise ConfigurationError(
+                f"{one.annotator} says both {before.label} and {one.label} of {one.file}. Nothing "
+                "was written."
+            )
+    return list(labels.values())
