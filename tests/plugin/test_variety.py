@@ -222,8 +222,11 @@ def test_one_picture_over_and_over_is_no_evidence_of_variety(project):
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
     told = "all 12 images are the same to encoder 'clip': no variety"
     assert {check["message"] for check in checks} == {told}
-    # That they are the same is what the Vendi score is for.
-    project.run(*IMAGES, "--t2i-model", "same", "-k", "diversity").assert_outcomes(failed=3)
+    # That they are the same is what the Vendi score is for; but twelve may have missed a kind that
+    # lifts it to 1.1.
+    project.run(*IMAGES, "--t2i-model", "same", "-k", "diversity").assert_outcomes(failed=1)
+    outcomes = sorted(check["outcome"] for check in project.record()["checks"])
+    assert outcomes == ["FAIL", "INCONCLUSIVE", "INCONCLUSIVE"]
 
 
 TWO = """

@@ -1,4 +1,4 @@
-"""How often intervals of OASIS' instruments hold: WALS, Vendi score, half of a lean.
+"""How often intervals of OASIS' instruments hold: WALS, half of a lean.
 
 Images are unit features of people of whom a share has an attribute; curves fall over eight steps.
 
@@ -42,18 +42,6 @@ def wals_holds(n: int, share: float, repeats: int, *, center: bool) -> float:
     return float(np.mean([truth in interval for interval in known]))
 
 
-def vendi_holds(n: int, share: float, repeats: int) -> float:
-    """How often an interval of the Vendi score holds the mean of fresh sets."""
-    rng = np.random.default_rng(5)
-    drawn = [one_sided(rng, n, share)[0] for _ in range(3 * repeats)]
-    truth = np.mean([metrics.vendi_score(rows) for rows in drawn])
-    known = [
-        statistics.vendi_interval(rows, level=LEVEL, seed=seed, resamples=60)
-        for seed, rows in enumerate(drawn[:repeats])
-    ]
-    return float(np.mean([truth in interval for interval in known]))
-
-
 def half_holds(n: int, repeats: int) -> float:
     """How often an interval holds the step by which half of the lean is there."""
     rng, truth = np.random.default_rng(3), statistics.half_step([TRUTH])
@@ -81,11 +69,6 @@ def main(repeats: int = 200) -> None:
             held = [wals_holds(n, share, repeats, center=center) for center in (False, True)]
             rarer = f"{n * (1 - share):.1f}"
             print(f"| {n} | {share:.2f} | {rarer} | {held[0]:.2f} | {held[1]:.2f} |", flush=True)
-    print("\nVendi score, by the share of images that show an attribute:\n")
-    print("| images | 0.50 | 0.90 | 0.98 |\n|---:|---:|---:|---:|")
-    for n in (10, 20, 40, 100):
-        held = [vendi_holds(n, share, repeats) for share in (0.5, 0.9, 0.98)]
-        print(f"| {n} | {' | '.join(f'{value:.2f}' for value in held)} |", flush=True)
     print("\nHalf of the final lean, of fewer than ten images as if it were told:\n")
     print("| images | holds |\n|---:|---:|")
     for n in (2, 3, 5, 10, 20, 40):

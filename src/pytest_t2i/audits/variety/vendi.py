@@ -16,7 +16,7 @@ from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics.diversity.half_samples import FEWEST_IMAGES
 from pytest_t2i.verdicts.measurement import Measurement
 
-METHOD = 1
+METHOD = 2
 """Version of how diversity is measured."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -34,17 +35,38 @@ def half_sample_interval(
     are drawn without replacement; the spread of their scores is that of the whole set's score, and
     Student's t makes an interval of it. Raises ValueError for fewer than 4 images.
     """
+    check_enough(rows)
+    halves = scores_of_halves(score, rows, seed=seed, resamples=resamples)
+    return around(estimate, halves.spread, len(rows), ends, level)
+
+
+class Halves(NamedTuple):
+    """What halves of the images say."""
+
+    scores: inputs.Floats
+    """Of each half."""
+    spread: float
+    """Standard error of the score of all images."""
+
+
+def check_enough(rows: inputs.Floats) -> None:
+    """Refuse fewer than 4 images."""
     if len(rows) < FEWEST_IMAGES:
         raise ValueError(
             f"features must hold at least {FEWEST_IMAGES} images, got features.shape={rows.shape}"
         )
+
+
+def scores_of_halves(
+    score: Callable[[inputs.Floats], float], rows: inputs.Floats, *, seed: int, resamples: int
+) -> Halves:
+    """Scores of halves of the images, drawn without replacement."""
     rng = np.random.default_rng(seed)
     halves = (rng.permutation(len(rows))[: len(rows) // 2] for _ in range(resamples))
-    scores = [score(rows[half]) for half in halves]
+    scores = np.array([score(rows[half]) for half in halves])
     # What is left out is (n - m) / m of what is kept: 1 of an even number.
     kept = len(rows) // 2
-    spread = float(np.std(scores, ddof=1)) * math.sqrt(kept / (len(rows) - kept))
-    return around(estimate, spread, len(rows), ends, level)
+    return Halves(scores, float(np.std(scores, ddof=1)) * math.sqrt(kept / (len(rows) - kept)))
 
 
 def around(
