@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, object_independence
@@ -71,9 +72,11 @@ def object_bias_p_values(
     """One-sided p-values of folded object bias scores, max(BS, 1 - BS), against a bound.
 
     That BS exceeds b says that the sum of (1 - b) m_i - b f_i over triplets exceeds 0: of this sum
-    the resampled triplets tell. Against the bound an object must moreover differ between
-    the genders at all, by a permutation test that swaps the two within triplets: that is exact,
-    however few occurrences there are.
+    the resampled triplets tell, and Student's t, the larger p-value of the two: of few triplets
+    resampling alone lets a limit at the truth pass in 6 to 14 % of cases
+    (``tests/simulations/few_triplets.md``). Against the bound an object must moreover differ
+    between the genders at all, by a permutation test that swaps them within triplets: that is
+    exact, however few occurrences there are.
 
     Args:
         masculine: as in ``object_bias_intervals``.
@@ -103,8 +106,11 @@ def object_bias_p_values(
     favoured = men.sum(axis=0) >= women.sum(axis=0)
     more, fewer = np.where(favoured, men, women), np.where(favoured, women, men)
     beyond = _exceeding(more, fewer, limit, drawn)
+    student = _student((1.0 - limit) * more - limit * fewer)
     if alternative == "less":
-        return np.where(more.sum(axis=0) > 0, 1.0 - beyond, 1.0)
+        within = np.maximum(1.0 - beyond, student)
+        return np.where(more.sum(axis=0) > 0, within, 1.0)
+    beyond = np.maximum(beyond, 1.0 - student)
     return np.maximum(np.minimum(1.0, 2.0 * beyond), _swapped(more, fewer, seed))
 
 
@@ -205,6 +211,15 @@ def _exceeding(
     ends = np.repeat([[1.0 - bound], [-bound]], more.shape[1], axis=1)
     excess = drawn @ np.concatenate([(1.0 - bound) * more - bound * fewer, ends])
     return np.asarray((1.0 + np.sum(excess <= 0, axis=0)) / (1.0 + len(drawn)), dtype=np.float64)
+
+
+def _student(excess: inputs.Floats) -> inputs.Floats:
+    """Chance, by Student's t, of so small a mean over triplets if it is 0; per object."""
+    n, mean = len(excess), excess.mean(axis=0)
+    error = excess.std(axis=0, ddof=1) / np.sqrt(n)
+    # Triplets that all agree leave no error; what they agree on decides.
+    ratio = np.divide(mean, error, out=np.copysign(np.inf, mean), where=error > 0)
+    return np.asarray(stats.t.cdf(np.where(mean == 0.0, 0.0, ratio), n - 1), dtype=np.float64)
 
 
 def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
