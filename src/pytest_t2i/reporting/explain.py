@@ -8,6 +8,7 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.reporting.formatting import allowed_words, leaning
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.images_range import images_range
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -40,8 +41,16 @@ def told(check: Check) -> list[str]:
     if check.lean is not None:
         lines.append(f"{leaning(check)}: not a verdict, but where prompts like this one lie")
     if check.images_to_decide:
-        lines.append(f"about {check.images_to_decide} more images would decide")
+        lines.append(_more_images(check, check.images_to_decide))
     return [line(each) for each in (*lines, *check.remarks)]
+
+
+def _more_images(check: Check, more: int) -> str:
+    text = f"about {more} more images would decide if the score is as measured"
+    if check.interval is None:
+        return text
+    found = images_range(check.n + more, check.interval, check.bound).less(check.n)
+    return f"{text}; by its error it may take {found}"
 
 
 def headline(check: Check) -> str:

@@ -17,6 +17,7 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.images_range import ImagesRange, images_range, middle_range
 
 MOST = 4
 """Lines; who reads more does nothing."""
@@ -106,14 +107,33 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
             f"no sensible number of images decides {counted_checks(inconclusive)}: the scores lie "
             "at their limits"
         )
-    elif is_ready_made(session):
-        yield f"add images until every prompt has about {images}; that has an even chance to decide"
+        return
+    scores = f"if scores are as measured; by their error {_range(results, inconclusive, images)}"
+    if is_ready_made(session):
+        yield (
+            f"add images until every prompt has about {images}; that has an even chance to decide "
+            f"{scores}"
+        )
     else:
         yield (
-            f"about {images} images per prompt have an even chance to decide "
+            f"about {images} images per prompt have an even chance to decide {scores} "
             f"({price(session, images)}). Choose a number once, or use --t2i-sequential, which may "
             "look as it goes"
         )
+
+
+def _range(results: Results, inconclusive: Sequence[Check], images: int) -> ImagesRange:
+    """Images per prompt over what the scores may be: of the model, else of half of the prompts."""
+    have = results.session.settings.images
+    of_model = [check for check in inconclusive if check.is_of_model]
+    ranges = [
+        images_range(
+            images if of_model else have + check.images_to_decide, check.interval, check.bound
+        )
+        for check in of_model or inconclusive
+        if check.interval is not None and check.images_to_decide
+    ]
+    return middle_range(ranges) if ranges else ImagesRange(images, None)
 
 
 def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:

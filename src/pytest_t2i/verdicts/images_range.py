@@ -1,0 +1,86 @@
+"""How many images decide, given that the score is known no better than its interval says."""
+
+from __future__ import annotations
+
+import math
+import statistics as plain
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy import special
+
+from pytest_t2i.data import Interval
+from pytest_t2i.verdicts.judge import MOST_IMAGES
+
+SURE = 0.8
+"""Level of the interval of the score that the range comes from."""
+
+
+class ImagesRange(NamedTuple):
+    """From how many images to how many a verdict takes.
+
+    >>> str(ImagesRange(9, 300)), str(ImagesRange(9, None))
+    ('9 to 300', '9 or any number')
+    """
+
+    low: int
+    high: int | None
+    """None: the score may lie at its bound, where no number would do."""
+
+    def __str__(self) -> str:
+        return f"{self.low} or any number" if self.high is None else f"{self.low} to {self.high}"
+
+    def less(self, images: int) -> ImagesRange:
+        """The same without those that there are; at least one more.
+
+        >>> ImagesRange(30, 90).less(40)
+        ImagesRange(low=1, high=50)
+        """
+        high = None if self.high is None else max(1, self.high - images)
+        return ImagesRange(max(1, self.low - images), high)
+
+
+def middle_range(ranges: Sequence[ImagesRange]) -> ImagesRange:
+    """From the median of low ends to that of high ends.
+
+    >>> middle_range([ImagesRange(5, 9), ImagesRange(7, None), ImagesRange(6, None)])
+    ImagesRange(low=6, high=None)
+    """
+    high = plain.median_low([math.inf if one.high is None else one.high for one in ranges])
+    low = plain.median_low([one.low for one in ranges])
+    return ImagesRange(low, None if math.isinf(high) else int(high))
+
+
+def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
+    """Images in all that decide if the score lies anywhere within its 80 % interval.
+
+    .. math:: n (d / (d +- z_{0.9} s))^2
+
+    as a verdict takes images by the inverse square of the distance d from the bound; s is the
+    standard error, by the side of the interval that faces the bound.
+
+    Args:
+        images: that decide if the score is as measured.
+        interval: of the score, as it was compared.
+        bound: what it was compared with.
+
+    Returns:
+        Both ends; the high one is None where the 80 % interval holds the bound.
+
+    >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.4)
+    ImagesRange(low=57, high=221)
+    >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.25).high is None
+    True
+    """
+    distance = abs(interval.estimate - bound)
+    below = interval.estimate < bound
+    half = interval.high - interval.estimate if below else interval.estimate - interval.low
+    error = half / float(special.ndtri((1.0 + interval.level) / 2.0))
+    reach = float(special.ndtri((1.0 + SURE) / 2.0)) * error
+    if distance == 0.0:
+        return ImagesRange(images, None)
+    low = math.ceil(images * (distance / (distance + reach)) ** 2)
+    if distance <= reach:
+        return ImagesRange(low, None)
+    high = math.ceil(images * (distance / (distance - reach)) ** 2)
+    return ImagesRange(low, high if high <= MOST_IMAGES else None)
