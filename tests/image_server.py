@@ -22,11 +22,13 @@ from PIL import Image
 POLICY = "Your request was rejected by our safety system."
 
 
-def drawn(prompt: str, seed: int) -> bytes:
+def drawn(prompt: str, seed: int, noise: int = 0) -> bytes:
     """A small picture, blue or red by chance, as a PNG file."""
     digest = hashlib.sha256(f"{prompt} {seed}".encode()).digest()
     picture = Image.new("RGB", (16, 16), (40, 60, 200) if digest[0] % 2 else (200, 60, 40))
     picture.putpixel((0, 0), (digest[1], digest[2], digest[3]))
+    red, green, blue = picture.getpixel((1, 1))
+    picture.putpixel((1, 1), (red, green + noise, blue))
     buffer = io.BytesIO()
     picture.save(buffer, "PNG")
     return buffer.getvalue()
@@ -123,6 +125,20 @@ class Handler(BaseHTTPRequestHandler):
     def _random(self, fault: str, body: Any) -> None:
         """Takes a seed and does not look at it."""
         self._picture(drawn(self.prompt, len(self.server.asked)))
+
+    def _batch(self, fault: str, body: Any) -> None:
+        """Makes a picture a little otherwise while it makes others."""
+        server = self.server
+        with server.lock:
+            server.flying += 1
+            if server.flying > 1:
+                server.crowds += 1
+            before = server.crowds
+        server.ended.wait(0.1)
+        with server.lock:
+            is_crowded = server.flying > 1 or server.crowds > before
+            server.flying -= 1
+        self._picture(drawn(self.prompt, self.seed, noise=2 * is_crowded))
 
     # pictures
 
@@ -265,6 +281,8 @@ class Server(ThreadingHTTPServer):
         self.faults, self.always, self.slow = list(faults), always, slow
         self.asked: list[Any] = []
         self.fetched: list[Any] = []
+        self.flying = self.crowds = 0
+        """Requests that are being answered; times that one came while others were."""
         self.lock, self.ended = threading.Lock(), threading.Event()
 
     def next_fault(self, body: Any) -> str | None:

@@ -118,6 +118,26 @@ class Varying(Protocol):
         """Whether it makes images of this variation."""
 
 
+@runtime_checkable
+class MayIgnoreSeeds(Protocol):
+    """A model of which nobody knows whether the same seed gives the same picture: it is tried out.
+
+    >>> class Service:
+    ...     may_ignore_seeds = True
+    ...
+    ...     def at_once(self, requests):
+    ...         return [Generated(None, refusal="closed") for _ in requests]
+    >>> isinstance(Service(), MayIgnoreSeeds)
+    True
+    """
+
+    may_ignore_seeds: bool
+    """False where its seeds are known to hold."""
+
+    def at_once(self, requests: Sequence[Request]) -> Sequence[Generated]:
+        """Have all of them made at the same time, in order."""
+
+
 Stage = Literal["prompt", "text embeddings", "attention", "guidance", "weights"]
 """Where a mitigation acts."""
 

@@ -90,6 +90,8 @@ class Settings:
     """Of one image; None takes the catalogue's, where it has one."""
     budget: Money | None = None
     """What the run may spend; None for any amount."""
+    probe: Literal["once", "again", "never"] = "once"
+    """When it is tried whether the seeds of a model behind HTTP hold."""
 
     @property
     def under_test(self) -> str:
@@ -467,6 +469,14 @@ OPTIONS = (
         "MONEY",
     ),
     Option(
+        "probe",
+        yes_or_no,
+        "try again whether the seeds of a model behind HTTP hold (default: once, before its first "
+        "picture)",
+        is_switch=True,
+    ),
+    Option("no-probe", yes_or_no, "do not try whether they hold", is_switch=True),
+    Option(
         "sequential",
         yes_or_no,
         "make images in rounds; a test that is decided asks no more",
@@ -497,5 +507,9 @@ def settings_of(values: dict[str, Any]) -> Settings:
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
             "--t2i-sequential"
         )
+    again, never = given.pop("probe", False), given.pop("no_probe", False)
+    if again and never:
+        raise ConfigurationError("--t2i-probe and --t2i-no-probe: expected one of them")
+    given["probe"] = "again" if again else "never" if never else "once"
     detectors = given.pop("detector", ())
     return Settings(generation=generation, answers=answers, detectors=detectors, **given)

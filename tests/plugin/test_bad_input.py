@@ -74,6 +74,10 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             ("--t2i-model", "fair,other", "--t2i-price", "0.04 USD"),
             "--t2i-price and --t2i-budget are of one model",
         ),
+        (
+            ("--t2i-probe", "--t2i-no-probe"),
+            "--t2i-probe and --t2i-no-probe: expected one of them",
+        ),
         (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
         (
             ("--t2i-inconclusive", "maybe"),

@@ -56,6 +56,8 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.setenv("PAINTER_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    # Requests are counted here: those that try the seeds are left out.
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe")
     return project
 
 

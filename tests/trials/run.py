@@ -21,6 +21,7 @@ import kills
 import label_kills
 import records
 import requests_to_label
+import seeding
 from tally import HEAD, Tally
 
 RESULTS = Path(__file__).with_name("results.md")
@@ -67,6 +68,10 @@ def _requests(folder: Path, share: float) -> Tally:
     return requests_to_label.go(folder, round(400 * share))
 
 
+def _seeding(folder: Path, share: float) -> Tally:
+    return seeding.go(round(30 * share))
+
+
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
     "worker-kills": _worker_kills,
@@ -76,6 +81,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "records": _records,
     "requests": _requests,
     "instant": _instant,
+    "seeding": _seeding,
 }
 
 

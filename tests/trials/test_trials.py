@@ -9,6 +9,7 @@ import kills
 import label_kills
 import pytest
 import requests_to_label
+import seeding
 from tally import Tally
 
 pytestmark = pytest.mark.slow
@@ -41,6 +42,10 @@ def test_corruptions(tmp_path):
 
 def test_requests(tmp_path):
     assert requests_to_label.go(tmp_path, 70, seed=1).faults == []
+
+
+def test_seeding():
+    assert seeding.go(1).faults == []
 
 
 def test_the_cost_of_an_image_is_that_of_few(tmp_path):

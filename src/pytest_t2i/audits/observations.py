@@ -19,6 +19,7 @@ from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.mitigating import varied
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.seeding import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.texts import TEXT_FEATURES, text_key
 
@@ -61,6 +62,19 @@ class Observations:
     def model_fingerprint(self) -> str:
         """Of the model that made the images."""
         return self.components.model().fingerprint
+
+    def draws_anew(self, *models: str) -> bool:
+        """Whether one of these models was found to draw every picture anew, whatever its seed.
+
+        Without a fingerprint the model under test; pictures of one seed are then no pairs.
+        """
+        asked = models or (self.model_fingerprint,)
+        name = ("draws anew", asked)
+        if name not in self.derived:
+            found = [seeding_of(self.store, model) for model in asked]
+            self.derived[name] = any(one is not None and one.kind == "draws" for one in found)
+        drawn: bool = self.derived[name]
+        return drawn
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Store keys of the prompt's images, in the order of the seeds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_t2i.adapters.support.spending import Spending
@@ -14,8 +15,8 @@ class Bill:
 
     >>> from pathlib import Path
     >>> bill = Bill(Spending(Path("run"), Money.read("0.04 USD"), None), counts_itself=True)
-    >>> str(bill.of(12)), bill.short_of(12)
-    ('0.48 USD', '')
+    >>> bill.before(12, print)
+    ' for 0.48 USD'
     """
 
     spending: Spending
@@ -41,12 +42,22 @@ class Bill:
         """What so many images cost, each asked for once."""
         return self.price.times(images)
 
-    def short_of(self, images: int) -> str:
-        """That the budget does not pay for so many, in words; "" where it does."""
+    def before(self, images: int, say: Callable[[str], None]) -> str:
+        """What so many will cost, in words; where the budget does not pay for them that is told."""
         left = self.spending.left
-        if left is None or left >= images:
+        if left is not None and left < images:
+            say(f"the budget of {self.spending.budget} pays for {left} of {images} images")
+        return f" for {self.of(images)}"
+
+    def cannot_try(self, requests: int) -> str:
+        """That no money is left to try the seeds, and for a picture; "" where there is."""
+        left = self.spending.left
+        if left is None or left > requests:
             return ""
-        return f"the budget of {self.spending.budget} pays for {left} of {images} images"
+        return (
+            f"the seeds are not tried: the budget of {self.spending.budget} does not pay for "
+            f"{requests} requests and a picture"
+        )
 
     def made(self, images: int) -> None:
         """So many images more are made."""

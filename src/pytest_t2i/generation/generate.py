@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
-from pytest_t2i.data import FORESEEN, Generated, Request, Undetected
+from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
 from pytest_t2i.errors import (
     BudgetSpentError,
     GenerationError,
@@ -25,6 +25,7 @@ from pytest_t2i.generation.given_pictures import picture_of
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
+from pytest_t2i.generation.seeding import try_seeds
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.texts import embed_texts, encode_texts
@@ -51,6 +52,8 @@ class Runner:
     progress: Progress = field(default_factory=Silent)
     batch: int | None = None
     work: Work = field(default_factory=Work)
+    tries_seeds: bool = False
+    """Whether a model whose seeds may not hold is tried before its first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
     _pace: Pace = field(default_factory=Pace)
 
@@ -188,16 +191,19 @@ class Runner:
             self.work.notes.append(note)
             raise BudgetSpentError(note)
 
+    def _try_seeds(self, settings: GenerationSettings) -> None:
+        if self.tries_seeds:
+            self.tries_seeds = False
+            self.work.probed += try_seeds(self.components, settings, self.bill, self.progress.say)
+
     def _make(self, plan: Plan, keys: dict[Request, str]) -> None:
         missing = self._missing(plan, keys, list(keys))
+        if missing or self.components.settings.probe == "again":
+            self._try_seeds(next(iter(plan)).settings)
         if not missing:
             return
         done = "reading pictures of" if self.work.is_ready_made else "making images with"
-        cost = ""
-        if self.bill is not None:
-            cost = f" for {self.bill.of(len(missing))}"
-            if short := self.bill.short_of(len(missing)):
-                self.progress.say(short)
+        cost = "" if self.bill is None else self.bill.before(len(missing), self.progress.say)
         self._pace.begin()
         self.progress.start(f"{done} {self.components.model().name}{cost}", len(missing))
         try:

@@ -29,6 +29,8 @@ class Work:
     """Of one image, as in "0.04 USD"; "" where it is not known."""
     paid: Count = 0
     """Requests that were, or may have been, charged."""
+    probed: Count = 0
+    """Requests that tried whether seeds hold; their pictures are not among those made."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user, such as a batch halved for want of memory."""
 
@@ -37,6 +39,12 @@ class Work:
         """What those requests cost; None where no price is known."""
         price = self._price
         return None if price is None else price.times(self.paid)
+
+    @property
+    def spent_on_seeds(self) -> Money | None:
+        """What it cost to try whether seeds hold; part of what was spent."""
+        price = self._price
+        return None if price is None else price.times(self.probed)
 
     @property
     def saved(self) -> Money | None:
@@ -61,6 +69,7 @@ class Work:
         self.is_ready_made = self.is_ready_made or other.is_ready_made
         self.detected += other.detected
         self.refused += other.refused
+        self.probed += other.probed
         self.price = self.price or other.price
         # Each saw what all of them together had spent by then.
         self.paid = max(self.paid, other.paid)

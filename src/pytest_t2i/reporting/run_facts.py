@@ -25,6 +25,7 @@ def facts(record: RunRecord) -> Table:
     images = sum(len(prompt.images) for prompt in record.prompts)
     sections = [
         ("Model", record.model),
+        ("Seeds", _seeds(record)),
         ("Labelled images", str(labelled_images(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
         ("Images per prompt", _per_prompt(record) if images else ""),
@@ -33,6 +34,12 @@ def facts(record: RunRecord) -> Table:
         ("Took", duration(record.seconds)),
     ]
     return [(name, value) for name, value in sections if value]
+
+
+def _seeds(record: RunRecord) -> str:
+    """What they determine, where that was tried."""
+    found = record.provenance.get("seeding")
+    return str(found.get("words", "")) if isinstance(found, Mapping) else ""
 
 
 def _per_prompt(record: RunRecord) -> str:

@@ -25,7 +25,7 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.reporting.work import made_images, paid
+from pytest_t2i.reporting.work import made_images, paid, tried
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Section
@@ -208,5 +208,5 @@ def _work(record: RunRecord) -> str:
     refused = f", {work.refused} refused" if work.refused else ""
     told = [early_stopping(record)] if early_stopping(record) else []
     notes = "".join(f"; {note}" for note in [*told, *work.notes])
-    cost = f"; {paid(record)}" if paid(record) else ""
+    cost = "".join(f"; {words}" for words in (tried(record), paid(record)) if words)
     return f"images: {made_images(record, rate)}{refused}{cost}{notes}"

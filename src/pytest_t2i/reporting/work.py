@@ -47,6 +47,13 @@ def paid(record: RunRecord) -> str:
     return f"spent {work.spent}, saved {work.saved}"
 
 
+def tried(record: RunRecord) -> str:
+    """``10 requests to try the seeds (0.40 USD)``; "" where none were made."""
+    work = record.done
+    cost = f" ({work.spent_on_seeds})" if work.spent_on_seeds is not None else ""
+    return f"{work.probed} requests to try the seeds{cost}" if work.probed else ""
+
+
 def work_table(record: RunRecord) -> list[tuple[str, str]]:
     """The same and what detectors did, as rows."""
     work = record.done
@@ -70,6 +77,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         (others, str(_others(record))),
         ("Refused by the model", str(work.refused)),
     ]
+    if work.probed:
+        rows.append(("Requests to try the seeds", str(work.probed)))
     if work.spent is not None:
         rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
         if not is_cut_short:

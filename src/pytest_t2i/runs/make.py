@@ -9,8 +9,10 @@ from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.labelled import look_at_labelled
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
+from pytest_t2i.generation.seeding import seeding_of
 from pytest_t2i.runs.early_stopping import Rounds
 from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
@@ -18,7 +20,9 @@ def make(results: Results, limits: LimitFiles, progress: Progress) -> None:
     """Have everything made and looked at that is not there yet."""
     session = results.session
     session.check_labels()
-    runner = Runner(session.components, session.store, progress, session.settings.batch)
+    runner = Runner(
+        session.components, session.store, progress, session.settings.batch, tries_seeds=True
+    )
     with closing(runner):
         _make(results, limits, runner)
 
@@ -37,7 +41,13 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
         session.work.detected = runner.observer.detected
     mitigating = session.components.mitigating()
     notes += [] if mitigating is None else mitigating.notes
-    session.work.notes += [*notes, *_labels_of_other_images(results)]
+    session.work.notes += [*notes, *_seeds(session), *_labels_of_other_images(results)]
+
+
+def _seeds(session: Session) -> list[str]:
+    """A note where seeds do not hold."""
+    known = session.has_model and seeding_of(session.store, session.components.model().fingerprint)
+    return [known.words] if known and known.kind != "seeded" else []
 
 
 def _labels_of_other_images(results: Results) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -23,6 +24,7 @@ from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogge
 from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
 from pytest_t2i.adapters.support.secrets import Secrets, is_word
 from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.support.threads import each_in_a_thread
 from pytest_t2i.data import Generated, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError, printable
 from pytest_t2i.protocols import AnswerLimits
@@ -66,6 +68,8 @@ class EndpointModel:
     """How messages call it; part of the fingerprint."""
     key_variable = ""
     """Environment variable of the key; "" where there is none."""
+    may_ignore_seeds = True
+    """Whether it is tried out if the same seed gives the same picture (MayIgnoreSeeds)."""
     spending: Spending | None = None
     """Counts what requests cost; the run sets it where it knows a price."""
 
@@ -91,7 +95,7 @@ class EndpointModel:
         if not (self.key.isascii() and self.key.isprintable()):
             raise ConfigurationError(f"{self.key_variable}: expected printable ASCII")
         self._secrets = _secrets(self.key, address)
-        self._broken = MOST_BROKEN - 1
+        self._broken, self._lock = MOST_BROKEN - 1, Lock()
 
     def __str__(self) -> str:
         return f"{self.service or type(self).__name__}:{self.model} at {netloc(self.address)}"
@@ -136,7 +140,15 @@ class EndpointModel:
         return fault(status, words, code, retry_after)
 
     def give_up(self) -> None:
-        """Called when a try has taken too long; may close its connection."""
+        """Called when a try has taken too long; what others ask meanwhile is to go on."""
+
+    def at_once(self, requests: Sequence[Request]) -> list[Generated]:
+        """Ask for all of these pictures at the same time, as the probe of seeding does.
+
+        Raises:
+            GenerationError: the endpoint cannot be used; says why.
+        """
+        return each_in_a_thread(self._made, requests)
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
         """One image after the other, so that an error loses none that came before.
@@ -155,7 +167,8 @@ class EndpointModel:
             left = until - time.monotonic()
             given = self._paid(request, max(min(self.limits.seconds / 2, left), 0.001))
             if isinstance(given, Generated):
-                self._broken = 0
+                with self._lock:
+                    self._broken = 0
                 return given
             pause = _pause(given, tried)
             if pause is None or time.monotonic() + pause >= until:
@@ -174,9 +187,14 @@ class EndpointModel:
 
     def _once(self, request: Request, seconds: float) -> Generated | T2IError:
         """One try. What it raised is given, not passed on: it may hold the request with its key."""
+
+        def ask() -> Generated | Image | bytes:
+            with unlogged():  # for as long as its thread lives
+                return self.ask(request, seconds)
+
         try:
             with unlogged():
-                return self._read(within(seconds, lambda: self.ask(request, seconds), self.give_up))
+                return self._read(within(seconds, ask, self.give_up))
         except DeadlinePassedError:
             return PassingFaultError(f"no whole answer in {seconds:.3g} seconds")
         except Exception as error:
@@ -225,8 +243,10 @@ class EndpointModel:
     def _without(self, told: T2IError, tried: int) -> Generated:
         """A single picture that stays broken loses no other; everything else ends the run."""
         if isinstance(told, BrokenPictureError):
-            self._broken += 1
-            if self._broken < MOST_BROKEN:
+            with self._lock:
+                self._broken += 1
+                is_lone = self._broken < MOST_BROKEN
+            if is_lone:
                 return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
         asked = f" (asked {tried} times)" if tried > 1 else ""
         hint = ""

@@ -16,7 +16,7 @@ from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 with needs("the model hf", "endpoints"):
-    from huggingface_hub import InferenceClient, close_session, constants, get_session
+    from huggingface_hub import InferenceClient, constants, get_session
     from huggingface_hub.errors import OfflineModeIsEnabled
 
 if TYPE_CHECKING:
@@ -62,16 +62,14 @@ class HuggingFaceImages(EndpointModel):
 
     def __init__(self, provider: str, model: str, address: str, limits: AnswerLimits) -> None:
         super().__init__(model, address, limits)
-        # The token that the library keeps in a file is not taken: keys come from the environment.
-        self._client = InferenceClient(provider=provider, api_key=self.key or "none")
+        self._provider: Any = provider
 
     def ask(self, request: Request, seconds: float) -> Image:
         """One picture."""
-        self._client.timeout = seconds
         own = {_netloc(self.address), _netloc(constants.ENDPOINT)}
         with _Bounds(own, self.limits) as bounds:
             try:
-                picture = self._asked(request)
+                picture = self._asked(request, seconds)
             except Exception as error:
                 told = too_large(self.limits) if bounds.is_passed else _meaning(error)
                 if told is None:
@@ -81,9 +79,9 @@ class HuggingFaceImages(EndpointModel):
                 raise too_large(self.limits)
             return picture
 
-    def _asked(self, request: Request) -> Image:
+    def _asked(self, request: Request, seconds: float) -> Image:
         settings = request.settings
-        picture = self._client.text_to_image(
+        picture = self._client(seconds).text_to_image(
             request.prompt,
             model=self.model,
             negative_prompt=settings.negative_prompt,
@@ -95,9 +93,10 @@ class HuggingFaceImages(EndpointModel):
         )
         return cast("Image", picture)
 
-    def give_up(self) -> None:
-        """Close the connection that hangs."""
-        close_session()
+    def _client(self, seconds: float) -> InferenceClient:
+        """One for each try, as a client has one time-out; all share the library's connections."""
+        # The token that the library keeps in a file is not taken: keys come from the environment.
+        return InferenceClient(provider=self._provider, api_key=self.key or "none", timeout=seconds)
 
 
 def _netloc(address: str) -> str:

@@ -7,7 +7,8 @@ import binascii
 import os
 import re
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -92,11 +93,7 @@ class OpenAIImages(EndpointModel):
     def __init__(self, model: str, address: str, limits: AnswerLimits) -> None:
         super().__init__(model, address, limits)
         self._not_taken: set[str] = set()
-        # With its user and its query, which no attribute shows.
-        self._connect: Callable[[], None] = lambda: self._connected(address)
-        self._connect()
-
-    def _connected(self, address: str) -> None:
+        self._learning = Lock()
         own: set[str] = set()
         hooks = {"request": [public_or(own)], "response": [cut_at(self.limits.bytes)]}
         self._http = openai.DefaultHttpxClient(
@@ -113,11 +110,6 @@ class OpenAIImages(EndpointModel):
         # The library closes only what it made itself.
         weakref.finalize(self, self._http.close)
 
-    def give_up(self) -> None:
-        """Close the connection that hangs."""
-        self._http.close()
-        self._connect()
-
     def ask(self, request: Request, seconds: float) -> Generated:
         """One picture; what the server does not know is left out from then on, where it may be."""
         sent = self._sent(request)
@@ -127,11 +119,8 @@ class OpenAIImages(EndpointModel):
             )
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             name = _unknown(error, sent)
-            if name is None or not self._may_spare(name):
+            if name is None or not self._is_spared(name):
                 raise
-            self._not_taken.add(name)
-            if name == "seed":
-                self.say("the server takes no seed: every picture is drawn anew")
         except openai.APIStatusError as error:
             where = error.response.headers.get("location")
             if where is None:
@@ -157,9 +146,17 @@ class OpenAIImages(EndpointModel):
             sent["size"] = f"{settings.width}x{settings.height}"
         return {k: v for k, v in sent.items() if v is not None and k not in self._not_taken}
 
-    def _may_spare(self, name: str) -> bool:
-        """Whether a picture without it is still the one that was asked for."""
-        return name in SPARED or (name in STEPS and not self._not_taken & {*STEPS})
+    def _is_spared(self, name: str) -> bool:
+        """Leave it out from now on, if a picture without it is still the one that was asked for."""
+        with self._learning:
+            if name in self._not_taken:  # another request has learnt it meanwhile
+                return True
+            if name not in SPARED and (name not in STEPS or self._not_taken & {*STEPS}):
+                return False
+            self._not_taken.add(name)
+        if name == "seed":
+            self.say("the server takes no seed: every picture is drawn anew")
+        return True
 
     def _picture(self, answered: Any, seconds: float) -> Generated:
         if is_cut(answered.http_response):

@@ -7,9 +7,10 @@ without an end, passes them all.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Lock, Thread, local
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -27,8 +28,24 @@ class DeadlinePassedError(Exception):
     """A call was given up at its deadline."""
 
 
+_call = local()
+"""Its ``until`` is when the call ends that this thread makes (``time.monotonic``)."""
+
+
+def time_left() -> float | None:
+    """Seconds that the call of this thread has left; None where it has no end."""
+    until = getattr(_call, "until", None)
+    return None if until is None else until - time.monotonic()
+
+
+def is_late() -> bool:
+    """Whether whoever made the call of this thread has given it up."""
+    left = time_left()
+    return left is not None and left <= 0.0
+
+
 class _CutStream:
-    """The first bytes of a body; it ends where the limit is reached."""
+    """The first bytes of a body; it ends where the limit is reached, or the time of the call."""
 
     def __init__(self, response: Any, most_bytes: int) -> None:
         self._response, self._left = response, most_bytes
@@ -40,6 +57,8 @@ class _CutStream:
             if self._left < 0:
                 self._response.extensions[CUT] = True
                 return
+            if is_late():
+                raise DeadlinePassedError
             yield chunk
 
     def close(self) -> None:
@@ -68,8 +87,8 @@ def is_cut(response: Any) -> bool:
 def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object]) -> T:
     """What ``call`` gives or raises.
 
-    Raises DeadlinePassedError after so many seconds, once ``give_up`` has closed the connection;
-    the thread that waits for it ends at the next time-out of a single step.
+    Raises DeadlinePassedError after so many seconds, once ``give_up`` was called; the thread that
+    waits for it ends at the next bytes of the answer, or at the next time-out of a single step.
 
     >>> within(5.0, lambda: "an answer", give_up=lambda: None)
     'an answer'
@@ -78,6 +97,7 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
     raised: list[BaseException] = []
 
     def run() -> None:
+        _call.until = time.monotonic() + seconds
         try:
             given.append(call())
         except BaseException as error:  # noqa: BLE001 - raised again where it was called
@@ -94,16 +114,44 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
     return given.pop()
 
 
+class _Silence:
+    """Loggers that are silent while at least one request is under way."""
+
+    def __init__(self) -> None:
+        self._lock, self._requests = Lock(), 0
+        self._silenced: list[logging.Logger] = []
+
+    def begin(self) -> None:
+        names = [name for name in logging.root.manager.loggerDict if name.startswith(CLIENTS)]
+        loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
+        with self._lock:
+            self._requests += 1
+            # Those that were made since the first request began are silenced, too.
+            for logger in loggers:
+                if not logger.disabled:
+                    logger.disabled = True
+                    self._silenced.append(logger)
+
+    def end(self) -> None:
+        with self._lock:
+            self._requests -= 1
+            if not self._requests:
+                for logger in self._silenced:
+                    logger.disabled = False
+                self._silenced.clear()
+
+
+_silence = _Silence()
+
+
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Nothing is logged of a request: addresses, headers and whole bodies may hold a key."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith(CLIENTS)]
-    loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
-    silent = [logger for logger in loggers if not logger.disabled]
+    """Nothing is logged of a request: addresses, headers and whole bodies may hold a key.
+
+    Loggers belong to the whole process: they are silent until the last of the requests has ended.
+    """
+    _silence.begin()
     try:
-        for logger in silent:
-            logger.disabled = True
         yield
     finally:
-        for logger in silent:
-            logger.disabled = False
+        _silence.end()

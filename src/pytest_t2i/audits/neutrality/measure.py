@@ -29,6 +29,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
 """Version of how images are compared; a new one is never mixed with what was kept of another."""
+UNPAIRED = "variants share no noise: the endpoint draws every picture anew, whatever its seed"
 SIDES = ("to_feminine", "to_masculine")
 
 
@@ -213,7 +214,7 @@ class TripletSamples:
             images=images if self.words == "fixed" else None,
             evidence=of_gaps(_gaps(pairs), self.words),
             absent=self._absent(space, pairs),
-            remarks=(self._widest(pairs),),
+            remarks=(self._widest(pairs), *self._unpaired(space)),
         )
 
     def leaning(self, spaces: Sequence[str]) -> Leaning | None:
@@ -235,6 +236,11 @@ class TripletSamples:
         if pairs:
             return "a single value shows no spread: take more triplets or images"
         return f"this model does not show its {space} space"
+
+    def _unpaired(self, space: str) -> tuple[str, ...]:
+        """That a triplet's pictures share nothing: each is compared with any of another variant."""
+        seen = space != "prompt" and any(m.observations.draws_anew() for m in self.members[:1])
+        return (UNPAIRED,) if seen else ()
 
     def _widest(self, pairs: Sequence[Pair]) -> str:
         if len(pairs) != len(self.members) or not pairs:

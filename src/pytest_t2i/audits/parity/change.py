@@ -47,7 +47,7 @@ def prompt_change(
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
     family = siblings.family(("change", tolerated), partial(_family, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
-    remarks = pair.moves(tolerated, sample.level)
+    remarks = (*pair.moves(tolerated, sample.level), *pair.unpaired)
     return Change(verdict, verdict.interval, ABSENT, remarks, before, after)
 
 
@@ -63,7 +63,7 @@ def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
 
     def evidence(_: float, level: float) -> list[Evidence]:
         known = [k for k, interval in enumerate(intervals) if interval is not None]
-        p_values = [_p_value(members[k], pairs.recorded[k], margin) for k in known]
+        p_values = [_p_value(pairs, k, margin) for k in known]
         beyond = dict(zip(known, statistics.benjamini_hochberg(p_values).tolist(), strict=True))
         at = statistics.one_sided(level)
         return [
@@ -76,12 +76,13 @@ def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
     return Family(intervals, evidence)
 
 
-def _p_value(sample: DetectedPrompt, recorded: RecordedPrompt, margin: float) -> float:
+def _p_value(pairs: RecordedPairs, place: int, margin: float) -> float:
+    sample, recorded = pairs.samples[place], pairs.recorded[place]
     return statistics.paired_prompt_p_value(
         np.array(recorded.signs),
         sample.signs,
         margin=margin,
-        shared_seeds=recorded.seeds == sample.seeds,
+        shared_seeds=recorded.seeds == sample.seeds and not pairs.are_drawn_anew,
     )
 
 
@@ -131,7 +132,7 @@ class ModelPair:
             self._verdict(interval, limit, margin, level),
             interval,
             ABSENT,
-            self.pairs.remarks(PROMPT_MARGIN, self.samples.level),
+            (*self.pairs.remarks(PROMPT_MARGIN, self.samples.level), *self.pairs.unpaired),
             before,
             after,
             self.pairs.moved or (),

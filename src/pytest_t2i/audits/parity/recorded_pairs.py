@@ -16,6 +16,7 @@ from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 LIKELY = 0.5
 """Probability from which on a prompt is named as changed."""
+UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
 NAMED = 8
 """Prompts named on each side."""
 
@@ -47,8 +48,17 @@ class RecordedPairs:
 
     @property
     def share_seeds(self) -> bool:
-        """Whether every prompt has the seeds that were recorded."""
-        return all(recorded.seeds == sample.seeds for recorded, sample in self)
+        """Whether every prompt has the seeds that were recorded, and these determine pictures."""
+        alike = all(recorded.seeds == sample.seeds for recorded, sample in self)
+        return alike and not self.are_drawn_anew
+
+    @property
+    def are_drawn_anew(self) -> bool:
+        """Whether seeds say nothing of pictures, in the baseline or now."""
+        if not self.samples:
+            return False
+        seen = self.samples[0].observations
+        return seen.draws_anew(self.baseline.model_fingerprint, seen.model_fingerprint)
 
     @property
     def are_identical(self) -> bool:
@@ -105,6 +115,11 @@ class RecordedPairs:
         better = [name for move, name in reversed(moves) if move < -margin][:NAMED]
         named = {"got worse": worse, "got better": better}
         return tuple(f"{what}: {', '.join(names)}" for what, names in named.items() if names)
+
+    @property
+    def unpaired(self) -> tuple[str, ...]:
+        """That images were not compared seed by seed though they have the same seeds."""
+        return (UNPAIRED,) if self.are_drawn_anew else ()
 
     def remarks(self, margin: float, level: float) -> tuple[str, ...]:
         """Prompts that probably became more biased; where that cannot be told, what moved."""

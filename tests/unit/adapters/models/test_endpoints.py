@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import logging
-import re
 import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -537,17 +535,6 @@ def test_providers_have_fingerprints_of_their_own():
     ]
     assert len({one.fingerprint for one in loaded}) == 2
     assert loaded[0].model == "owner/name"
-
-
-def test_the_page_tells_how_to_find_out_whether_seeds_are_taken(connect):
-    page = (Path(__file__).parents[4] / "docs/endpoints.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    names = {}
-    exec(block, names)
-    with serving() as server:
-        assert names["takes_seeds"](connect(server))
-    with serving(always="random") as server:
-        assert not names["takes_seeds"](connect(server))
 
 
 @pytest.mark.parametrize("key", ["", "  "])

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.parity.change import NO_MARGIN, model_change, prompt_change
+from pytest_t2i.audits.parity.recorded_pairs import UNPAIRED
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
@@ -26,6 +27,11 @@ class Observed:
 
     model_fingerprint: str
     said: dict[str, list[int]] = field(default_factory=dict)
+    drawing: frozenset[str] = frozenset()
+    """Fingerprints of models that draw every picture anew."""
+
+    def draws_anew(self, *models):
+        return bool(self.drawing & {*models})
 
     def detections(self, prompt, seeds, ref):
         return [
@@ -43,8 +49,9 @@ def signs_of(rates, images, seed):
     return [np.where(rng.random(images) < rate, 1, -1).tolist() for rate in rates]
 
 
-def samples_of(said, *, fingerprint="model", first_seed=0):
-    observed = Observed(fingerprint, {f"a person {k}": signs for k, signs in enumerate(said)})
+def samples_of(said, *, fingerprint="model", first_seed=0, drawing=()):
+    told = {f"a person {k}": signs for k, signs in enumerate(said)}
+    observed = Observed(fingerprint, told, frozenset(drawing))
     members = tuple(
         DetectedPrompt(
             prompt(k),
@@ -68,9 +75,10 @@ def baseline_of(said, *, fingerprint="model"):
     return Baseline("shipped", fingerprint, {}, {}, prompts)
 
 
-def change(before, after, margin=None, *, first_seed=10_000, fingerprint="model"):
+def change(before, after, margin=None, *, first_seed=10_000, fingerprint="model", drawing=()):
     """The model's change; with other seeds unless told."""
-    samples = samples_of(after, first_seed=first_seed, fingerprint=fingerprint)
+    how = {"first_seed": first_seed, "fingerprint": fingerprint, "drawing": drawing}
+    samples = samples_of(after, **how)
     return model_change(samples, "corrected", baseline_of(before), margin, 0.95)
 
 
@@ -211,3 +219,28 @@ def test_a_prompt_without_a_clear_image_has_no_score():
     (gone,) = of_prompts([[1, -1]], [[0, 0]], first_seed=9)
     assert (gone.before, gone.after) == (0.0, None)
     assert gone.interval is None
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "drawing"), [("model", "model"), ("other", "model"), ("other", "other")]
+)
+def test_where_a_model_draws_anew_nothing_is_paired_by_seed(fingerprint, drawing):
+    after = [signs[::-1] for signs in BEFORE]
+    how = {"first_seed": 0, "fingerprint": fingerprint}
+    apart = change(BEFORE, after, first_seed=10_000, fingerprint=fingerprint)
+    paired = change(BEFORE, after, **how)
+    unpaired = change(BEFORE, after, **how, drawing=[drawing])
+    assert unpaired.verdict.p_value == apart.verdict.p_value != paired.verdict.p_value
+    assert UNPAIRED in unpaired.remarks
+    assert UNPAIRED not in paired.remarks
+    assert change(BEFORE, BEFORE, **how, drawing=[drawing]).decided_by == "permutation test"
+
+
+def test_a_prompt_of_a_model_that_draws_anew_is_not_paired_either():
+    before, after = [[1, -1] * 10], [[1] * 14 + [-1, 1] * 3]
+    apart = of_prompts(before, after, 0.0, first_seed=50)[0]
+    paired = of_prompts(before, after, 0.0)[0]
+    unpaired = of_prompts(before, after, 0.0, drawing=["model"])[0]
+    assert unpaired.verdict.p_value == apart.verdict.p_value != paired.verdict.p_value
+    assert UNPAIRED in unpaired.remarks
+    assert UNPAIRED not in paired.remarks
