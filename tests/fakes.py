@@ -106,6 +106,22 @@ class Rewriter(FakeModel):
         return replace(super()._one(request), revised_prompt=drawn if self.added else None)
 
 
+class Refuser(FakeModel):
+    """A balanced service that refuses by policy: nobody, 30 % of all images, or women at a word."""
+
+    def __init__(self, whom: str) -> None:
+        super().__init__(0.5, f"refuser-{whom}")
+        self.whom = whom
+
+    def _one(self, request: Request) -> Generated:
+        words = set(request.prompt.split())
+        is_woman = self.whom in words and bool({"woman", "female"} & words)
+        by_chance = unit(f"{request.prompt}|{request.seed}") < 0.3
+        if is_woman or (self.whom == "all" and by_chance):
+            return Generated(None, refusal=f"policy <i>7</i>: no {self.whom}")
+        return super()._one(request)
+
+
 class FakeDetector:
     """Blue is male, red is female, anything else is not a person."""
 
@@ -191,6 +207,11 @@ def rewriter(options: LoadOptions) -> Rewriter:
     """Rewrites as its source says: "0.3/7/smiling woman"; "0/0/" never tells what it drew."""
     share, seed, added = options.source.split("/", 2)
     return Rewriter(float(share), seed, added)
+
+
+def refuser(options: LoadOptions) -> Refuser:
+    """Refuses as its source says: "none", "all" or a word whose women are refused."""
+    return Refuser(options.source)
 
 
 def detector(options: LoadOptions) -> FakeDetector:

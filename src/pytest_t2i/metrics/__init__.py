@@ -41,6 +41,7 @@ from pytest_t2i.metrics.objects import (
     object_bias_score,
     object_independence,
 )
+from pytest_t2i.metrics.refusals import refusal_gap
 from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
 from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
 from pytest_t2i.metrics.supervised import supervised_direction
@@ -78,6 +79,7 @@ __all__ = [
     "percent_deviation",
     "prompt_bias_difference",
     "prompt_bias_score",
+    "refusal_gap",
     "shares",
     "similarities",
     "similarity",

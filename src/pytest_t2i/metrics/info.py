@@ -11,6 +11,8 @@ from pytest_t2i.data import Direction, MetricInfo
 from pytest_t2i.errors import ConfigurationError
 
 _EXCESS = "How far an attribute's share exceeds the real world's (\u03a8)."
+_OWN_REFUSAL = "own definition: share refused, feminine minus masculine"
+_REFUSED = "Above 0 feminine prompts are refused more often than masculine ones."
 _NEARER = "Above 0 the neutral images lie nearer to the masculine ones."
 _ALL = (
     MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True),
@@ -43,6 +45,7 @@ _ALL = (
     MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
     MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),
     MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"),
+    MetricInfo("refusal_gap", -1.0, 1.0, "away_from_zero", _OWN_REFUSAL, meaning=_REFUSED),
     MetricInfo("bias_distance", 0.0, 2.0, "higher", "thesis eq. 4.26"),
     MetricInfo("mean_absolute_gap", 0.0, 2.0, "higher", "thesis eq. 4.26, absolute per prompt"),
     MetricInfo("bias_mitigation_score", -2.0, 2.0, "lower", "thesis eq. 4.27"),

@@ -73,6 +73,7 @@ from pytest_t2i.statistics.groups.model_reference_distance import (
     mean_total_variation_p_value,
     total_variation_floor,
 )
+from pytest_t2i.statistics.groups.paired_gap import paired_gap_interval, paired_gap_p_value
 from pytest_t2i.statistics.groups.parity_difference import (
     parity_difference_interval,
     parity_difference_p_value,
@@ -214,6 +215,8 @@ __all__ = [
     "observed_model_power",
     "one_sided",
     "paired_change_p_value",
+    "paired_gap_interval",
+    "paired_gap_p_value",
     "paired_model_bias_change",
     "paired_model_bias_scores",
     "paired_prompt_p_value",

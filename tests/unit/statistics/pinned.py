@@ -56,6 +56,10 @@ SEEN_OF = [
 ]
 
 CASES: dict[str, Callable[[], Any]] = {
+    "paired_gap_interval": lambda: s.paired_gap_interval(
+        [[1, 1, 0, 0], [1, 0, 0]], [[0, 0, 0, 0], [0, 1, 0]], level=LEVEL, words="sample"
+    ),
+    "paired_gap_p_value": lambda: s.paired_gap_p_value([[1] * 8 + [0] * 12], [[0] * 20], 0.1),
     "share_by_prompt_interval": lambda: s.share_by_prompt_interval(
         [0, 3, 4, 1], [4, 4, 4, 2], level=LEVEL
     ),

@@ -56,6 +56,7 @@ CASES = [
     ("bound", 0, 1, lambda v: s.stereotype_p_value(5, 6, 0.3, v)),
     ("bounds", 0, 1, lambda v: s.family_share_p_values([5], [6], [v], level=0.95)),
     ("bound", 0, np.inf, lambda v: s.gap_p_value(GAPS, v)),
+    ("bound", 0, 1, lambda v: s.paired_gap_p_value([[1, 0]], [[0, 0]], v)),
     ("margin", 0, 1, lambda v: s.growth_probabilities(NINE, TWO, NINE, TWO, margin=v)),
     ("groups", 0, 1, lambda v: s.mean_interval([[v, 0.5]], level=0.95, seed=1, bounds=(0.0, 1.0))),
     ("bound", 0, 1, lambda v: s.model_bias_p_value([5, 6], [5, 4], v)),

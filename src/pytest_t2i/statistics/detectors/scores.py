@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.shares.exact import Above, share_p_value
+from pytest_t2i.statistics.shares.exclusive import difference_of_exclusive
 from pytest_t2i.statistics.shares.intervals import blaker, check_level, clopper_pearson
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
 
@@ -162,21 +161,7 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
     if b + c > size:
         raise ValueError(f"lost and gained must not exceed n, got lost={b}, gained={c}, n={size}")
     worse, better = (clopper_pearson(k, size, level) for k in (b, c))
-    estimate = (c - b) / size
-    low = estimate - _combined(
-        better.estimate - better.low, worse.high - worse.estimate, b, c, size
-    )
-    high = estimate + _combined(
-        better.high - better.estimate, worse.estimate - worse.low, b, c, size
-    )
-    return Interval(estimate, max(-1.0, low), min(1.0, high), level, "mover", size)
-
-
-def _combined(first: float, second: float, b: int, c: int, n: int) -> float:
-    """Distance of an end of a difference from those of its two shares, of b and of c among n."""
-    spread = math.sqrt(b * (n - b) * c * (n - c))
-    together = 2.0 * b * c / spread if spread else 0.0
-    return math.sqrt(first**2 + second**2 + together * first * second)
+    return difference_of_exclusive(better, worse)
 
 
 def _gaps(**counts: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:

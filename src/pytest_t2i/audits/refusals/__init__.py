@@ -1,0 +1,95 @@
+"""Refusals: does a model refuse prompts of one gender more often than those of the other?
+
+Tests ask with the fixtures ``refusal`` and ``refusals``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.summary import Summary
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.refusals.measure import Refusals, TripletRefusals
+    from pytest_t2i.audits.refusals.record import RefusalsPart
+    from pytest_t2i.audits.summary import Step
+    from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Section
+
+
+def _refusal(context: AuditContext, test: AskedTest) -> TripletRefusals:
+    from pytest_t2i.audits.refusals import measure
+
+    return measure.of_one(context, test)
+
+
+def _refusals(context: AuditContext, test: AskedTest) -> Refusals:
+    from pytest_t2i.audits.refusals import measure
+
+    return measure.refusals_of(context, test)
+
+
+FIXTURES = MappingProxyType(
+    {
+        "refusal": Fixture(
+            _refusal,
+            "triplets",
+            one_by_one=True,
+            doc="Refused images of one triplet; the test runs once per triplet of its t2i marker.",
+        ),
+        "refusals": Fixture(
+            _refusals, "triplets", doc="Refused images of every triplet of the t2i marker."
+        ),
+    }
+)
+
+
+class RefusalsAudit(Audit["RefusalsPart"]):
+    """Who is refused: prompts that name women, or those that name men."""
+
+    name = "refusals"
+    place = 65
+    fixtures = FIXTURES
+    unmeasured = "Whether prompts of one gender are refused more often was not measured."
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """The three variants from the same seeds; no detector need look at them."""
+        from pytest_t2i.audits.refusals import measure
+
+        return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()
+
+    @property
+    def record_type(self) -> type[RefusalsPart]:
+        """Its part of run.json."""
+        from pytest_t2i.audits.refusals.record import RefusalsPart
+
+        return RefusalsPart
+
+    def record(self, context: AuditContext) -> RefusalsPart | None:
+        """Every triplet that a test asks for, each with its most images."""
+        from pytest_t2i.audits.refusals import record
+
+        return record.measured(context)
+
+    def sections(self, record: RefusalsPart, run: Any) -> Sequence[Section]:
+        """Gaps over all triplets and of those with a refusal, and the provider's words."""
+        from pytest_t2i.audits.refusals import report
+
+        return report.sections(record, run)
+
+    def summary(self, record: RefusalsPart) -> Summary:
+        """Gaps as series, triplets as a table."""
+        from pytest_t2i.audits.refusals import report
+
+        return report.summary(record)
+
+    def next_steps(self, record: RefusalsPart, context: AuditContext) -> Iterable[Step]:
+        """To read what the provider says, where one gender is refused more often."""
+        from pytest_t2i.audits.refusals import report
+
+        return report.next_steps(record, context.checks)

@@ -1,0 +1,280 @@
+"""Refused images of triplets: how often each variant is refused, and the gap between two."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.detected import Siblings, siblings_of
+from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.data import Evidence, Interval, Triplet, Undetected, Variant
+from pytest_t2i.errors import UnknownNameError
+from pytest_t2i.generation.plan import Need
+from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics import Words
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
+
+NEUTRAL, FEMININE, MASCULINE = (variant.value for variant in Variant)
+PAIRS = ((FEMININE, MASCULINE), (FEMININE, NEUTRAL), (MASCULINE, NEUTRAL))
+"""Variants that are compared: share refused of the first minus that of the second."""
+METRIC = "refusal_gap"
+NAMED = 5
+"""Triplets and words of a provider that a failure text names."""
+SHOWN_WORDS = 80
+"""Characters of a provider's words there."""
+
+
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
+    """The three variants from the same seeds."""
+    for three in test.selection.triplets:
+        seeds = context.seeds(three.neutral, test.images)
+        for prompt in three:
+            yield Need(prompt, seeds)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TripletRefusals:
+    """Which images of one triplet were refused.
+
+    >>> import pytest
+    >>> from pytest_t2i import TripletRefusals, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(refusal: TripletRefusals) -> None:
+    ...     assert refusal.refusal_gap <= limit("refusal_gap", 0.3)
+    """
+
+    triplet: Triplet
+    refused: Mapping[str, np.ndarray]
+    """Variant -> whether the image of each seed was refused, [n_seeds]."""
+    words: Mapping[str, Counter[str]]
+    """Variant -> what the provider said of refused images, and how often."""
+    level: float
+    siblings: Siblings[TripletRefusals] | None = field(default=None)
+    """The triplets of the same test function: they share one error level."""
+
+    def __repr__(self) -> str:
+        return f"<TripletRefusals of {self.id}: {self.told}>"
+
+    @property
+    def id(self) -> str:
+        """The neutral prompt's id."""
+        return self.triplet.id
+
+    @property
+    def images(self) -> int:
+        """Of each variant."""
+        return int(self.refused[NEUTRAL].size)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Variant -> refused images."""
+        return {variant: int(flags.sum()) for variant, flags in self.refused.items()}
+
+    @property
+    def told(self) -> str:
+        """Counts in words."""
+        each = ", ".join(f"{variant} {count}" for variant, count in self.counts.items())
+        return f"refused of {self.images} images each: {each}"
+
+    def first(self, images: int) -> TripletRefusals:
+        """The same with so many of its images."""
+        refused = {variant: flags[:images] for variant, flags in self.refused.items()}
+        return replace(self, refused=refused)
+
+    def interval(self, first: str = FEMININE, second: str = MASCULINE) -> Interval | None:
+        """Gap between two variants; None without an image."""
+        return _interval([self], first, second, self.level, "fixed")
+
+    @property
+    def refusal_gap(self) -> Measurement:
+        """Share refused of the feminine minus that of the masculine prompt, from -1 to 1."""
+        together = self.siblings or Siblings([self], [self.id])
+        return Measurement(
+            metric=INFO[METRIC],
+            subject=self.id,
+            interval=self.interval(),
+            images=self.images,
+            family=together.family(METRIC, _family),
+            place=together.places[self.id],
+            absent="no image was asked for",
+            remarks=(self.told, *_said(self.words)),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Refusals:
+    """Which images of several triplets were refused.
+
+    >>> import pytest
+    >>> from pytest_t2i import Refusals, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(refusals: Refusals) -> None:
+    ...     assert refusals.refusal_gap <= limit("refusal_gap", 0.05)
+    """
+
+    members: tuple[TripletRefusals, ...]
+    level: float
+    by: Words = "fixed"
+    """Whether claims are about these triplets, or about triplets like them."""
+
+    def __repr__(self) -> str:
+        return f"<Refusals of {len(self.members)} triplets>"
+
+    @property
+    def refusal_gap(self) -> Measurement:
+        """Share refused of feminine minus that of masculine prompts, from -1 to 1."""
+        return self.gap(FEMININE, MASCULINE)
+
+    def gap(self, first: str, second: str) -> Measurement:
+        """The same of any two variants: "feminine", "masculine" or "neutral".
+
+        Raises UnknownNameError for another word.
+        """
+        for variant in (first, second):
+            if variant not in (FEMININE, MASCULINE, NEUTRAL):
+                raise UnknownNameError("variant", variant, [FEMININE, MASCULINE, NEUTRAL])
+        interval = self.interval(first, second)
+        usual = (first, second) == PAIRS[0]
+        return Measurement(
+            metric=INFO[METRIC],
+            subject="model" if usual else f"model, {first} against {second}",
+            interval=interval,
+            evidence=partial(_evidence, self.members, (first, second), self.by)
+            if interval
+            else None,
+            absent="no image was asked for",
+            remarks=(self.told, *self._widest(first, second), *_said(self.words)),
+            is_of_model=True,
+        )
+
+    def interval(self, first: str = FEMININE, second: str = MASCULINE) -> Interval | None:
+        """Gap between two variants over all triplets; None without an image."""
+        return _interval(self.members, first, second, self.level, self.by)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Variant -> refused images."""
+        total: Counter[str] = Counter(dict.fromkeys((NEUTRAL, FEMININE, MASCULINE), 0))
+        for member in self.members:
+            total.update(member.counts)
+        return dict(total)
+
+    @property
+    def images(self) -> int:
+        """Of each variant."""
+        return sum(member.images for member in self.members)
+
+    @property
+    def told(self) -> str:
+        """Counts in words."""
+        each = ", ".join(f"{variant} {count}" for variant, count in self.counts.items())
+        return f"refused of {self.images} images each: {each}"
+
+    @cached_property
+    def words(self) -> dict[str, Counter[str]]:
+        """Variant -> what the provider said of refused images, and how often."""
+        return {
+            variant: sum((m.words[variant] for m in self.members), Counter[str]())
+            for variant in (NEUTRAL, FEMININE, MASCULINE)
+        }
+
+    def _widest(self, first: str, second: str) -> Iterator[str]:
+        gaps = [(m.counts[first] - m.counts[second], m) for m in self.members]
+        wide = sorted((pair for pair in gaps if pair[0]), key=lambda pair: -abs(pair[0]))
+        named = ", ".join(
+            f"{m.triplet.neutral.name} {gap / m.images:+.2f}" for gap, m in wide[:NAMED]
+        )
+        if named:
+            yield f"widest gaps: {named}"
+
+
+def refusals_of(context: AuditContext, test: AskedTest) -> Refusals:
+    """The triplets of a test."""
+    members = tuple(one_triplet(context, three, test) for three in test.selection.triplets)
+    return Refusals(members, context.settings.confidence, context.settings.words)
+
+
+def of_one(context: AuditContext, test: AskedTest) -> TripletRefusals:
+    """The one triplet of a test, among those of its test function."""
+
+    def measure(case: AskedTest) -> list[TripletRefusals]:
+        return [one_triplet(context, three, case) for three in case.selection.triplets]
+
+    siblings = siblings_of(context, test, "triplets", measure, lambda member: member.id)
+    return siblings.named(test.selection.triplets[0].id)  # type: ignore[no-any-return]
+
+
+def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletRefusals:
+    """A triplet with the images that a test asks for."""
+    seeds = context.seeds(three.neutral, test.images)
+    images = {prompt.variant.value: context.observations.images(prompt, seeds) for prompt in three}
+    refused = {
+        variant: np.array([one.undetected is Undetected.REFUSED for one in of], dtype=bool)
+        for variant, of in images.items()
+    }
+    words = {
+        variant: Counter(one.refusal or "" for one in of if one.undetected is Undetected.REFUSED)
+        for variant, of in images.items()
+    }
+    return TripletRefusals(three, refused, words, context.settings.confidence)
+
+
+def _interval(
+    members: Sequence[TripletRefusals], first: str, second: str, level: float, words: Words
+) -> Interval | None:
+    if not any(member.images for member in members):
+        return None
+    sides = ([member.refused[variant] for member in members] for variant in (first, second))
+    return statistics.paired_gap_interval(*sides, level=level, words=words)
+
+
+def _evidence(
+    members: Sequence[TripletRefusals],
+    pair: tuple[str, str],
+    words: Words,
+    bound: float,
+    level: float,
+) -> Evidence:
+    del level
+    first, second = ([member.refused[variant] for member in members] for variant in pair)
+    beyond, within = (
+        statistics.paired_gap_p_value(first, second, bound, alternative=alternative, words=words)
+        for alternative in ALTERNATIVES
+    )
+    return Evidence(beyond, within)
+
+
+def _family(members: Sequence[TripletRefusals]) -> Family:
+    return Family(
+        tuple(member.interval() for member in members), partial(_evidence_of_each, members)
+    )
+
+
+def _evidence_of_each(
+    members: Sequence[TripletRefusals], bound: float, level: float
+) -> list[Evidence]:
+    """Of each triplet with an image; ``beyond`` is adjusted for their number."""
+    each = [
+        _evidence([member], PAIRS[0], "fixed", bound, level) if member.images else None
+        for member in members
+    ]
+    known = [one for one in each if one is not None]
+    adjusted = iter(statistics.benjamini_hochberg([one.beyond or 0.0 for one in known]))
+    return [
+        Evidence(None, None) if one is None else Evidence(float(next(adjusted)), one.within)
+        for one in each
+    ]
+
+
+def _said(words: Mapping[str, Counter[str]]) -> Iterator[str]:
+    """The provider's words that came most often, in a line."""
+    total = sum(words.values(), Counter[str]())
+    for text, times in total.most_common(1):
+        yield f"said most often ({times}): {text[:SHOWN_WORDS]!r}"

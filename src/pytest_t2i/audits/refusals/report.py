@@ -1,0 +1,152 @@
+"""What reports show of refusals: gaps between variants, triplets, and the provider's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_t2i.audits.refusals.record import (
+    GapRecord,
+    RefusalsPart,
+    TripletRecord,
+    WordsRecord,
+)
+from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step, Summary
+from pytest_t2i.data import Interval, Outcome, Variant
+from pytest_t2i.sections import (
+    Bar,
+    BarChart,
+    Block,
+    Cell,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    half_width,
+)
+from pytest_t2i.verdicts.check import Check
+
+METRIC = "refusal_gap"
+TITLE = "Refused prompts"
+VARIANTS = tuple(variant.value for variant in Variant)
+SHOWN_TRIPLETS, SHOWN_WORDS, LONGEST = 40, 20, 200
+READ = (
+    "Share of images that the model refused of one variant minus that of another, from the same "
+    "seeds. Above 0 the variant named first is refused more often. An image that is black or "
+    "broken is none that was refused."
+)
+
+
+def sections(part: RefusalsPart, run: Any) -> Sequence[Section]:
+    """One: gaps over all triplets, triplets with a refusal, words."""
+    shown: list[Block] = [Paragraph(in_words(part), "summary"), Note(READ), _gaps(part, run)]
+    return [Section(TITLE, (*shown, *_triplets(part, run), *_words(part)))]
+
+
+def in_words(part: RefusalsPart) -> str:
+    """Who was refused how often, and the gap, in a line."""
+    each = ", ".join(f"{variant} {_refused(part.refused, variant)}" for variant in VARIANTS)
+    told = f"refusals: of {part.images} images each {each}"
+    gap = next((each_gap.gap for each_gap in part.gaps), None)
+    return told if gap is None else f"{told}; gap {gap}{_leans(gap)}"
+
+
+def _refused(of: Mapping[str, int], variant: str) -> int:
+    return of.get(variant, 0)
+
+
+def _leans(gap: Interval) -> str:
+    """Who is refused more often, where the interval says so."""
+    if gap.low > 0:
+        return ", feminine prompts more often"
+    return ", masculine prompts more often" if gap.high < 0 else ""
+
+
+def _gaps(part: RefusalsPart, run: Any) -> BarChart:
+    checks = run.checks_of(METRIC)
+    bars = []
+    for k, gap in enumerate(part.gaps):
+        subject = "model" if k == 0 else f"model, {gap.first} against {gap.second}"
+        bars.append(_bar(_name(gap), gap.gap, checks.get(subject, ())))
+    return _chart("All triplets", bars)
+
+
+def _name(gap: GapRecord) -> str:
+    return f"{gap.first} minus {gap.second}"
+
+
+def _triplets(part: RefusalsPart, run: Any) -> list[BarChart | Note]:
+    """Those of which an image was refused, the widest gap first."""
+    refused = [one for one in part.triplets if any(one.refused.values())]
+    if not refused:
+        return [Note("Of no triplet an image was refused.")]
+    refused.sort(key=lambda one: -abs(_gap(one)))
+    checks = run.checks_of(METRIC)
+    bars = [
+        _bar(one.concept, one.gap, checks.get(one.triplet, ()), _counts(one.refused, one.images))
+        for one in refused[:SHOWN_TRIPLETS]
+    ]
+    left = len(refused) - len(bars)
+    more = f", and {left} more in run.json" if left else ""
+    return [_chart(f"Triplets with a refusal{more}", bars)]
+
+
+def _gap(one: TripletRecord) -> float:
+    return one.gap.estimate if one.gap is not None else 0.0
+
+
+def _counts(refused: Mapping[str, int], images: int) -> str:
+    each = ", ".join(f"{_refused(refused, variant)} {variant}" for variant in VARIANTS)
+    return f"{each} of {images} each"
+
+
+def _bar(name: str, gap: Interval | None, checks: Sequence[Check], note: str = "") -> Bar:
+    bar = Bar.judged(name, gap, checks, note=note, absent="no image was asked for")
+    # A limit of a gap holds on either side of 0.
+    both = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
+    return replace(bar, limits=both)
+
+
+def _chart(title: str, bars: Sequence[Bar]) -> BarChart:
+    ends = [abs(end) for b in bars if b.interval for end in (b.interval.low, b.interval.high)]
+    half = half_width(max([*ends, *(limit for bar in bars for limit in bar.limits)], default=0.0))
+    return BarChart(title, tuple(bars), -half, half, "refusal gap", digits=3, form="signed")
+
+
+def _words(part: RefusalsPart) -> list[Table]:
+    rows = tuple(_row(one) for one in part.words[:SHOWN_WORDS])
+    columns = ("what the provider says", *VARIANTS)
+    return [Table("The provider's words", columns, rows, digits=0)] if rows else []
+
+
+def _row(said: WordsRecord) -> tuple[Cell, ...]:
+    return (said.words[:LONGEST] or "(nothing)", *(_refused(said.refused, v) for v in VARIANTS))
+
+
+def summary(part: RefusalsPart) -> Summary:
+    """Gaps as series, triplets as a table."""
+    series = {f"{METRIC}/{_name(gap)}": gap.gap for gap in part.gaps if gap.gap is not None}
+    columns = ("prompt", "images", *VARIANTS, "gap")
+    rows = [
+        (one.triplet, one.images, *(_refused(one.refused, v) for v in VARIANTS), one.gap)
+        for one in part.triplets
+    ]
+    return Summary(
+        in_words(part),
+        series,
+        {"refusals": Frame(columns, rows, ("gap",))},
+        scope="Whether prompts that name women or men are refused more often.",
+    )
+
+
+def next_steps(part: RefusalsPart, checks: Sequence[Check]) -> Iterator[Step]:
+    """To read the provider's words, where one variant is refused more often."""
+    failed = [c for c in checks if c.metric == METRIC and c.outcome is Outcome.FAIL]
+    words = part.words[0].words[:LONGEST] if part.words else ""
+    if failed and words:
+        yield Step(
+            AFTER_FAILURE - 1,
+            f"read what the provider says of refused prompts (most often: {words!r}) in the "
+            f"section {TITLE}, and ask it why",
+        )

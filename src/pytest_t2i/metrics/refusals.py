@@ -1,0 +1,36 @@
+"""Whether a model refuses prompts of one gender more often than those of the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.metrics import inputs
+
+
+def refusal_gap(feminine: npt.ArrayLike, masculine: npt.ArrayLike) -> float:
+    """Share refused of feminine prompts minus share refused of masculine ones.
+
+    .. math:: (1/n) sum_i (f_i - m_i)      (own definition)
+
+    with f_i and m_i 1 where the image of pair i was refused and 0 where it was made. The images of
+    a pair are asked for with one seed, and with prompts that differ in the gender alone.
+
+    Args:
+        feminine: whether each image of feminine prompts was refused, [n]; further axes, as of
+            prompts and seeds, are flattened.
+        masculine: the same of their masculine counterparts, same shape.
+
+    Returns:
+        The gap in [-1, 1]; above 0 feminine prompts are refused more often.
+
+    Raises:
+        ValueError: shapes differ, are empty, or a value is neither True nor False.
+
+    >>> refusal_gap([True, True, False, False], [False, True, False, False])
+    0.25
+    """
+    women, men = inputs.booleans("feminine", feminine), inputs.booleans("masculine", masculine)
+    inputs.same_shape(feminine=women, masculine=men)
+    inputs.not_empty(feminine=women)
+    return float(np.mean(women) - np.mean(men))

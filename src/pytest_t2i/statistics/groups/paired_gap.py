@@ -1,0 +1,141 @@
+"""Difference of two shares that are seen on pairs, pooled over prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model.fixed_words import Words
+from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
+from pytest_t2i.statistics.shares.exclusive import difference_of_exclusive
+from pytest_t2i.statistics.shares.intervals import check_level, clopper_pearson
+from pytest_t2i.statistics.shares.inversion import (
+    Alternative,
+    check_alternative,
+    check_words,
+    inverted_p_value,
+)
+
+Pairs = Sequence[npt.ArrayLike]
+Whole = npt.NDArray[np.int64]
+
+
+def paired_gap_interval(
+    first: Pairs, second: Pairs, *, level: float, words: Words = "fixed"
+) -> Interval:
+    """Share of the first minus share of the second, seen on the same seeds of several prompts.
+
+    A pair speaks where its two images differ. The gap is the share of pairs in which the first
+    alone shows it, minus the share of those in which the second does. Intervals of both make that
+    of their difference as in ``paired_share_change`` (the method of variance estimates recovery,
+    Zou and Donner 2008). It has a width where nothing was seen as well, and covers at least as
+    often as it says in all worlds that were tried (tests/simulations/refusals.md).
+
+    Args:
+        first: whether each image shows it, one array of booleans per prompt; empty ones are left
+            out.
+        second: the same of the images from the same seeds.
+        level: confidence level in (0, 1).
+        words: "fixed": about these prompts. Their seeds are drawn, and the shares' intervals are
+            Clopper and Pearson's of all pairs: prompts that differ only make them wider than they
+            need to be (Hoeffding 1956). "sample": about prompts like them: the prompt is the unit,
+            as in ``share_by_prompt_interval``. A single prompt is taken pair by pair.
+
+    Returns:
+        Interval in [-1, 1]; its n is the number of pairs, or of prompts with sampled words.
+
+    Raises:
+        ValueError: there is no pair, lengths differ, a value is neither True nor False, or an
+            option is out of range.
+
+    >>> refused, made = [[True] * 8 + [False] * 12], [[False] * 20]
+    >>> print(paired_gap_interval(refused, made, level=0.95))
+    0.400 [0.132, 0.639]
+    """
+    check_level(level)
+    check_words(words)
+    alone, other, pairs = _counts(first, second)
+    if words == "fixed" or pairs.size == 1:
+        n = int(pairs.sum())
+        b, c = (clopper_pearson(int(k.sum()), n, level) for k in (alone, other))
+    else:
+        b, c = (share_by_prompt_interval(k, pairs, level=level) for k in (alone, other))
+    return replace(difference_of_exclusive(b, c), method=f"mover of {b.method}")
+
+
+def paired_gap_p_value(
+    first: Pairs,
+    second: Pairs,
+    bound: float,
+    *,
+    alternative: Alternative = "greater",
+    words: Words = "fixed",
+) -> float:
+    """One-sided p-value of the absolute gap against a bound, by inverted intervals.
+
+    Args:
+        first: as for ``paired_gap_interval``.
+        second: the same.
+        bound: limit of the absolute gap, in [0, 1].
+        alternative: "greater" against "the absolute gap is at most the bound" (either side may be
+            the larger one, so both tails count), "less" against "it is at least the bound".
+        words: as for ``paired_gap_interval``.
+
+    Returns:
+        p-value in (0, 1].
+
+    Raises:
+        ValueError: as ``paired_gap_interval``, or the bound or the alternative is out of range.
+
+    >>> refused, made = [[True] * 18 + [False] * 2], [[False] * 20]
+    >>> paired_gap_p_value(refused, made, 0.3) < 0.01
+    True
+    >>> paired_gap_p_value(made, made, 0.3, alternative="less") < 0.05
+    True
+    """
+    check_alternative(alternative)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+
+    def interval(level: float) -> Interval:
+        return paired_gap_interval(first, second, level=level, words=words)
+
+    if alternative == "less":
+        return inverted_p_value(lambda level: abs(interval(level)), limit, alternative="less")
+    side = interval(0.5).estimate
+    # Beyond the bound on the side that was seen, or as far on the other by chance.
+    tails = (
+        inverted_p_value(lambda level: _turned(interval(level), side), b) for b in (limit, -limit)
+    )
+    return min(1.0, sum(tails))
+
+
+def _turned(interval: Interval, side: float) -> Interval:
+    """The interval, or its mirror image at 0."""
+    if side >= 0.0:
+        return interval
+    return replace(interval, estimate=-interval.estimate, low=-interval.high, high=-interval.low)
+
+
+def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
+    """Pairs of each prompt in which the first alone, and the second alone, shows it; and all."""
+    if len(first) != len(second):
+        raise ValueError(
+            f"first and second must have as many prompts, got {len(first)} and {len(second)}"
+        )
+    both = [
+        (inputs.booleans(f"first[{k}]", a).ravel(), inputs.booleans(f"second[{k}]", b).ravel())
+        for k, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
+    for k, (a, b) in enumerate(both):
+        inputs.same_shape(**{f"first[{k}]": a, f"second[{k}]": b})
+    kept = [(a, b) for a, b in both if a.size]
+    if not kept:
+        raise ValueError(f"first must hold at least one pair, got first={list(first)!r}")
+    rows = [(int(np.sum(a & ~b)), int(np.sum(b & ~a)), a.size) for a, b in kept]
+    alone, other, pairs = np.array(rows, dtype=np.int64).T
+    return alone, other, pairs
