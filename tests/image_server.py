@@ -140,6 +140,22 @@ class Handler(BaseHTTPRequestHandler):
             server.flying -= 1
         self._picture(drawn(self.prompt, self.seed, noise=2 * is_crowded))
 
+    def _limited(self, fault: str, body: Any) -> None:
+        """Answers so many at a time, and tells others to come again."""
+        server = self.server
+        with server.lock:
+            server.flying += 1
+            server.most = max(server.most, server.flying)
+            is_full = server.flying > server.limit
+        if not is_full:
+            server.ended.wait(0.05)
+        with server.lock:
+            server.flying -= 1
+        if is_full:
+            self._busy(fault, body)
+        else:
+            self._answer(None, body)
+
     # pictures
 
     def _broken(self, fault: str, body: Any) -> None:
@@ -171,6 +187,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _url_moved(self, fault: str, body: Any) -> None:
         self._data({"url": f"{self.server.origin}/moved"})
+
+    def _url_elsewhere(self, fault: str, body: Any) -> None:
+        self._data({"url": f"http://{self.server.elsewhere}/pictures/a/{self.seed}"})
 
     def _url_inside(self, fault: str, body: Any) -> None:
         self._data({"url": "http://169.254.169.254/latest/meta-data"})
@@ -281,8 +300,12 @@ class Server(ThreadingHTTPServer):
         self.faults, self.always, self.slow = list(faults), always, slow
         self.asked: list[Any] = []
         self.fetched: list[Any] = []
-        self.flying = self.crowds = 0
-        """Requests that are being answered; times that one came while others were."""
+        self.flying = self.crowds = self.most = 0
+        """Requests that are being answered; times that one came while others were; at most."""
+        self.elsewhere = ""
+        """Host and port that pictures lie at."""
+        self.limit = 2
+        """Requests that are answered at the same time."""
         self.lock, self.ended = threading.Lock(), threading.Event()
 
     def next_fault(self, body: Any) -> str | None:

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Language as Language
     from pytest_t2i.protocols import LoadOptions as LoadOptions
     from pytest_t2i.protocols import MadeFor as MadeFor
+    from pytest_t2i.protocols import MakesEach as MakesEach
     from pytest_t2i.protocols import MayIgnoreSeeds as MayIgnoreSeeds
     from pytest_t2i.protocols import Mitigation as Mitigation
     from pytest_t2i.protocols import NextTokens as NextTokens
@@ -174,7 +175,7 @@ _HOMES = {
     "protocols": (
         "AnswerLimits", "Calibrated", "ComparingMitigation", "Detector", "Encoder", "Executor",
         "ExecutorOptions", "FaceDetector", "Language", "LoadOptions", "MadeFor",
-        "MayIgnoreSeeds", "Mitigation",
+        "MakesEach", "MayIgnoreSeeds", "Mitigation",
         "NextTokens", "ObjectFinder", "OpenSet", "PassesBySettings", "PersonDetector",
         "PipelineMitigation", "PromptMitigation", "ReadyMade",
         "TextEmbedding", "TextEncoder", "TextToImage", "Varying",

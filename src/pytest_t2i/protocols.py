@@ -45,6 +45,8 @@ class AnswerLimits:
     """For one answer, all tries and waits together."""
     megabytes: float = 16.0
     """MiB of one answer."""
+    at_once: int = 8
+    """Pictures that an endpoint is asked for at the same time, at most."""
 
     @property
     def bytes(self) -> int:
@@ -116,6 +118,21 @@ class Varying(Protocol):
 
     def takes(self, variation: Variation) -> bool:
         """Whether it makes images of this variation."""
+
+
+@runtime_checkable
+class MakesEach(Protocol):
+    """A model that makes several images at a time and hands each over as soon as it is there.
+
+    >>> class Service:
+    ...     def each(self, requests):
+    ...         return ((request, Generated(None, refusal="closed")) for request in requests)
+    >>> isinstance(Service(), MakesEach)
+    True
+    """
+
+    def each(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
+        """Every request once with its image, in any order; each is kept before the next."""
 
 
 @runtime_checkable

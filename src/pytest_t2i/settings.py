@@ -133,6 +133,10 @@ MOST_IMAGES, MOST_STEPS, MOST_PIXELS = 1_000_000, 10_000, 16_384
 """Per prompt, per image, and of a side: a hundred times what anybody has had patience for."""
 
 
+MOST_AT_ONCE = 256
+"""Requests to an endpoint; each has a thread."""
+
+
 def whole(low: int, high: int = MOST_WHOLE) -> Reader:
     """A whole number from ``low`` to ``high``."""
 
@@ -454,6 +458,12 @@ OPTIONS = (
         "longest time for one answer of a server, all tries together (default: 300)",
         "SECONDS",
     ),
+    Option(
+        "concurrency",
+        whole(1, MOST_AT_ONCE),
+        "pictures that a model behind HTTP is asked for at the same time, at most (default: 8)",
+        "N",
+    ),
     Option("answer-limit", above_zero, "largest answer of a server (default: 16)", "MIB"),
     Option(
         "price",
@@ -500,7 +510,9 @@ def settings_of(values: dict[str, Any]) -> Settings:
     )
     usual = AnswerLimits()
     answers = AnswerLimits(
-        given.pop("answer_deadline", usual.seconds), given.pop("answer_limit", usual.megabytes)
+        given.pop("answer_deadline", usual.seconds),
+        given.pop("answer_limit", usual.megabytes),
+        given.pop("concurrency", usual.at_once),
     )
     if given.get("sequential") and "save_baseline" in given:
         raise ConfigurationError(

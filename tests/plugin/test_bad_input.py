@@ -78,6 +78,8 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             ("--t2i-probe", "--t2i-no-probe"),
             "--t2i-probe and --t2i-no-probe: expected one of them",
         ),
+        (("--t2i-concurrency", "0"), "--t2i-concurrency: expected at least 1, got 0"),
+        (("--t2i-concurrency", "many"), "--t2i-concurrency: expected a whole number, got 'many'"),
         (("--t2i-confidence", "1"), "--t2i-confidence: expected a level above 0.5 and below 1"),
         (
             ("--t2i-inconclusive", "maybe"),

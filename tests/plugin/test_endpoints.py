@@ -56,8 +56,8 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.setenv("PAINTER_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    # Requests are counted here: those that try the seeds are left out.
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe")
+    # Requests are counted here: those that try the seeds are left out, and the order is known.
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--t2i-no-probe --t2i-concurrency 1")
     return project
 
 
@@ -114,6 +114,21 @@ def test_what_was_made_before_an_error_is_not_asked_for_again(endpoint):
     assert len(server.asked) == 8 + 5
     seeds = [(body["prompt"], body["seed"]) for body in server.bodies]
     assert len(set(seeds)) == 12
+
+
+def test_several_are_asked_for_at_the_same_time_and_each_is_kept_as_it_comes(endpoint):
+    arguments = ("--t2i-concurrency", "6")
+    with serving(always="limited") as server:
+        server.limit = 99
+        assert "images: 12 made" in said(endpoint.run(*arguments, model=f"openai:a@{server.url}"))
+        assert 2 < server.most <= 6
+    with serving(*[None] * 5, always="denied") as server:
+        result = endpoint.run(*arguments, model=f"openai:b@{server.url}")
+        assert said(result).count("HTTP 401") == 1
+        server.always, asked = None, len(server.asked)
+        # What was delivered is not asked for again.
+        assert "images: 7 made" in said(endpoint.run(*arguments, model=f"openai:b@{server.url}"))
+        assert len(server.asked) == asked + 7
 
 
 def test_refused_and_broken_images_are_undetected_and_shown(endpoint):

@@ -33,7 +33,7 @@ def test_grown(samples, baseline):
 WORDS = {
     None: "seeded: the same seed gives the same picture",
     "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
-    "one differs by up to 2 of 255",
+    "one differs by up to 2 of 255 (--t2i-concurrency 1 makes one at a time)",
     "random": "draws: every picture is drawn anew, whatever its seed, and none are compared as "
     "pairs",
 }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money
+from pytest_t2i.generation.components import Components
+from pytest_t2i.generation.ready_made import is_ready_made
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Bill:
     spending: Spending
     counts_itself: bool
     """Whether the model counts each of its requests; else each image is one."""
+    is_shared: bool = False
+    """Whether other workers of the run count in the same file."""
 
     @property
     def price(self) -> Money:
@@ -64,6 +68,11 @@ class Bill:
         if not self.counts_itself:
             self.spending.reserve(images)
 
+    def close(self) -> None:
+        """No more is paid for, unless others go on."""
+        if not self.is_shared:
+            self.spending.clear()
+
     def stopped(self, left: int, planned: int) -> str:
         """How far the budget reached, and what goes on from there."""
         spent, more = self.spending.spent, self.of(left)
@@ -72,3 +81,11 @@ class Bill:
             f"images are left, which cost about {more}. What was made is kept: the same command "
             f'goes on with --t2i-budget "{more}"'
         )
+
+
+def bill_of(components: Components) -> Bill | None:
+    """What a run pays for images; None where no price is known, or they are there already."""
+    spending = components.spending
+    if spending is None or is_ready_made(components.model()):
+        return None
+    return Bill(spending, components.counts_requests, components.run_id is not None)

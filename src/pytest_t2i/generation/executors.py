@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
-from pytest_t2i.protocols import Executor, ExecutorOptions, TextToImage
+from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
 """What /dev holds on a machine with an NVIDIA GPU, natively and under WSL."""
@@ -33,7 +33,24 @@ class InProcess:
         """Each request once, with its image; a batch is made when its first image is asked for."""
         waiting = iter(requests)
         while part := list(islice(waiting, self.batch)):
-            yield from self._made(part)
+            with blamed(GenerationError, "model", self.name):
+                model = self.model()
+            if isinstance(model, MakesEach):
+                yield from self._each(model, chain(part, waiting))
+            else:
+                yield from self._made(part)
+
+    def _each(
+        self, model: MakesEach, requests: Iterable[Request]
+    ) -> Iterator[tuple[Request, Generated]]:
+        """What such a model gives, as it comes: nothing waits for the end of a batch."""
+        made = model.each(requests)
+        while True:
+            with blamed(GenerationError, "model", self.name):
+                pair = next(made, None)
+            if pair is None:
+                return
+            yield pair
 
     def _made(self, part: list[Request]) -> Iterator[tuple[Request, Generated]]:
         """A batch; what does not fit into the device's memory is made in smaller ones."""

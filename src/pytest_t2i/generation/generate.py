@@ -16,7 +16,7 @@ from pytest_t2i.errors import (
     StoreError,
 )
 from pytest_t2i.generation import traces
-from pytest_t2i.generation.bill import Bill
+from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
@@ -70,15 +70,17 @@ class Runner:
     @cached_property
     def bill(self) -> Bill | None:
         """What is paid for images; None where no price is known."""
-        spending = self.components.spending
-        if spending is None or self.work.is_ready_made:
-            return None
-        return Bill(spending, self.components.counts_requests)
+        return bill_of(self.components)
 
     @property
     def size(self) -> int:
         """Images per batch."""
         return self.batch or self.components.model_batch() or DEFAULT_BATCH
+
+    @property
+    def _kept_at_once(self) -> int:
+        """An endpoint's picture is paid for: it is kept before another is taken."""
+        return 1 if self.components.counts_requests else self.size
 
     def run(self, plan: Plan) -> Work:
         """Make what is missing, then have it looked at.
@@ -129,11 +131,9 @@ class Runner:
 
         It lives until then, as rounds of small plans would else start its processes anew.
         """
-        close = getattr(self.__dict__.get("executor"), "close", None)
-        if close is not None:
-            close()
-        if self.bill is not None and self.components.run_id is None:
-            self.bill.spending.clear()  # else other workers of the run still count
+        for part in map(self.__dict__.get, ("executor", "bill")):
+            if (close := getattr(part, "close", None)) is not None:
+                close()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""
@@ -187,9 +187,8 @@ class Runner:
             self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
         if self.bill.is_over:
             left = len(self._missing(plan, keys, list(keys)))
-            note = self.bill.stopped(left, len(plan))
-            self.work.notes.append(note)
-            raise BudgetSpentError(note)
+            self.work.notes.append(self.bill.stopped(left, len(plan)))
+            raise BudgetSpentError(self.work.notes[-1])
 
     def _try_seeds(self, settings: GenerationSettings) -> None:
         if self.tries_seeds:
@@ -251,7 +250,7 @@ class Runner:
         model = self.components.model()
         self.store.name_model(model.fingerprint, model.name)
         try:
-            for part in in_batches(each_once(self.executor, requests, name), self.size):
+            for part in in_batches(each_once(self.executor, requests, name), self._kept_at_once):
                 self._keep(plan, keys, part)
         finally:
             self.store.release(claimed)

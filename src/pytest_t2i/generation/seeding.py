@@ -15,6 +15,7 @@ import msgspec
 from filelock import FileLock
 
 from pytest_t2i.data import Count, Generated, GenerationSettings, Request
+from pytest_t2i.errors import BudgetSpentError, GenerationError
 from pytest_t2i.generation.bill import Bill
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.store import Store
@@ -35,7 +36,7 @@ Kind = Literal["seeded", "batch", "draws"]
 WORDS = {
     "seeded": "seeded: the same seed gives the same picture",
     "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
-    "one differs by up to {difference} of 255",
+    "one differs by up to {difference} of 255 (--t2i-concurrency 1 makes one at a time)",
     "draws": "draws: every picture is drawn anew, whatever its seed, and none are compared as "
     "pairs",
 }
@@ -46,7 +47,7 @@ class Seeding:
     """What seeds determine.
 
     >>> Seeding("batch", 12).words.partition(", one ")[2]
-    'differs by up to 12 of 255'
+    'differs by up to 12 of 255 (--t2i-concurrency 1 makes one at a time)'
     """
 
     kind: Kind
@@ -127,7 +128,13 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
     apart = _difference(alone)
     if apart is None or apart >= LEAST:
         return (None if apart is None else Seeding("draws", apart)), ALONE
-    together = _difference([alone[0], *model.at_once([request] * TOGETHER)])
+    try:
+        beside = list(model.at_once([request] * TOGETHER))
+    except GenerationError as error:  # such as a rate limit: each by itself may well be made
+        if isinstance(error, BudgetSpentError):
+            raise
+        return None, ALONE + TOGETHER
+    together = _difference([alone[0], *beside])
     if together is None:
         return None, ALONE + TOGETHER
     kind: Kind = "seeded" if together < LEAST else "batch"

@@ -6,10 +6,15 @@ import json
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.support.loading import NETWORK_MODULES
+from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
 from pytest_t2i.errors import GenerationError, T2IError
+from pytest_t2i.protocols import AnswerLimits
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
     400,
@@ -47,12 +52,21 @@ class RefusedError(GenerationError):
 class PassingFaultError(GenerationError):
     """May be gone when the endpoint is asked again."""
 
-    def __init__(self, message: str, after: float | None = None, *, is_free: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        after: float | None = None,
+        *,
+        is_free: bool = False,
+        is_busy: bool = False,
+    ) -> None:
         super().__init__(message)
         self.after = after
         """Seconds that the endpoint asks to wait."""
         self.is_free = is_free
         """Whether the request was certainly not charged."""
+        self.is_busy = is_busy
+        """Whether the endpoint may be asked for too much at the same time."""
 
 
 class BrokenPictureError(PassingFaultError):
@@ -79,7 +93,8 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
     passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or status >= SERVER_ERROR
     if passing and plain not in NO_MONEY:
         is_free = status < SERVER_ERROR or status == UNAVAILABLE
-        return PassingFaultError(told, _seconds(retry_after), is_free=is_free)
+        is_busy = status in {TOO_MANY, UNAVAILABLE}
+        return PassingFaultError(told, _seconds(retry_after), is_free=is_free, is_busy=is_busy)
     return FinalFaultError(told)
 
 
@@ -95,18 +110,42 @@ def fault_of(error: Exception) -> T2IError | None:
     cause = error.__cause__ or error
     modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
     if modules & NETWORK_MODULES or isinstance(error, OSError):
-        is_free = _was_not_sent(error)
-        return PassingFaultError(f"{type(cause).__name__}: {cause}", is_free=is_free)
+        names = _names(error)
+        return PassingFaultError(
+            f"{type(cause).__name__}: {cause}",
+            is_free=any(name in NOT_CONNECTED for name in names),
+            is_busy=any("Timeout" in name for name in names),
+        )
     return None
 
 
-def _was_not_sent(error: BaseException | None) -> bool:
-    """Whether there was no connection to send a request by; libraries wrap what says so."""
+def _names(error: BaseException | None) -> list[str]:
+    """What an exception is called, and those that it came from: libraries wrap one another's."""
+    names = []
     while error is not None:
-        if type(error).__name__ in NOT_CONNECTED:
-            return True
+        names.append(type(error).__name__)
         error = error.__cause__
-    return False
+    return names
+
+
+def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
+    """A whole picture, from the bytes of its file where it is none yet.
+
+    Raises GenerationError for one beyond the limit, BrokenPictureError for what is no picture.
+    """
+    if isinstance(given, bytes) and len(given) > limits.bytes:
+        raise too_large(limits)
+    picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
+    if picture is None:
+        raise BrokenPictureError("its answer holds no picture that can be read")
+    return picture
+
+
+def too_large(limits: AnswerLimits) -> GenerationError:
+    """An answer beyond its limit."""
+    return GenerationError(
+        f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more"
+    )
 
 
 def said(response: Any) -> tuple[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_t2i.adapters.languages.addresses import is_address
 from pytest_t2i.adapters.models.endpoint_faults import (
@@ -18,13 +18,15 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     RefusedError,
     fault,
     fault_of,
+    picture_from,
 )
+from pytest_t2i.adapters.models.retries import pause_before_next
+from pytest_t2i.adapters.support.flight import Flight, StoppedError
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
-from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
-from pytest_t2i.adapters.support.secrets import Secrets, is_word
+from pytest_t2i.adapters.support.pace import Pace
+from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import Spending
-from pytest_t2i.adapters.support.threads import each_in_a_thread
 from pytest_t2i.data import Generated, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError, printable
 from pytest_t2i.protocols import AnswerLimits
@@ -32,18 +34,13 @@ from pytest_t2i.protocols import AnswerLimits
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-TRIES, TRIES_OF_BROKEN = 8, 3
-"""Times that one image is asked for: of a busy endpoint, and where no picture comes."""
-FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
-"""Seconds between two tries, where the endpoint names none; each wait is twice the one before."""
+A = TypeVar("A")
 SAID_FROM = 2.0
 """Seconds: a wait of so many is said on stderr."""
 MOST_BROKEN = 3
 """Images in a row without a picture before the endpoint is given up; the first by itself."""
-LONGEST_WORDS = 300
-"""Characters that are shown of what an endpoint says."""
-LONGEST_PROMPT = 4000
-"""Characters that are kept of a prompt as a service rewrote it."""
+LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
+"""Characters that are shown of what an endpoint says, and kept of a prompt as it rewrote it."""
 
 
 class EndpointModel:
@@ -94,8 +91,9 @@ class EndpointModel:
             )
         if not (self.key.isascii() and self.key.isprintable()):
             raise ConfigurationError(f"{self.key_variable}: expected printable ASCII")
-        self._secrets = _secrets(self.key, address)
-        self._broken, self._lock = MOST_BROKEN - 1, Lock()
+        self._secrets = secrets_of(self.key, address)
+        self._pace = Pace(limits.at_once)
+        self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
 
     def __str__(self) -> str:
         return f"{self.service or type(self).__name__}:{self.model} at {netloc(self.address)}"
@@ -120,7 +118,7 @@ class EndpointModel:
         return {"model": self.model, "endpoint": self.address}
 
     def ask(self, request: Request, seconds: float) -> Generated | Image | bytes:
-        """Ask for one picture, once.
+        """Ask for one picture, once; several threads do so at the same time.
 
         Args:
             request: prompt, seed, and settings, each None where it was left open.
@@ -148,32 +146,78 @@ class EndpointModel:
         Raises:
             GenerationError: the endpoint cannot be used; says why.
         """
-        return each_in_a_thread(self._made, requests)
+        most = len(requests)
+        return list(self._in_order(requests, most, Pace(most, first=most)))
 
-    def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
-        """One image after the other, so that an error loses none that came before.
+    def each(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
+        """Every request with its image, as they come (MakesEach).
+
+        Several are asked for at the same time, ``--t2i-concurrency`` at most. An error loses none
+        that is under way: it is raised when those have come.
 
         Raises:
             GenerationError: the endpoint cannot be used; says why.
         """
-        for request in requests:
-            yield self._made(request)
+        return self._flown(lambda request: request, requests, self.limits.at_once, self._pace)
 
-    def _made(self, request: Request) -> Generated:
-        until, tried = time.monotonic() + self.limits.seconds, 0
-        while True:
+    def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
+        """One image after the other, in order; several are asked for at the same time.
+
+        Raises:
+            GenerationError: the endpoint cannot be used; says why.
+        """
+        return self._in_order(requests, self.limits.at_once, self._pace)
+
+    def _in_order(self, requests: Sequence[Request], most: int, pace: Pace) -> Iterator[Generated]:
+        made: dict[int, Generated] = {}
+        following = 0
+        for place, generated in self._flown(requests.__getitem__, range(len(requests)), most, pace):
+            made[place] = generated
+            while following in made:
+                yield made.pop(following)
+                following += 1
+
+    def _flown(
+        self, request_of: Callable[[A], Request], asked: Iterable[A], most: int, pace: Pace
+    ) -> Iterator[tuple[A, Generated]]:
+        if most == 1:
+            for one in asked:
+                yield one, self._made(request_of(one), pace)
+            return
+        flight: Flight[A, Generated] = Flight(
+            lambda one: self._made(request_of(one), pace, lambda: flight.is_over), most
+        )
+        yield from flight.run(asked)
+
+    def _made(
+        self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
+    ) -> Generated:
+        until, ready, tried = math.inf, -math.inf, 0
+        given: Generated | T2IError | None = None
+        while pace.turn(ready, until, is_over):
+            began = time.monotonic()
+            until = min(until, began + self.limits.seconds)
             tried += 1
             # Half of it at most, so that a connection that hangs leaves time for another.
-            left = until - time.monotonic()
-            given = self._paid(request, max(min(self.limits.seconds / 2, left), 0.001))
+            try:
+                given = self._paid(request, max(min(self.limits.seconds / 2, until - began), 0.001))
+            finally:
+                pace.done()
             if isinstance(given, Generated):
+                pace.answered()
                 with self._lock:
                     self._broken = 0
                 return given
-            pause = _pause(given, tried)
-            if pause is None or time.monotonic() + pause >= until:
+            if isinstance(given, PassingFaultError) and (given.is_busy or given.after):
+                pace.too_many(began, given.after)
+            pause = pause_before_next(given, tried)
+            ready = math.inf if pause is None else time.monotonic() + pause
+            if pause is None or ready >= until:
                 return self._without(given, tried)
-            self._wait(given, pause)
+            self._tell(given, pause)
+        if given is None or isinstance(given, Generated) or is_over():
+            raise StoppedError
+        return self._without(given, tried)
 
     def _paid(self, request: Request, seconds: float) -> Generated | T2IError:
         """One try, whose money is reserved before, and given back where it was not charged."""
@@ -196,7 +240,7 @@ class EndpointModel:
             with unlogged():
                 return self._read(within(seconds, ask, self.give_up))
         except DeadlinePassedError:
-            return PassingFaultError(f"no whole answer in {seconds:.3g} seconds")
+            return PassingFaultError(f"no whole answer in {seconds:.3g} seconds", is_busy=True)
         except Exception as error:
             known = fault_of(error)
             if known is None and not self._secrets.are_in(str(error)):
@@ -211,9 +255,10 @@ class EndpointModel:
 
     def _read(self, given: Generated | Image | bytes) -> Generated:
         if isinstance(given, Generated):
-            refusal = self._shown(given.refusal or "") or None
             drawn = self._shown(given.revised_prompt or "", LONGEST_PROMPT) or None
-            return replace(given, refusal=refusal, revised_prompt=drawn)
+            return replace(
+                given, refusal=self._shown(given.refusal or "") or None, revised_prompt=drawn
+            )
         return Generated(self.picture(given))
 
     def picture(self, given: Image | bytes) -> Image:
@@ -221,12 +266,7 @@ class EndpointModel:
 
         ``Generated(self.picture(content), revised_prompt="...")`` says what the service drew.
         """
-        if isinstance(given, bytes) and len(given) > self.limits.bytes:
-            raise too_large(self.limits)
-        picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
-        if picture is None:
-            raise BrokenPictureError("its answer holds no picture that can be read")
-        return picture
+        return picture_from(given, self.limits)
 
     def _shown(self, words: object, most: int = LONGEST_WORDS) -> str:
         return self._secrets.hide_in(" ".join(str(words).split()))[:most]
@@ -235,10 +275,14 @@ class EndpointModel:
         """Tell the user something on stderr, without the key."""
         print(printable(f"{self}: {self._shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201
 
-    def _wait(self, told: T2IError, pause: float) -> None:
-        if pause >= SAID_FROM:
+    def _tell(self, told: T2IError, pause: float) -> None:
+        """Say for what is waited; once, where several wait at the same time."""
+        now = time.monotonic()
+        with self._lock:
+            is_new = pause >= SAID_FROM and now >= self._told_until
+            self._told_until = now + pause if is_new else self._told_until
+        if is_new:
             self.say(f"{told}; asked again in {pause:.0f} seconds")
-        time.sleep(pause)
 
     def _without(self, told: T2IError, tried: int) -> Generated:
         """A single picture that stays broken loses no other; everything else ends the run."""
@@ -248,33 +292,9 @@ class EndpointModel:
                 is_lone = self._broken < MOST_BROKEN
             if is_lone:
                 return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
-        asked = f" (asked {tried} times)" if tried > 1 else ""
-        hint = ""
+        asked, hint = f" (asked {tried} times)" if tried > 1 else "", ""
         if isinstance(told, PassingFaultError):
             asked += f", and is to wait {told.after:g} seconds" if told.after else ""
             hint = " Run again later, or allow more time: --t2i-answer-deadline."
         kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
         raise kind(f"{self}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}")
-
-
-def _secrets(key: str, address: str) -> Secrets:
-    """The key, and what an address has of a user, a password and a query."""
-    parts = urlsplit(address)
-    words = {key, *(unquote(word or "") for word in (parts.username, parts.password))}
-    words |= {value for _, value in parse_qsl(parts.query)}
-    return Secrets(*sorted(word for word in words if not is_word(word)))
-
-
-def too_large(limits: AnswerLimits) -> GenerationError:
-    """An answer beyond its limit."""
-    return GenerationError(
-        f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more"
-    )
-
-
-def _pause(told: T2IError, tried: int) -> float | None:
-    """Seconds until it is asked again; None where it is not."""
-    most = TRIES_OF_BROKEN if isinstance(told, BrokenPictureError) else TRIES
-    if not isinstance(told, PassingFaultError) or tried >= most:
-        return None
-    return min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT) if told.after is None else told.after

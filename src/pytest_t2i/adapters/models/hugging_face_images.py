@@ -6,9 +6,9 @@ import threading
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError
-from pytest_t2i.adapters.models.endpoints import EndpointModel, too_large
-from pytest_t2i.adapters.support.hosts import netloc, public_or
+from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError, too_large
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Request
@@ -155,6 +155,7 @@ class _Bounds:
 
     def of_response(self, response: Any) -> None:
         """Its body ends at the limit."""
+        named_again(response)
         self._cut(response)
         self._responses.append(response)
 

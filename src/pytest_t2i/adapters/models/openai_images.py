@@ -20,9 +20,10 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     FinalFaultError,
     PassingFaultError,
     said,
+    too_large,
 )
-from pytest_t2i.adapters.models.endpoints import EndpointModel, too_large
-from pytest_t2i.adapters.support.hosts import netloc, public_or
+from pytest_t2i.adapters.models.endpoints import EndpointModel
+from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, Request
@@ -95,7 +96,7 @@ class OpenAIImages(EndpointModel):
         self._not_taken: set[str] = set()
         self._learning = Lock()
         own: set[str] = set()
-        hooks = {"request": [public_or(own)], "response": [cut_at(self.limits.bytes)]}
+        hooks = {"request": [public_or(own)], "response": [named_again, cut_at(self.limits.bytes)]}
         self._http = openai.DefaultHttpxClient(
             event_hooks=hooks, headers=PLAIN, follow_redirects=False
         )

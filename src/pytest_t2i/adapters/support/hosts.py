@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Container
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from pytest_t2i.errors import GenerationError
 
@@ -42,26 +43,59 @@ def is_local(address: str) -> bool:
 def public_or(own: Container[str]) -> Callable[[Any], None]:
     """A request hook of httpx: it goes to a public host, or to one of these (host and port).
 
-    It is asked at each redirect, too.
+    It is asked at each redirect, too. The request goes to the very address that was looked at: a
+    name that is asked for twice may lead elsewhere the second time. Needs ``named_again`` as a
+    response hook beside it.
     """
 
     def hook(request: Any) -> None:
         url = str(request.url)
-        if netloc(url) not in own and not _leads_to_public(urlsplit(url).hostname or ""):
+        if netloc(url) in own:
+            return
+        addresses = _public_addresses(urlsplit(url).hostname or "")
+        if not addresses:
             raise GenerationError(
                 f"the answer leads to {netloc(url)}, which is neither a public host nor the "
                 "endpoint's own: nothing is fetched there"
             )
+        if not getproxies():  # a proxy looks names up by itself
+            _send_to(addresses[0], request)
 
     return hook
 
 
-def _leads_to_public(name: str) -> bool:
+NAMED, SNI = "pytest_t2i.named", "sni_hostname"
+"""Keys of a request's extensions: its URL with the host's name; the name that TLS asks for."""
+
+
+def _send_to(address: str, request: Any) -> None:
+    """Connect to this address, and ask there, and for its certificate, by the host's name."""
+    named = request.url
+    request.extensions = {**request.extensions, NAMED: named, SNI: named.host}
+    request.url = named.copy_with(host=address)
+    # Another name may lead to the same address: its connection is its own.
+    request.headers["connection"] = "close"
+
+
+def named_again(response: Any) -> None:
+    """A response hook of httpx: what follows, a redirect, begins from the host's name."""
+    request = response.request
+    named = request.extensions.get(NAMED)
+    if named is not None:
+        request.url = named
+        request.extensions = {
+            key: value for key, value in request.extensions.items() if key not in (NAMED, SNI)
+        }
+
+
+def _public_addresses(name: str) -> list[str]:
+    """Addresses of a host, those of IPv4 first; none where one of them is not public."""
     try:
         found = socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
-        return False
-    return bool(found) and all(_is_public(str(entry[4][0])) for entry in found)
+        return []
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return sorted(addresses, key=lambda one: ":" in one) if all(map(_is_public, addresses)) else []
 
 
 def _is_public(literal: str) -> bool:

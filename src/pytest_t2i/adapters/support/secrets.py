@@ -10,7 +10,7 @@ import base64
 import html
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 HIDDEN = "[hidden]"
 SHORTEST, LONGEST_WORD = 8, 16
@@ -58,6 +58,14 @@ class Secrets:
 
     def __reduce__(self) -> str:
         raise TypeError(f"{type(self).__name__} are not written anywhere.")
+
+
+def secrets_of(key: str, address: str) -> Secrets:
+    """The key, and what an address has of a user, a password and a query."""
+    parts = urlsplit(address)
+    words = {key, *(unquote(word or "") for word in (parts.username, parts.password))}
+    words |= {value for _, value in parse_qsl(parts.query)}
+    return Secrets(*sorted(word for word in words if not is_word(word)))
 
 
 def is_word(key: str) -> bool:

@@ -22,7 +22,7 @@ from image_server import POLICY, drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images
+from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images, retries
 from pytest_t2i.adapters.models.endpoint_faults import (
     FinalFaultError,
     PassingFaultError,
@@ -43,8 +43,9 @@ from pytest_t2i.protocols import AnswerLimits, LoadOptions, TextToImage
 
 KEY = "sk-very-secret-0123"
 REQUESTS = [Request("a nurse", seed) for seed in range(4)]
-QUICK = AnswerLimits(seconds=20.0, megabytes=0.5)
-SHORT = AnswerLimits(seconds=0.8, megabytes=0.5)
+# One after the other: what is asked when several are under way is tested in test_concurrency.py.
+QUICK = AnswerLimits(seconds=20.0, megabytes=0.5, at_once=1)
+SHORT = AnswerLimits(seconds=0.8, megabytes=0.5, at_once=1)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def _surroundings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture(params=["openai", "hf"])
@@ -397,7 +398,7 @@ def test_a_host_is_public_where_all_of_its_addresses_are(monkeypatch, found, pub
     monkeypatch.setattr(
         hosts.socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", (one, 0)) for one in found]
     )
-    assert hosts._leads_to_public("anything") is public
+    assert bool(hosts._public_addresses("anything")) is public
 
 
 def test_a_port_that_goes_without_saying_is_the_endpoints_own(monkeypatch):
@@ -760,7 +761,7 @@ def test_what_may_have_been_charged_is_counted(tmp_path, fault, charged):
 
 
 def test_where_nobody_listens_nothing_is_charged(tmp_path, monkeypatch):
-    monkeypatch.setattr(endpoints, "TRIES", 2)
+    monkeypatch.setattr(retries, "TRIES", 2)
     with serving() as server:
         model = openai(server)
     model.spending = Spending(tmp_path / "spent", Money.read("0.04 USD"))

@@ -1,0 +1,23 @@
+"""How often one picture of an endpoint is asked for, and after which waits."""
+
+from __future__ import annotations
+
+from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError, PassingFaultError
+from pytest_t2i.errors import T2IError
+
+TRIES, TRIES_OF_BROKEN = 8, 3
+"""Times that one image is asked for: of a busy endpoint, and where no picture comes."""
+FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+"""Seconds between two tries, where the endpoint names none; each wait is twice the one before."""
+
+
+def pause_before_next(told: T2IError, tried: int) -> float | None:
+    """Seconds until an image is asked for again; None where it is not.
+
+    >>> pause_before_next(PassingFaultError("busy"), 3)
+    4.0
+    """
+    most = TRIES_OF_BROKEN if isinstance(told, BrokenPictureError) else TRIES
+    if not isinstance(told, PassingFaultError) or tried >= most:
+        return None
+    return min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT) if told.after is None else told.after

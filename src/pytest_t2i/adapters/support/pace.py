@@ -1,0 +1,86 @@
+"""How many requests a service is sent at the same time: more while it keeps up, fewer where not."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from threading import Condition
+
+FIRST = 2
+"""Requests at the same time at the start."""
+LOOK_EVERY = 0.25
+"""Seconds between looks at whether anybody still waits for an answer."""
+
+
+class Pace:
+    """Turns of requests: one more at a time after each answer, half as many after "too many".
+
+    >>> pace = Pace(most=8)
+    >>> pace.turn(), pace.turn(), pace.at_once
+    (True, True, 2)
+    >>> pace.answered()
+    >>> pace.at_once
+    3
+    >>> pace.too_many(began=time.monotonic())
+    >>> pace.at_once
+    1
+    """
+
+    def __init__(self, most: int, first: int = FIRST) -> None:
+        """Args: requests at the same time at most, and at the start."""
+        self._most, self.at_once = most, min(first, most)
+        self._sent = 0
+        self._begins_again, self._halved = -math.inf, -math.inf
+        self._changed = Condition()
+
+    def turn(
+        self,
+        ready: float = -math.inf,
+        until: float = math.inf,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Wait until a request may be sent; False where that would be too late.
+
+        Args:
+            ready: when this one may be sent again (``time.monotonic``).
+            until: when it is too late for it.
+            is_over: whether nobody waits for its answer any more; then it is too late, too.
+        """
+        with self._changed:
+            while not is_over():
+                now, begins = time.monotonic(), max(ready, self._begins_again)
+                if max(now, begins) >= until:
+                    return False
+                if now >= begins and self._sent < self.at_once:
+                    self._sent += 1
+                    return True
+                wait = begins - now if begins > now else until - now
+                self._changed.wait(min(wait, LOOK_EVERY))
+            return False
+
+    def done(self) -> None:
+        """A request that had its turn has ended."""
+        with self._changed:
+            self._sent -= 1
+            self._changed.notify_all()
+
+    def answered(self) -> None:
+        """The service keeps up."""
+        with self._changed:
+            self.at_once = min(self.at_once + 1, self._most)
+            self._changed.notify_all()
+
+    def too_many(self, began: float, after: float | None = None) -> None:
+        """The service does not keep up: of requests sent at the same time only one counts.
+
+        Args:
+            began: when the request was sent that says so.
+            after: seconds for which it wants no request at all (``Retry-After``).
+        """
+        with self._changed:
+            now = time.monotonic()
+            if began >= self._halved:
+                self.at_once, self._halved = max(self.at_once // 2, 1), now
+            if after is not None:
+                self._begins_again = max(self._begins_again, now + after)
