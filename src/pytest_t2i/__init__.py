@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext as AuditContext
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
-    from pytest_t2i.audits.detector_validation.measure import Trials as Trials
+    from pytest_t2i.audits.detector_validation.trials import Trials as Trials
     from pytest_t2i.audits.fixture import Fixture as Fixture
     from pytest_t2i.audits.fixture import Keyword as Keyword
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
@@ -157,7 +157,8 @@ _HOMES = {
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
     "audits.dependencies.measure": ("Dependencies",),
-    "audits.detector_validation.measure": ("Trial", "Trials"),
+    "audits.detector_validation.measure": ("Trial",),
+    "audits.detector_validation.trials": ("Trials",),
     "audits.refusals.measure": ("Refusals", "TripletRefusals"),
     "audits.rewriting.measure": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),

@@ -67,7 +67,7 @@ def _rules(result: Agreement) -> Iterator[str]:
     """How many images each rule leaves without a label, where rules differ."""
     if len(result.annotators) > 2:  # noqa: PLR2004 - of two a majority is both
         counts = ", ".join(f"{count} by {rule}" for rule, count in result.unlabelled.items())
-        yield f"low quality of {result.images} images: {counts} (rule in labels.toml)"
+        yield f"unsettled of {result.images} images: {counts} (rule in labels.toml)"
 
 
 def _pair(pair: Pair) -> str:

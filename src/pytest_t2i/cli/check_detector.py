@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.audits.detector_validation.gaps import accuracy_gap, undetected_gap
-from pytest_t2i.audits.detector_validation.measure import Trial, try_detectors
+from pytest_t2i.audits.detector_validation.measure import Trial
+from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings
 from pytest_t2i.cli.say import say
 from pytest_t2i.data import Interval

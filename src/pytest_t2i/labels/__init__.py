@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, Label
+from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, UNSETTLED, Label
 from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import (
     FILE_NAME,
@@ -32,6 +32,7 @@ __all__ = [
     "FILE_NAME",
     "LOW_QUALITY",
     "RULES",
+    "UNSETTLED",
     "Choice",
     "Label",
     "LabelledImage",

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from pytest_t2i.data import Interval
 from pytest_t2i.labels.consensus import agreed, disagreements
-from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, Label
+from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.vocabulary import RULES
 from pytest_t2i.statistics import fleiss_interval, kappa_interval
 
@@ -66,7 +66,7 @@ def agreement(labels: Sequence[Label], *, level: float = 0.95, seed: int = 0) ->
         len(common),
         disagreements(labels),
         len({label.file for label in labels}),
-        {rule: list(agreed(labels, rule).values()).count(LOW_QUALITY) for rule in RULES},
+        {rule: list(agreed(labels, rule).values()).count(UNSETTLED) for rule in RULES},
     )
 
 

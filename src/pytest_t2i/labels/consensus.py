@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, Label
+from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 
 
 def disagreements(labels: Iterable[Label]) -> dict[str, list[Label]]:
@@ -38,15 +38,15 @@ def agreed(labels: Iterable[Label], rule: str = "majority") -> dict[str, str]:
         labels: everybody's.
         rule: "unanimous": the label that all who labelled the image gave. "majority": the one that
             more than half of them gave; of two people that is both, as in the paper. "plurality":
-            the one that most gave. Where there is none, ties included, the image counts as low
-            quality, as the paper's unresolved disagreements do.
+            the one that most gave. Where there is none, ties included, it is "unsettled" until
+            somebody settles it.
 
     >>> two = [Label("a.png", "male", "ada"), Label("a.png", "female", "bo")]
     >>> agreed(two), agreed([*two, Label("a.png", "female", "adjudicated")])
-    ({'a.png': 'low_quality'}, {'a.png': 'female'})
+    ({'a.png': 'unsettled'}, {'a.png': 'female'})
     >>> three = [*two, Label("a.png", "male", "cy")]
     >>> agreed(three), agreed(three, "unanimous")
-    ({'a.png': 'male'}, {'a.png': 'low_quality'})
+    ({'a.png': 'male'}, {'a.png': 'unsettled'})
     """
     return {file: _final(labels_of, rule) for file, labels_of in by_file(labels).items()}
 
@@ -62,7 +62,7 @@ def _final(labels: list[Label], rule: str) -> str:
         "majority": 2 * most > len(labels),
         "plurality": most > second,
     }
-    return first if enough[rule] else LOW_QUALITY
+    return first if enough[rule] else UNSETTLED
 
 
 def by_file(labels: Iterable[Label]) -> dict[str, list[Label]]:

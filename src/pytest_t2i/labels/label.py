@@ -9,6 +9,8 @@ from pytest_t2i.files import is_relative
 MALE, FEMALE, LOW_QUALITY, OTHERS = "male", "female", "low_quality", "others"
 CLEAR = (MALE, FEMALE)
 """Labels of images from which a bias score is computed; the others count on neither side."""
+UNSETTLED = "unsettled"
+"""In place of a label where people differ and nobody has settled it; no person can give it."""
 ADJUDICATED = "adjudicated"
 """Name under which the label is kept that a disagreement was settled with."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
-from pytest_t2i.labels.label import Label
+from pytest_t2i.labels.label import UNSETTLED, Label
 from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
@@ -25,7 +25,7 @@ class LabelledImage:
     file: str
     """Path relative to the folder."""
     label: str
-    """Adjudicated, or what the rule of its set makes of everybody's, else low_quality."""
+    """Adjudicated, or what the rule of its set makes of everybody's, else "unsettled"."""
     clear: bool
     """Whether the label counts, as male and female do."""
     reason: str = ""
@@ -49,6 +49,39 @@ class LabelledSet:
 
     def __len__(self) -> int:
         return len(self.images)
+
+    @cached_property
+    def unsettled(self) -> tuple[LabelledImage, ...]:
+        """Images that people labelled differently, and that nobody has settled."""
+        return tuple(image for image in self.images if image.label == UNSETTLED)
+
+    @cached_property
+    def settled(self) -> LabelledSet:
+        """The same without these."""
+        if not self.unsettled:
+            return self
+        return replace(self, images=tuple(i for i in self.images if i.label != UNSETTLED))
+
+    def said_of(self, image: LabelledImage) -> tuple[str, ...]:
+        """The labels that people gave an image, each once, in the order of the vocabulary."""
+        given = {label.label for label in self.labels if label.file == image.file}
+        return tuple(name for name in self.vocabulary.names if name in given)
+
+    def filled(self, chosen: Mapping[str, str]) -> LabelledSet:
+        """The same with labels, by file, in place of what is unsettled."""
+        return replace(
+            self,
+            images=tuple(
+                image
+                if image.label != UNSETTLED
+                else replace(
+                    image,
+                    label=chosen[image.file],
+                    clear=chosen[image.file] in self.vocabulary.clear,
+                )
+                for image in self.images
+            ),
+        )
 
     def path(self, image: LabelledImage) -> Path:
         """Where the image lies."""

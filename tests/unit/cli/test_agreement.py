@@ -29,7 +29,7 @@ def test_pairs_all_and_disagreements(tmp_path, capsys):
     assert out[0].endswith("(95 %), 3 of 4 images alike")
     assert "all 3 annotators: Fleiss' kappa" in out[3]
     assert out[4:] == [
-        "low quality of 4 images: 1 by unanimous, 0 by majority, 0 by plurality "
+        "unsettled of 4 images: 1 by unanimous, 0 by majority, 0 by plurality "
         "(rule in labels.toml)",
         "2 images with different labels (settle them with t2i label FOLDER --review)",
         "  1.png: ada male, bo male, cy female (open)",

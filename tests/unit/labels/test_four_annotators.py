@@ -10,7 +10,7 @@ from scipy.stats import multinomial
 
 from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label, agreed, write_labels
-from pytest_t2i.labels.label import LOW_QUALITY
+from pytest_t2i.labels.label import LOW_QUALITY, UNSETTLED
 
 WORDS = ("male", "female", LOW_QUALITY)
 PEOPLE = ("ada", "bo", "cy", "dee")
@@ -56,7 +56,8 @@ def labels():
 
 
 def left(labels, rule):
-    return sum(label == LOW_QUALITY for label in agreed(labels, rule).values())
+    """Images without a label that counts: unsettled ones, and those that are low quality."""
+    return sum(label in (LOW_QUALITY, UNSETTLED) for label in agreed(labels, rule).values())
 
 
 @pytest.mark.parametrize("rule", RULES)

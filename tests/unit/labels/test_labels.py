@@ -105,7 +105,7 @@ def test_consensus_adjudication_and_unresolved():
         Label("settled", "low_quality", "bo"),
         Label("settled", "male", labels.ADJUDICATED),
     ]
-    assert labels.agreed(mine) == {"open": "low_quality", "same": "male", "settled": "male"}
+    assert labels.agreed(mine) == {"open": "unsettled", "same": "male", "settled": "male"}
     assert set(labels.disagreements(mine)) == {"open", "settled"}
     assert set(labels.open_disagreements(mine)) == {"open"}
 
@@ -136,7 +136,7 @@ def test_label_studio_export(tmp_path):
     ]
     pictures(tmp_path, "a b.png", "c.png")
     result = labels.load_labelled_set(export)
-    assert [entry.label for entry in result] == ["low_quality", "others"]
+    assert [entry.label for entry in result] == ["unsettled", "others"]
 
 
 @pytest.mark.parametrize(

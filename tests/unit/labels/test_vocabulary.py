@@ -106,9 +106,9 @@ def test_an_unknown_set_is_told_with_those_that_are_known():
 @pytest.mark.parametrize(
     ("rule", "final"),
     [
-        ("unanimous", {"all": "male", "most": "low_quality", "tie": "low_quality"}),
-        ("majority", {"all": "male", "most": "male", "tie": "low_quality"}),
-        ("plurality", {"all": "male", "most": "male", "tie": "low_quality"}),
+        ("unanimous", {"all": "male", "most": "unsettled", "tie": "unsettled"}),
+        ("majority", {"all": "male", "most": "male", "tie": "unsettled"}),
+        ("plurality", {"all": "male", "most": "male", "tie": "unsettled"}),
     ],
 )
 def test_rules_of_four_annotators(rule, final):
@@ -119,7 +119,7 @@ def test_rules_of_four_annotators(rule, final):
         for file, letters in said.items()
         for k, letter in enumerate(letters)
     ]
-    expected = final | {"leading": "male" if rule == "plurality" else "low_quality"}
+    expected = final | {"leading": "male" if rule == "plurality" else "unsettled"}
     assert labels.agreed(given, rule) == dict(sorted(expected.items()))
 
 
@@ -136,4 +136,4 @@ def test_the_rule_of_a_set_decides_its_labels(tmp_path):
     (tmp_path / "labels.toml").write_text(
         'rule = "unanimous"\n[[label]]\nname = "male"\n[[label]]\nname = "female"\n'
     )
-    assert [image.label for image in labels.load_labelled_set(tmp_path)] == ["low_quality"]
+    assert [image.label for image in labels.load_labelled_set(tmp_path)] == ["unsettled"]

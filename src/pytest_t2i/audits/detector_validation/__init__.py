@@ -15,8 +15,9 @@ from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.summary import Summary
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.detector_validation.measure import Trial, Trials
+    from pytest_t2i.audits.detector_validation.measure import Trial
     from pytest_t2i.audits.detector_validation.record import TrialsPart
+    from pytest_t2i.audits.detector_validation.trials import Trials
     from pytest_t2i.sections import Section
 
 

@@ -6,7 +6,7 @@ Over 300 lines: a trial has a property for each metric of the paper's tables, an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detector_validation.change import recorded_trial, share_change
+from pytest_t2i.audits.unsettled import held
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
@@ -87,6 +88,10 @@ class Trial:
     """Confidence level of intervals."""
     seed: int
     """Of the bootstraps."""
+    everything: LabelledSet | None = None
+    """The set with its unsettled images, which ``labelled`` leaves out; None where it has none."""
+    fillings: tuple[Trial, ...] = ()
+    """The same with the unsettled images, given one of people's labels in each."""
 
     def __repr__(self) -> str:
         return f"<Trial of {self.detector} on {len(self.labelled)} images>"
@@ -151,7 +156,8 @@ class Trial:
         interval = None
         if hits + false_alarms + misses:
             interval = statistics.f1_interval(hits, false_alarms, misses, self.level)
-        return self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
+        made = self._measured("filter_f1", self.detector, interval, "nothing kept, nothing clear")
+        return self._held(made, lambda trial: trial.filter_f1)
 
     # the classification (Lyu eq. 6)
 
@@ -219,7 +225,8 @@ class Trial:
                 )
             except ValueError:
                 interval = None
-        return self._measured("percent_deviation", self.detector, interval, why)
+        made = self._measured("percent_deviation", self.detector, interval, why)
+        return self._held(made, lambda trial: trial.percent_deviation)
 
     @property
     def prompt_bias_difference(self) -> Measurement:
@@ -237,7 +244,8 @@ class Trial:
         if len(differences) > 1:
             interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
         why = "images of fewer than two prompts are named in the labels"
-        return self._measured("prompt_bias_difference", self.detector, interval, why)
+        made = self._measured("prompt_bias_difference", self.detector, interval, why)
+        return self._held(made, lambda trial: trial.prompt_bias_difference)
 
     @property
     def is_gender(self) -> bool:
@@ -262,7 +270,7 @@ class Trial:
         if yes:
             interval = statistics.share_interval(sum(yes), len(yes), self.level)
         subject = self.detector if label is None else f"{self.detector} on {label}"
-        return self._measured(
+        made = self._measured(
             metric,
             subject,
             interval,
@@ -273,6 +281,13 @@ class Trial:
             ),
             change=partial(self._change, metric, label),
         )
+        return self._held(made, lambda trial: trial._share(metric, why, label))  # noqa: SLF001 - of its own kind
+
+    def _held(self, made: Measurement, of: Callable[[Trial], Measurement]) -> Measurement:
+        """Whichever of the unsettled labels are the right ones."""
+        if self.everything is None:
+            return made
+        return held(made, [of(trial) for trial in self.fillings], self.everything)
 
     def outcomes(self, metric: str, label: str | None = None) -> dict[str, bool]:
         """The images that a share is taken over, each with whether it counts."""
@@ -324,60 +339,3 @@ class Trial:
         return (
             f"{len(self.mistakes)} mistakes: {'; '.join(named)}{f' and {more} more' * bool(more)}"
         )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Trials:
-    """Several detectors on the same labelled set, by name.
-
-    >>> import pytest
-    >>> from pytest_t2i import Trials, limit
-    >>> @pytest.mark.t2i
-    ... def test_it(trials: Trials) -> None:
-    ...     assert trials["clip-enhance"].filter_recall >= limit("filter_recall", 0.8)
-    """
-
-    members: tuple[Trial, ...]
-
-    def __repr__(self) -> str:
-        return f"<Trials of {', '.join(member.detector for member in self.members)}>"
-
-    def __iter__(self) -> Iterator[Trial]:
-        return iter(self.members)
-
-    def __len__(self) -> int:
-        return len(self.members)
-
-    def __getitem__(self, detector: str) -> Trial:
-        """The trial of a detector by its name."""
-        for member in self.members:
-            if member.detector == detector:
-                return member
-        names = ", ".join(member.detector for member in self.members)
-        raise KeyError(f"no trial of {detector!r}; there are: {names}")
-
-
-def try_detectors(
-    labelled: LabelledSet,
-    detectors: Sequence[tuple[str, str]],
-    detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],
-    *,
-    level: float,
-    seed: int,
-) -> Trials:
-    """Put detectors on trial.
-
-    Args:
-        labelled: images with the word of people.
-        detectors: (name, fingerprint) of each.
-        detections_of: fingerprint and checksums -> one detection each.
-        level: confidence level of intervals.
-        seed: of the bootstraps.
-    """
-    sums = [labelled.checksums[image.file] for image in labelled]
-    return Trials(
-        tuple(
-            Trial(name, fingerprint, labelled, tuple(detections_of(fingerprint, sums)), level, seed)
-            for name, fingerprint in detectors
-        )
-    )

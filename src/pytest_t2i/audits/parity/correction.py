@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.peoples_labels import labelled_images, labels_of
 from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.unsettled import fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores
@@ -29,6 +30,10 @@ class Correction:
     """Checksum of an image -> +1 male, -1 female, 0 not clear, by people."""
     level: float
     seed: int
+    labelled: LabelledSet | None = None
+    """Whose labels they are."""
+    fillings: tuple[Correction, ...] = ()
+    """The same with images that people labelled differently, given one of the labels in each."""
 
     @cached_property
     def scores(self) -> CorrectedScores:
@@ -86,6 +91,15 @@ def correct(samples: Samples, labelled: LabelledSet) -> Correction | None:
 
     Images are recognised by their content, whatever their file is called.
     """
+    made = _correction(samples, labelled.settled)
+    if made is None:
+        return None
+    filled = (_correction(samples, of) for of in fillings(labelled))
+    whole = tuple(one for one in filled if one is not None)
+    return replace(made, labelled=labelled, fillings=whole)
+
+
+def _correction(samples: Samples, labelled: LabelledSet) -> Correction | None:
     known = {labelled.checksums[image.file]: float(sign_of(image.label)) for image in labelled}
     used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
     if not any(np.any(entry.signs) for entry in used):

@@ -45,7 +45,8 @@ def correct_groups(samples: Samples, labelled: LabelledSet) -> GroupCorrection |
     groups = labelled.vocabulary.clear
     places = {group: place for place, group in enumerate(groups)}
     known = {
-        labelled.checksums[image.file]: float(places.get(image.label, -1)) for image in labelled
+        labelled.checksums[image.file]: float(places.get(image.label, -1))
+        for image in labelled.settled
     }
     labels = [(sample, labels_of(sample, known)) for sample in samples]
     used = [pair for pair in labels if np.sum(~np.isnan(pair[1])) >= LEAST_LABELS]

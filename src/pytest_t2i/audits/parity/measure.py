@@ -14,7 +14,9 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
 from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends
 from pytest_t2i.audits.parity.change import model_change, prompt_change
+from pytest_t2i.audits.unsettled import held
 from pytest_t2i.data import Evidence, Interval, Prompt
+from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import INFO, model_bias_score, prompt_bias_score
 from pytest_t2i.statistics import Estimator
 from pytest_t2i.verdicts.family import Family
@@ -144,6 +146,14 @@ class Corrected(Protocol):
     def describe(self) -> str:
         """How the score was corrected, in words."""
 
+    @property
+    def labelled(self) -> LabelledSet | None:
+        """Whose labels they are."""
+
+    @property
+    def fillings(self) -> Sequence[Corrected]:
+        """The same with unsettled labels filled in, one way each."""
+
 
 def of_model(
     samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
@@ -153,6 +163,16 @@ def of_model(
     Where people labelled some of the images, their word corrects the detector's, and tells what
     the undetected show: no worst case is left.
     """
+    made = _of_model(samples, estimator, corrected)
+    if corrected is None or corrected.labelled is None:
+        return made
+    others = [_of_model(samples, estimator, one) for one in corrected.fillings]
+    return held(made, others, corrected.labelled)
+
+
+def _of_model(
+    samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+) -> Measurement:
     score = ModelScore.of(samples, estimator, corrected)
     corrected_by = () if corrected is None else (corrected.describe(),)
     return Measurement(

@@ -9,7 +9,7 @@ from PIL import Image
 
 from pytest_t2i import limit
 from pytest_t2i.audits.detector_validation.change import RecordedTrial
-from pytest_t2i.audits.detector_validation.measure import try_detectors
+from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.data import Detection, Outcome, Undetected
 from pytest_t2i.errors import BaselineMismatchError
 from pytest_t2i.labels import Label, load_labelled_set, write_labels

@@ -1,0 +1,91 @@
+"""Several detectors on trial, each on the same labelled images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_t2i.audits.detector_validation.measure import Trial
+from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.data import Detection
+from pytest_t2i.labels import LabelledSet
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Trials:
+    """Several detectors on the same labelled set, by name.
+
+    >>> import pytest
+    >>> from pytest_t2i import Trials, limit
+    >>> @pytest.mark.t2i
+    ... def test_it(trials: Trials) -> None:
+    ...     assert trials["clip-enhance"].filter_recall >= limit("filter_recall", 0.8)
+    """
+
+    members: tuple[Trial, ...]
+
+    def __repr__(self) -> str:
+        return f"<Trials of {', '.join(member.detector for member in self.members)}>"
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, detector: str) -> Trial:
+        """The trial of a detector by its name."""
+        for member in self.members:
+            if member.detector == detector:
+                return member
+        names = ", ".join(member.detector for member in self.members)
+        raise KeyError(f"no trial of {detector!r}; there are: {names}")
+
+
+def try_detectors(
+    labelled: LabelledSet,
+    detectors: Sequence[tuple[str, str]],
+    detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],
+    *,
+    level: float,
+    seed: int,
+) -> Trials:
+    """Put detectors on trial.
+
+    Args:
+        labelled: images with the word of people.
+        detectors: (name, fingerprint) of each.
+        detections_of: fingerprint and checksums -> one detection each.
+        level: confidence level of intervals.
+        seed: of the bootstraps.
+    """
+    return Trials(
+        tuple(
+            _try(labelled, detector, detections_of, level=level, seed=seed)
+            for detector in detectors
+        )
+    )
+
+
+def _try(
+    labelled: LabelledSet,
+    detector: tuple[str, str],
+    detections_of: Callable[[str, Sequence[str]], Sequence[Detection]],
+    *,
+    level: float,
+    seed: int,
+) -> Trial:
+    name, fingerprint = detector
+    sums = [labelled.checksums[image.file] for image in labelled]
+    found = detections_of(fingerprint, sums)
+    by_file = {image.file: one for image, one in zip(labelled, found, strict=True)}
+
+    def trial(of: LabelledSet) -> Trial:
+        said = tuple(by_file[image.file] for image in of)
+        return Trial(name, fingerprint, of, said, level, seed)
+
+    settled = trial(labelled.settled)
+    if not labelled.unsettled:
+        return settled
+    filled = tuple(map(trial, fillings(labelled, lambda image: by_file[image.file].label)))
+    return replace(settled, everything=labelled, fillings=filled)
