@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
 from pytest_t2i.statistics.planning.change import COARSE, detectable
 from pytest_t2i.statistics.planning.power import (
     PER_MODEL,
@@ -115,10 +116,9 @@ class Shape:
         rng = np.random.default_rng(self.seed)
         enough = 0
         for before, after in self._pairs(bias, 0.0, rng):
-            change = statistics.paired_model_bias_change(
-                before, self.images - before, after, self.images - after,
-                level=self.level, seed=self.seed,
-            )  # fmt: skip
+            change = unmoved_model_bias_change(
+                before, self.images - before, after, self.images - after, level=self.level
+            )
             enough += detectable(change, self.level) <= COARSE
         return enough / REPEATS
 

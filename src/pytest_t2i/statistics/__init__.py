@@ -24,11 +24,11 @@ from pytest_t2i.statistics.baseline.change import (
     Words,
     paired_model_bias_change,
     paired_model_bias_scores,
-    prompt_bias_change,
 )
 from pytest_t2i.statistics.baseline.change_points import ChangePoint, change_points
 from pytest_t2i.statistics.baseline.growth import growth_probabilities
 from pytest_t2i.statistics.baseline.model_test import change_p_value, paired_change_p_value
+from pytest_t2i.statistics.baseline.prompt_change import prompt_bias_change
 from pytest_t2i.statistics.baseline.prompt_test import paired_prompt_p_value
 from pytest_t2i.statistics.baseline.ranking import Rank, prompts_differ_p_value, ranking
 from pytest_t2i.statistics.correction.label_noise import effective_counts

@@ -16,6 +16,7 @@ from pytest_t2i.audits.sampling import sample_of, samples_of
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.settings import Settings
 from pytest_t2i.statistics import model_images_needed
+from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
 from pytest_t2i.statistics.planning.change import COARSE, Pair, change_images_needed, detectable
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
@@ -96,12 +97,15 @@ def _of_model(settings: Settings, check: Check) -> Callable[[Pair], float]:
     level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
 
     def decided(pair: Pair) -> float:
+        if by_test:
+            as_tested = unmoved_model_bias_change(
+                *pair, level=level, estimator=settings.estimator, words=settings.words
+            )
+            return float(detectable(as_tested, level) <= COARSE)
         change = statistics.paired_model_bias_change(
             *pair, level=level, seed=settings.seed, estimator=settings.estimator,
             words=settings.words,
         )  # fmt: skip
-        if by_test:
-            return float(detectable(change, level) <= COARSE)
         return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
 
     return decided

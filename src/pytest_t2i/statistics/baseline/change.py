@@ -14,10 +14,10 @@ from scipy import stats
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.baseline.linear_scores import BIAS, spread_table, table_bias
+from pytest_t2i.statistics.baseline.moved import bounded_change, is_bounded
 from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
 from pytest_t2i.statistics.means.mean import mean_error
 from pytest_t2i.statistics.model.bias import Estimator
-from pytest_t2i.statistics.shares.intervals import prompt_bias_interval
 from pytest_t2i.statistics.shares.resampling import check_resampling
 
 Whole = npt.NDArray[np.int64]
@@ -28,6 +28,8 @@ Words = Literal["fixed", "sample"]
 FEWEST_IMAGES = 2
 FEW_PROMPTS = 10
 """Below so many prompts tables weigh bias and noise as for this many, and no spread is fitted."""
+SURE = 1e-12
+"""Standard error where all counts agree; below it nothing is divided."""
 DOUBT = 3.0
 """How many times the bias that the fitted spreads suggest the interval allows for: they see a
 third of it where prompts became even (tests/simulations/regression.md)."""
@@ -50,10 +52,15 @@ def paired_model_bias_change(
     Each prompt is scored by a table of its counts that has the same expectation before and after
     where its share did not change, whatever the two numbers of images
     (``linear_scores.spread_table``): so the same model shows no change on average. Where prompts
-    did change, the bias of the tables may not cancel; the interval reaches further by three times
-    what the spreads of bias fitted before and after say of it.
+    did change, the bias of the tables may not cancel. So where counts or scores differ by more
+    than chance easily makes them (``moved.is_bounded``), from ten prompts on, the interval reaches
+    at least as far as the means of functions that bound both scores for every spread of bias.
 
     .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts
+
+    It misses in at most 6 % of cases where scores are equal and spreads are not, but in about one
+    of seven where every prompt moved from even to 0.1, which 20 images do not show
+    (tests/simulations/change.md).
 
     Args:
         before_male: clear male images per prompt in the baseline, [n_prompts].
@@ -82,31 +89,74 @@ def paired_model_bias_change(
     True
     """
     check_resampling(level, resamples)
-    for name, value, known in (
-        ("estimator", estimator, ("corrected", "paper")),
-        ("words", words, ("fixed", "sample")),
-    ):
-        if value not in known:
-            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {name}={value!r}")
+    _check(estimator, words)
     before, after = _comparable(
         before_male=before_male,
         before_female=before_female,
         after_male=after_male,
         after_female=after_female,
     )
+    narrow, error = _by_tables(before, after, level, estimator, words)
+    if estimator == "paper" or not is_bounded(before, after, narrow.estimate / max(error, SURE)):
+        return narrow
+    reach = float(stats.norm.isf((1.0 - level) / 2.0)) * error
+    bounds = bounded_change(before, after, level)
+    # With words as a sample, by as much further as the bounds reach with fixed ones.
+    down = max(0.0, narrow.estimate - reach - bounds.low)
+    up = max(0.0, bounds.high - narrow.estimate - reach)
+    if words == "fixed":
+        low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
+    else:
+        low, high = narrow.low - down, narrow.high + up
+    return replace(narrow, low=max(-1.0, low), high=min(1.0, high))
+
+
+def unmoved_model_bias_change(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    level: float,
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+) -> Interval:
+    """The change as if prompts did not move: what the exact test of "the same model" has to find.
+
+    Arguments, result and errors as of ``paired_model_bias_change``, whose interval contains it.
+
+    >>> change = unmoved_model_bias_change([10] * 20, [10] * 20, [9] * 20, [11] * 20, level=0.95)
+    >>> change.low < 0.0 < change.high
+    True
+    """
+    _check(estimator, words)
+    before, after = _comparable(
+        before_male=before_male,
+        before_female=before_female,
+        after_male=after_male,
+        after_female=after_female,
+    )
+    return _by_tables(before, after, level, estimator, words)[0]
+
+
+def _by_tables(
+    before: Whole, after: Whole, level: float, estimator: Estimator, words: Words
+) -> tuple[Interval, float]:
+    """The change by tables, and the error that images give it."""
     prompts = before.shape[1]
     family = _family(prompts, estimator)
     old, new, variances = _scores(before, after, family)
     estimate = _mean(new) - _mean(old)
+    error = math.sqrt(variances.sum()) / prompts
     if words == "fixed":
-        half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variances.sum()) / prompts
+        half = float(stats.norm.isf((1.0 - level) / 2.0)) * error
         low, high, method = estimate - half, estimate + half, "fixed-words"
     else:
         drawn = _sampled(new - old, level)
         low, high, method = min(drawn.low, estimate), max(drawn.high, estimate), drawn.method
     bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
     low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
-    return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts)
+    return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts), error
 
 
 class PairedScores(NamedTuple):
@@ -160,45 +210,13 @@ def paired_model_bias_scores(
     return PairedScores(_mean(old), _mean(new))
 
 
-def prompt_bias_change(
-    before_male: int, before_female: int, after_male: int, after_female: int, level: float
-) -> Interval:
-    """Change of one prompt's absolute bias score, with an interval.
-
-    .. math:: |score_after| - |score_before|, its interval from the two exact ones by
-       "square and add" (Newcombe 1998; Zou and Donner 2008)
-
-    That method takes each estimate for unbiased, and an absolute score near 0 is not: where one
-    side may be 0, the interval reaches at least as far as it would if that side were 0. Without
-    this it covered a change to parity in 67 to 85 % of cases (tests/simulations).
-
-    Args:
-        before_male: clear male images in the baseline.
-        before_female: clear female images in the baseline.
-        after_male: clear male images now.
-        after_female: clear female images now.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval in [-1, 1], above 0 for a worsening; n is the smaller number of clear images.
-
-    Raises:
-        ValueError: there is no clear image before or after, or an argument is out of range.
-
-    >>> print(prompt_bias_change(10, 10, 20, 0, 0.95))
-    1.000 [0.433, 1.000]
-    """
-    before = abs(prompt_bias_interval(before_male, before_female, level))
-    after = abs(prompt_bias_interval(after_male, after_female, level))
-    estimate = after.estimate - before.estimate
-    down = math.hypot(after.estimate - after.low, before.high - before.estimate)
-    up = math.hypot(after.high - after.estimate, before.estimate - before.low)
-    low, high = estimate - down, estimate + up
-    if after.low == 0.0:
-        low = min(low, -before.high)
-    if before.low == 0.0:
-        high = max(high, after.high)
-    return Interval(estimate, low, high, level, "square-and-add", min(before.n, after.n))
+def _check(estimator: str, words: str) -> None:
+    for name, value, known in (
+        ("estimator", estimator, ("corrected", "paper")),
+        ("words", words, ("fixed", "sample")),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {name}={value!r}")
 
 
 def _family(prompts: int, estimator: Estimator) -> int | None:
