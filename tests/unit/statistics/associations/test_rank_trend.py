@@ -38,6 +38,22 @@ def test_no_stereotype_anywhere_is_no_correlation():
     assert under.estimate == -1.0
 
 
+def test_groups_whose_intervals_meet_may_change_places():
+    """The first two do, the others stay apart: ranks 1 and 2 are open, 3, 4 and 5 are not."""
+    groups = [[(k, 200, 0.1, 1)] for k in (30, 34, 90, 140, 190)]
+    found = statistics.rank_correlation_interval(range(5), groups, level=0.95, seed=0)
+    changed = spearmanr(range(5), [2, 1, 3, 4, 5]).statistic
+    assert (found.low, found.estimate, found.high) == pytest.approx((changed, 1.0, 1.0))
+    turned = statistics.rank_correlation_interval(range(5)[::-1], groups, level=0.95, seed=0)
+    assert (turned.low, turned.high) == pytest.approx((-1.0, -changed))
+
+
+def test_close_groups_leave_every_order_open():
+    groups = [[(k, 20, 0.3, 1)] for k in (8, 9, 9, 10, 10, 11, 11, 12)]
+    found = statistics.rank_correlation_interval(range(8), groups, level=0.95, seed=0)
+    assert (found.low, found.high) == pytest.approx((-1.0, 1.0))
+
+
 @pytest.mark.parametrize(
     ("quantity", "groups", "expected"),
     [
