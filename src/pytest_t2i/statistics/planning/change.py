@@ -10,7 +10,15 @@ from scipy import special
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.model.bias import model_bias_interval
+from pytest_t2i.statistics.baseline.change import (
+    FEWEST_IMAGES,
+    Words,
+    unmoved_model_bias_change,
+)
+from pytest_t2i.statistics.baseline.linear_scores import BIAS, table_bias
+from pytest_t2i.statistics.baseline.model_test import BALANCE
+from pytest_t2i.statistics.families.empirical_bayes import GRID, spread_given_counts
+from pytest_t2i.statistics.model.bias import Estimator, model_bias_interval
 from pytest_t2i.statistics.planning.model import bias_as_seen
 from pytest_t2i.statistics.planning.power import PER_CHANGE, images_needed
 from pytest_t2i.statistics.shares.intervals import male_share
@@ -116,3 +124,65 @@ def detectable(change: Interval, level: float) -> float:
     """
     error = (change.high - change.low) / (2.0 * special.ndtri((1.0 + change.level) / 2.0))
     return float((special.ndtri(level) + special.ndtri(POWER)) * error)
+
+
+def found_growth(
+    before_male: npt.ArrayLike,
+    before_female: npt.ArrayLike,
+    after_male: npt.ArrayLike,
+    after_female: npt.ArrayLike,
+    *,
+    level: float,
+    estimator: Estimator = "corrected",
+    words: Words = "fixed",
+) -> float:
+    """Growth of the model bias score that the exact test finds in about 80 % of runs.
+
+    What its tables have to show is ``detectable``. From even prompts they show less than there is:
+    so bias is taken to be spread as it was seen, every prompt's distance to one-sidedness shrinks
+    by the same share, and the growth is the least one whose expectation is enough. It then is found
+    in 0.71 or more of runs, mostly in 0.84 or more (tests/simulations/detectable.md).
+
+    Args:
+        before_male: clear male images per prompt in the baseline, [n_prompts].
+        before_female: clear female images per prompt in the baseline, [n_prompts].
+        after_male: clear male images of the same prompts now, [n_prompts].
+        after_female: clear female images of the same prompts now, [n_prompts].
+        level: one-sided level of the test, in (0, 1).
+        estimator: as in ``paired_model_bias_change``.
+        words: as in ``paired_model_bias_change``.
+
+    Returns:
+        The growth, in steps of 0.01; ``detectable`` where there is no room for one that is found.
+
+    Raises:
+        ValueError: as ``paired_model_bias_change``.
+
+    >>> even, one_sided = ([10] * 30, [10] * 30), ([20] * 30, [0] * 30)
+    >>> found_growth(*even, *even, level=0.95)
+    0.23
+    >>> round(found_growth(*one_sided, *one_sided, level=0.95), 2)
+    0.04
+    """
+    counts = [
+        inputs.whole_counts("counts", c)
+        for c in (before_male, before_female, after_male, after_female)
+    ]
+    change = unmoved_model_bias_change(*counts, level=level, estimator=estimator, words=words)
+    fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
+    used = fewer >= FEWEST_IMAGES
+    men, women = (counts[side][used] + counts[side + 2][used] for side in (0, 1))
+    spread = spread_given_counts(men, women)
+    mean_room = float(np.mean(spread @ (1.0 - GRID)))
+    growths = np.linspace(0.0, 1.0, 101)
+    share = np.minimum(1.0, growths / max(mean_room, 1e-9))[:, None]
+    grown = GRID + (1.0 - GRID) * share
+    shown = np.zeros(len(growths))
+    for n in np.unique(fewer[used]).tolist():
+        weight = spread[fewer[used] == n].sum(axis=0) / len(spread)
+        bias = table_bias(n, BALANCE)
+        gain = grown + np.interp(grown, BIAS, bias) - GRID - np.interp(GRID, BIAS, bias)
+        shown += gain @ weight
+    least = detectable(change, level)
+    enough = np.flatnonzero((shown >= least) & (growths <= mean_room))
+    return float(growths[enough[0]]) if enough.size else least
