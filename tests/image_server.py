@@ -10,15 +10,26 @@ import base64
 import hashlib
 import io
 import json
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
 from typing import Any
 
 from PIL import Image
 
+SWAPPED = " by another model"
+"""What a prompt is drawn with once the model was exchanged."""
+RATES = {
+    "busy": 0.10, "slow": 0.05, "broken": 0.02, "policy": 0.02, "dripping": 0.01, "endless": 0.01,
+    "dropped": 0.01, "restart": 0.005,
+}  # fmt: skip
+"""How often a server fails in each way that fails in all of them."""
 POLICY = "Your request was rejected by our safety system."
 
 
@@ -42,11 +53,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.prompt = body.get("prompt") or body.get("inputs") or body.get("text")
+        self.seed = body.get("seed", body.get("parameters", {}).get("seed", -1))
         with self.server.lock:
             self.server.asked.append((self.path, self._received, body))
             fault = self.server.next_fault(body)
-        self.prompt = body.get("prompt") or body.get("inputs") or body.get("text")
-        self.seed = body.get("seed", body.get("parameters", {}).get("seed", -1))
+            self.server.note("asked", self.prompt, self.seed, fault)
+            self.is_swapped = len(self.server.asked) > self.server.swapped_after
         getattr(self, f"_{fault}", self._answer)(fault, body)
 
     def do_GET(self) -> None:
@@ -65,7 +78,9 @@ class Handler(BaseHTTPRequestHandler):
             self._send(404, b"gone", "text/plain")
 
     def _answer(self, fault: str | None, body: Any) -> None:
-        self._picture(drawn(self.prompt, self.seed))
+        self._picture(drawn(f"{self.prompt}{SWAPPED * self.is_swapped}", self.seed))
+        with self.server.lock:
+            self.server.note("delivered", self.prompt, self.seed, fault)
 
     def _picture(self, content: bytes) -> None:
         if "/v1/" in self.path:
@@ -235,6 +250,11 @@ class Handler(BaseHTTPRequestHandler):
         self.server.ended.wait(self.server.slow)
         self._answer(None, body)
 
+    def _restart(self, fault: str, body: Any) -> None:
+        """For a second nobody is answered."""
+        self.server.away_until = time.monotonic() + 1.0
+        self.close_connection = True
+
     def _dropped(self, fault: str, body: Any) -> None:
         self.close_connection = True
 
@@ -294,14 +314,20 @@ class Server(ThreadingHTTPServer):
         always: str | None,
         slow: float,
         rewrite: Callable[[str], Any] | None = None,
+        port: int = 0,
     ) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", port), Handler)
         self.rewrite = rewrite
         self.faults, self.always, self.slow = list(faults), always, slow
         self.asked: list[Any] = []
         self.fetched: list[Any] = []
         self.flying = self.crowds = self.most = 0
         """Requests that are being answered; times that one came while others were; at most."""
+        self.rates: dict[str, float] = {}
+        """How often it fails in which way, where it is not told when."""
+        self.random, self.away_until, self.swapped_after = Random(0), -math.inf, math.inf
+        """Chance; until when it answers nobody; requests after which another model answers."""
+        self.log: Path | None = None
         self.elsewhere = ""
         """Host and port that pictures lie at."""
         self.limit = 2
@@ -309,8 +335,23 @@ class Server(ThreadingHTTPServer):
         self.lock, self.ended = threading.Lock(), threading.Event()
 
     def next_fault(self, body: Any) -> str | None:
-        """Those that were given, in turn, then always the same."""
-        return self.faults.pop(0) if self.faults else self.always
+        """Those that were given, in turn, then always the same, or by chance."""
+        if time.monotonic() < self.away_until:
+            return "dropped"
+        if self.faults:
+            return self.faults.pop(0)
+        chance = self.random.random()
+        for fault, rate in self.rates.items():
+            chance -= rate
+            if chance < 0:
+                return fault
+        return self.always
+
+    def note(self, *told: Any) -> None:
+        """Write into the log, which outlives the server."""
+        if self.log is not None:
+            with self.log.open("a") as log:
+                log.write(json.dumps(told) + "\n")
 
     @property
     def origin(self) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import corruptions
 import crowds
+import endpoints
 import hostile
 import instant
 import kills
@@ -72,6 +73,10 @@ def _seeding(folder: Path, share: float) -> Tally:
     return seeding.go(round(30 * share))
 
 
+def _endpoints(folder: Path, share: float) -> Tally:
+    return endpoints.go(folder, round(2000 * share), round(20 * share))
+
+
 TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
     "worker-kills": _worker_kills,
@@ -82,6 +87,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "requests": _requests,
     "instant": _instant,
     "seeding": _seeding,
+    "endpoints": _endpoints,
 }
 
 

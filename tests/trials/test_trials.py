@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import corruptions
 import crowds
+import endpoints
 import instant
 import kills
 import label_kills
@@ -42,6 +43,13 @@ def test_corruptions(tmp_path):
 
 def test_requests(tmp_path):
     assert requests_to_label.go(tmp_path, 70, seed=1).faults == []
+
+
+def test_a_misbehaving_endpoint(tmp_path):
+    pytest.importorskip("openai")
+    tally = endpoints.go(tmp_path, 60, 2, seed=1)
+    assert tally.faults == []
+    assert tally.kinds["kills of the run"] == 2
 
 
 def test_seeding():

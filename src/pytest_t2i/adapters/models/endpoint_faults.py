@@ -131,7 +131,7 @@ def _names(error: BaseException | None) -> list[str]:
 def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
     """A whole picture, from the bytes of its file where it is none yet.
 
-    Raises GenerationError for one beyond the limit, BrokenPictureError for what is no picture.
+    Raises BrokenPictureError for one beyond the limit, and for what is no picture.
     """
     if isinstance(given, bytes) and len(given) > limits.bytes:
         raise too_large(limits)
@@ -141,9 +141,9 @@ def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
     return picture
 
 
-def too_large(limits: AnswerLimits) -> GenerationError:
-    """An answer beyond its limit."""
-    return GenerationError(
+def too_large(limits: AnswerLimits) -> BrokenPictureError:
+    """An answer beyond its limit: one without an end may be the only one of its kind."""
+    return BrokenPictureError(
         f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more"
     )
 
