@@ -473,7 +473,13 @@ def test_a_providers_faults(fal, monkeypatch, how, words):
 def test_an_endless_answer_is_cut(how):
     with serving(always=how) as server:
         assert "more than 0.5 MiB; --t2i-answer-limit allows more" in refused(openai(server))
-    assert len(server.asked) == 1
+    assert len(server.asked) == retries.TRIES_OF_BROKEN
+
+
+def test_one_endless_answer_is_asked_for_again(connect):
+    with serving(None, "endless") as server:
+        assert pixels(connect(server).generate(REQUESTS)) == expected(REQUESTS)
+    assert len(server.asked) == 5
 
 
 def test_an_endless_answer_is_cut_of_hugging_face_too():
