@@ -82,6 +82,10 @@ def requests(mitigated, count=5, texts=(WOMAN, MAN), how=None, **more):
     return [Request(NEUTRAL, seed, how, variation=variation, **more) for seed in range(count)]
 
 
+def levels(made):
+    return np.stack([np.asarray(one.image, np.int16) for one in made])
+
+
 def pixels(made):
     return [np.asarray(one.image).tobytes() for one in made]
 
@@ -161,12 +165,14 @@ def from_equations(pipeline, how, weight, warm_up, where):
 def test_the_same_picture_alone_in_batches_and_in_another_order(model, asked):
     mitigated = around(model, asked)
     asked_for = requests(mitigated, count=32)
-    whole = pixels(mitigated.generate(asked_for))
-    assert len(set(whole)) == 32
-    assert [pixels(mitigated.generate([one]))[0] for one in asked_for[:4]] == whole[:4]
-    fives = [asked_for[k : k + 5] for k in range(0, 32, 5)]
-    assert [p for part in fives for p in pixels(mitigated.generate(part))] == whole
-    assert pixels(mitigated.generate(asked_for[::-1])) == whole[::-1]
+    whole = levels(mitigated.generate(asked_for))
+    assert len({one.tobytes() for one in whole}) == 32
+    # Rows of several texts round alike on some processors and not on others.
+    alone = [levels(mitigated.generate([one])) for one in asked_for[:4]]
+    assert np.abs(np.concatenate(alone) - whole[:4]).max() <= 1
+    fives = [levels(mitigated.generate(asked_for[k : k + 5])) for k in range(0, 32, 5)]
+    assert np.abs(np.concatenate(fives) - whole).max() <= 1
+    assert np.abs(levels(mitigated.generate(asked_for[::-1]))[::-1] - whole).max() <= 1
 
 
 def test_a_lone_picture_without_guidance_is_the_same_too(model):
