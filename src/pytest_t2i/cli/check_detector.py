@@ -44,9 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(detector: str, *, labels: Path, **of_run: Any) -> int:
     """Show the detector every labelled image, and print what came out."""
     folder = labels.parent if labels.name == FILE_NAME else labels
-    for line in lines(_tried(detector, folder, run_settings(of_run))):
+    settings = run_settings(of_run)
+    for line in lines(_tried(detector, folder, settings)):
         say(line)
-    for line in _among_people(folder):
+    for line in _among_people(folder, settings.confidence):
         say(line)
     return 0
 
@@ -112,9 +113,9 @@ def _gap(interval: Interval | None) -> str:
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def _among_people(folder: Path) -> Iterator[str]:
+def _among_people(folder: Path, level: float) -> Iterator[str]:
     """Whether people agree: what no detector can be better than."""
-    result = agreement(read_labels(folder), level=0.95)
+    result = agreement(read_labels(folder), level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
         yield "people: one annotator only, so how far people agree is not known"
     for pair in result.pairs:

@@ -99,15 +99,14 @@ def paired_model_bias_change(
     narrow, error = _by_tables(before, after, level, estimator, words)
     if estimator == "paper" or not is_bounded(before, after, narrow.estimate / max(error, SURE)):
         return narrow
-    reach = float(stats.norm.isf((1.0 - level) / 2.0)) * error
     bounds = bounded_change(before, after, level)
-    # With words as a sample, by as much further as the bounds reach with fixed ones.
-    down = max(0.0, narrow.estimate - reach - bounds.low)
-    up = max(0.0, bounds.high - narrow.estimate - reach)
     if words == "fixed":
         low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
     else:
-        low, high = narrow.low - down, narrow.high + up
+        # Words as a sample: further by as much as the bounds reach further with fixed ones.
+        reach = float(stats.norm.isf((1.0 - level) / 2.0)) * error
+        low = narrow.low - max(0.0, narrow.estimate - reach - bounds.low)
+        high = narrow.high + max(0.0, bounds.high - narrow.estimate - reach)
     return replace(narrow, low=max(-1.0, low), high=min(1.0, high))
 
 
