@@ -108,17 +108,19 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
             "at their limits"
         )
         return
-    scores = f"if scores are as measured; by their error {_range(results, inconclusive, images)}"
+    needed = (
+        f"if scores are as measured; within their errors {_range(results, inconclusive, images)}"
+    )
     if is_ready_made(session):
         yield (
             f"add images until every prompt has about {images}; that has an even chance to decide "
-            f"{scores}"
+            f"{needed} may be needed"
         )
     else:
         yield (
-            f"about {images} images per prompt have an even chance to decide {scores} "
-            f"({price(session, images)}). Choose a number once, or use --t2i-sequential, which may "
-            "look as it goes"
+            f"about {images} images per prompt have an even chance to decide "
+            f"({price(session, images)}) {needed} may be needed. Choose a number once, or use "
+            "--t2i-sequential, which may look as it goes"
         )
 
 
@@ -133,7 +135,9 @@ def _range(results: Results, inconclusive: Sequence[Check], images: int) -> Imag
         for check in of_model or inconclusive
         if check.interval is not None and check.images_to_decide
     ]
-    return middle_range(ranges) if ranges else ImagesRange(images, None)
+    # As many as there are have not decided.
+    found = middle_range(ranges) if ranges else ImagesRange(images, None)
+    return found._replace(low=max(found.low, have + 1))
 
 
 def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
