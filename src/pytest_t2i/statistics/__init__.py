@@ -57,7 +57,9 @@ from pytest_t2i.statistics.families.empirical_bayes import Lean, leaning, leans
 from pytest_t2i.statistics.families.false_discovery import (
     adaptive_discarding,
     benjamini_hochberg,
+    benjamini_yekutieli,
     holm,
+    storey,
 )
 from pytest_t2i.statistics.families.p_values import (
     Decidable,
@@ -115,6 +117,7 @@ from pytest_t2i.statistics.model.fair_floor import fair_floor
 from pytest_t2i.statistics.model.squared_bias import squared_bias_interval, squared_bias_score
 from pytest_t2i.statistics.planning.model import model_images_needed, observed_model_power
 from pytest_t2i.statistics.planning.power import Design, prompt_power
+from pytest_t2i.statistics.sequential.after_stopping import stopped_share_interval
 from pytest_t2i.statistics.sequential.confidence_sequences import (
     bias_sequence_p_value,
     look_level,
@@ -126,6 +129,8 @@ from pytest_t2i.statistics.sequential.confidence_sequences import (
     stereotype_sequence,
     stereotype_sequence_p_value,
 )
+from pytest_t2i.statistics.sequential.expected import Expected, expected_stop
+from pytest_t2i.statistics.sequential.group_sequential import Boundaries, SequentialTest
 from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
 from pytest_t2i.statistics.shares.exact import (
     bias_p_value,
@@ -147,20 +152,24 @@ from pytest_t2i.statistics.undetected.worst_case import worst_case_bounds, worst
 
 __all__ = [
     "Band",
+    "Boundaries",
     "ChangePoint",
     "CorrectedScores",
     "CorrectedShares",
     "Decidable",
     "Design",
     "Estimator",
+    "Expected",
     "Fewest",
     "Lean",
     "PairedScores",
     "Rank",
+    "SequentialTest",
     "Words",
     "adaptive_discarding",
     "adjusted_model_bias_score",
     "benjamini_hochberg",
+    "benjamini_yekutieli",
     "bias_p_value",
     "bias_sequence_p_value",
     "blaker",
@@ -173,6 +182,7 @@ __all__ = [
     "decidable",
     "deviation_interval",
     "effective_counts",
+    "expected_stop",
     "f1_interval",
     "f1_p_value",
     "fair_floor",
@@ -246,6 +256,8 @@ __all__ = [
     "stereotype_p_value",
     "stereotype_sequence",
     "stereotype_sequence_p_value",
+    "stopped_share_interval",
+    "storey",
     "total_variation_bounds",
     "total_variation_floor",
     "total_variation_interval",

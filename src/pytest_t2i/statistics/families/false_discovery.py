@@ -20,6 +20,8 @@ CARRIED = 2.0
 provided that their images could have spoken for themselves."""
 COUNTED_ABOVE = 0.5
 """lambda of ADDIS: p-values left, as shares of tau, above which they count as true nulls."""
+SMALL_FAMILY = 5
+"""Tests below which the number of nulls among them is not estimated."""
 ROUNDING = 1e-12
 
 
@@ -48,6 +50,30 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
     if not p.size:
         return p
     return np.asarray(stats.false_discovery_control(p), dtype=np.float64)
+
+
+def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
+    """Adjusted p-values that control the false discovery rate under any dependence.
+
+    .. math:: min over j >= i of p_(j) m (1 + 1/2 + ... + 1/m) / j   (Benjamini, Yekutieli 2001)
+
+    Args:
+        p_values: one p-value per test, [n_tests]; may be empty.
+
+    Returns:
+        Adjusted p-values in the same order, [n_tests].
+
+    Raises:
+        ValueError: not a vector, or a value lies outside [0, 1].
+
+    >>> benjamini_yekutieli([0.01, 0.5, 0.02])
+    array([0.055     , 0.91666667, 0.055     ])
+    """
+    p = inputs.in_range("p_values", p_values, 0.0, 1.0)
+    inputs.one_dimensional(p_values=p)
+    if not p.size:
+        return p
+    return np.asarray(stats.false_discovery_control(p, method="by"), dtype=np.float64)
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
@@ -144,6 +170,40 @@ def adaptive_discarding(
         can = small & _at_most(p[left], most[left])
         adjusted[left] = _step_up(np.where(can, q, np.inf), nulls)
     return adjusted
+
+
+def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
+    """Adjusted p-values by Benjamini-Hochberg that pays for the true nulls alone (Storey 2004).
+
+    .. math:: m_0 = min(m, 2 (1 + number of p_i > 1/2)); adjusted: min over j >= i of p_(j) m_0 / j
+
+    It holds for independent p-values, whatever their distribution under their null hypotheses
+    (Benjamini, Krieger and Yekutieli 2006); those above twice 1 - level are not rejected. Fewer
+    than five are adjusted by Benjamini-Hochberg. Nothing is discarded: ``adaptive_discarding``
+    asks for more than a p-value after stopping fulfils (docs/decisions/0014).
+
+    Args:
+        p_values: one p-value per test, [n_tests]; may be empty.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Adjusted p-values, [n_tests]; 1 for tests that are not rejected whatever the others show.
+
+    Raises:
+        ValueError: not a vector, a value lies outside [0, 1], or level outside (0, 1).
+
+    >>> storey([0.002] * 3 + [0.04] + [1.0] * 6, 0.95).round(3)[:4]
+    array([0.007, 0.007, 0.007, 0.1  ])
+    """
+    check_level(level)
+    p = inputs.in_range("p_values", p_values, 0.0, 1.0)
+    inputs.one_dimensional(p_values=p)
+    if not p.size:
+        return p
+    few = p.size < SMALL_FAMILY
+    nulls = float(p.size) if few else min(p.size, 2.0 * (1.0 + float(np.sum(p > COUNTED_ABOVE))))
+    weakest = (1.0 if few else CARRIED) * (1.0 - level)
+    return _step_up(np.where(_at_most(p, weakest), p, np.inf), nulls)
 
 
 def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.Floats:
