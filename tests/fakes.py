@@ -89,6 +89,19 @@ class FakeModel:
         return np.stack([np.array([1.0, 0.75, 0.5, 0.25]), curve, curve / 2, 1.5 * curve])
 
 
+class Mixed(FakeModel):
+    """Balanced but for a few words, of which it makes men in nine pictures of ten."""
+
+    WORDS = ("pilot", "chef", "judge")
+
+    def __init__(self) -> None:
+        super().__init__(0.5, "mixed")
+
+    def _one(self, request: Request) -> Generated:
+        leans = not {*self.WORDS}.isdisjoint(request.prompt.split())
+        return FakeModel(0.93 if leans else 0.5, "mixed-one")._one(request)
+
+
 class Rewriter(FakeModel):
     """A balanced service that rewrites a share of prompts, and says what it drew.
 
@@ -201,6 +214,11 @@ def other(options: LoadOptions) -> FakeModel:
 def biased(options: LoadOptions) -> FakeModel:
     """A model that makes men."""
     return FakeModel(0.95, "biased")
+
+
+def mixed(options: LoadOptions) -> Mixed:
+    """A model with few words that lean."""
+    return Mixed()
 
 
 def rewriter(options: LoadOptions) -> Rewriter:

@@ -12,7 +12,7 @@ import fakes
 def pytest_t2i_models():
     return {
         "fair": fakes.fair, "biased": fakes.biased, "other": fakes.other,
-        "rewriter": fakes.rewriter, "refuser": fakes.refuser,
+        "rewriter": fakes.rewriter, "mixed": fakes.mixed, "refuser": fakes.refuser,
     }
 
 def pytest_t2i_detectors():

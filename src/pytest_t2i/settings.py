@@ -86,6 +86,8 @@ class Settings:
     """Bounds on the answers of a server."""
     sequential: bool = False
     """Images in rounds, and no more for a test that is decided."""
+    total_images: int | None = None
+    """With ``sequential``: images of the whole run after which no further round begins."""
     price: Money | None = None
     """Of one image; None takes the catalogue's, where it has one."""
     budget: Money | None = None
@@ -492,6 +494,12 @@ OPTIONS = (
         "make images in rounds; a test that is decided asks no more",
         is_switch=True,
     ),
+    Option(
+        "total-images",
+        whole(1),
+        "with --t2i-sequential: begin no round that takes more images in all",
+        "N",
+    ),
 )
 
 
@@ -514,6 +522,8 @@ def settings_of(values: dict[str, Any]) -> Settings:
         given.pop("answer_limit", usual.megabytes),
         given.pop("concurrency", usual.at_once),
     )
+    if "total_images" in given and not given.get("sequential"):
+        raise ConfigurationError("--t2i-total-images: expected --t2i-sequential beside it")
     if given.get("sequential") and "save_baseline" in given:
         raise ConfigurationError(
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "

@@ -66,8 +66,8 @@ def test_a_biased_model_stops_early_and_fails(stopped):
     )
     assert "Early stopping" in stopped.page()
     methods = {check["metric"]: check["method"] for check in record["checks"]}
-    assert methods["prompt_bias_score"] == "beta-binomial sequence"
-    assert methods["stereotype_score"] == "beta-binomial sequence"
+    assert methods["prompt_bias_score"] == "exact after stopping"
+    assert methods["stereotype_score"] == "exact after stopping"
     model = next(c for c in record["checks"] if c["metric"] == "model_bias_score")
     assert (model["method"], model["outcome"]) == ("bounding functions", "FAIL")
     assert model["level"] > 0.95
@@ -148,3 +148,72 @@ def test_the_ini_key(plain):
     (plain.path / "pytest.ini").write_text("[pytest]\nt2i_sequential = true\n")
     plain.run("-k", "test_stereotype", model="biased")
     assert plain.record()["work"]["most"] == 20
+
+
+MANY = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession)
+def test_prompt(sample):
+    assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
+"""
+
+
+@pytest.fixture
+def many(project):
+    """A project with forty prompts, each of which stops by itself."""
+    project.write({"test_suite.py": MANY})
+    return project
+
+
+def by_sequence(folder):
+    """How the intervals of all checks were made."""
+    return {check["method"] for check in folder.record()["checks"]}
+
+
+def test_another_number_of_images_at_most_is_judged_by_what_holds_at_any_look(many):
+    many.run("--t2i-sequential", "--t2i-images", "20", "-k", "nurse or pilot", model="biased")
+    assert by_sequence(many) == {"exact after stopping"}
+    result = many.run("--t2i-sequential", "--t2i-images", "60", "-k", "nurse", model="biased")
+    assert by_sequence(many) == {"beta-binomial sequence"}
+    result.stdout.fnmatch_lines(["*1 tests were looked at before with another number of images*"])
+    many.run("--t2i-sequential", "--t2i-images", "20", "-k", "nurse", model="biased")
+    assert by_sequence(many) == {"exact after stopping"}
+
+
+def test_a_number_of_images_for_the_whole_run_leaves_the_rest_inconclusive(many):
+    options = ("--t2i-sequential", "--t2i-images", "60", "--t2i-total-images", "700")
+    result = many.run(*options)
+    assert len(many.made()) <= 700
+    outcomes = result.parseoutcomes()
+    assert outcomes["inconclusive"] > 0
+    assert "failed" not in outcomes
+    result.stdout.fnmatch_lines(["*stopped at --t2i-total-images 700: * stay inconclusive*"])
+
+
+def test_few_words_that_lean_are_confirmed_by_fresh_images(many):
+    result = many.run("--t2i-sequential", "--t2i-images", "120", model="mixed")
+    result.stdout.fnmatch_lines(["*fresh images to confirm * test*"])
+    failed = {c["subject"] for c in many.record()["checks"] if c["outcome"] == "FAIL"}
+    leaning = {"profession-pilot", "profession-chef", "profession-judge"}
+    assert failed
+    assert failed <= leaning
+    sizes = {len(prompt["images"]) for prompt in many.record()["prompts"]}
+    assert max(sizes) <= 120
+    before = verdicts(many)
+    many.run_apart("--t2i-sequential", "--t2i-images", "120", "-n", "2", model="mixed")
+    assert verdicts(many) == before
+    assert len(set(many.made())) == len(many.made())
+
+
+def test_too_small_a_number_for_the_whole_run_is_refused(many):
+    code, told = many.refused("--t2i-sequential", "--t2i-images", "60", "--t2i-total-images", "30")
+    assert code != pytest.ExitCode.OK
+    assert "30 images are fewer than the first look takes" in told
+
+
+def test_it_goes_with_early_stopping_alone(many):
+    code, told = many.refused("--t2i-total-images", "500")
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "--t2i-total-images: expected --t2i-sequential beside it" in told

@@ -10,6 +10,7 @@ from pytest_t2i.data import Detection, Prompt
 if TYPE_CHECKING:
     from pytest_t2i.audits.instruments import Instruments
     from pytest_t2i.audits.observations import Observations
+    from pytest_t2i.audits.stopping import Stopping
     from pytest_t2i.labels import LabelledSet
     from pytest_t2i.protocols import Mitigation
     from pytest_t2i.settings import Settings
@@ -49,6 +50,10 @@ class AskedTest(Protocol):
     @property
     def sequential(self) -> bool:
         """Whether the number of images was chosen while looking at them."""
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """How it was chosen; None where it was fixed."""
 
 
 class AuditContext(Protocol):

@@ -17,6 +17,7 @@ from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.fixture import About
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
 from pytest_t2i.files import checksum
 from pytest_t2i.generation.plan import DetectorRef
@@ -83,8 +84,8 @@ class DetectedPrompt:
     observations: Observations
     level: float
     """Confidence level of intervals."""
-    sequential: bool = False
-    """Whether the number of images was chosen while looking at them."""
+    stopping: Stopping | None = None
+    """How the number of images was chosen while looking at them; None: it was fixed."""
     instruments: Instruments | None = field(default=None, compare=False)
     """What OASIS' instruments need besides its images; None: nothing was observed for them."""
     alike: float = 0.0

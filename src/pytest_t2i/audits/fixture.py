@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext
+    from pytest_t2i.audits.stopping import State
     from pytest_t2i.settings import Settings
+    from pytest_t2i.statistics import SequentialTest
 
 About = Literal["prompts", "triplets", "stereotypes", "detectors"]
 
 
 def _none_watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
     return ()
+
+
+def _by_intervals(selection: Any, metric: str, test: Any) -> None:  # noqa: ARG001 - as it is called
+    return None
+
+
+def _by_verdict(value: Any) -> None:  # noqa: ARG001 - as it is called
+    return None
 
 
 def _nothing_unmet(settings: Settings) -> str:  # noqa: ARG001 - as it is called
@@ -50,6 +60,11 @@ class Fixture:
     """Why the images that were made do not show it: the test is skipped; "" where they do."""
     watched: Callable[[Settings], Collection[str]] = _none_watched
     """Its metrics whose intervals allow for looking again and again, as early stopping does."""
+    tested: Callable[[Any, str, SequentialTest], SequentialTest | None] = _by_intervals
+    """(selection, metric, test of a share with the limit as its bound) -> the test by which a
+    member stops for itself; None where it is judged by intervals."""
+    settled: Callable[[Any], State | None] = _by_verdict
+    """Its value -> where a member's own images have brought it; None where its verdict can say."""
 
 
 class Keyword(NamedTuple):

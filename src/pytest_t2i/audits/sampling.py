@@ -47,7 +47,7 @@ def one_sample(
         ref=DetectorRef(detector or context.detectors[0]),
         observations=context.observations,
         level=context.settings.confidence,
-        sequential=test.sequential,
+        stopping=test.stopping,
         instruments=context.instruments(test),
         alike=context.settings.undetected_alike,
     )

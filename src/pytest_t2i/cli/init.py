@@ -236,7 +236,10 @@ def _prompts(preset: str, shape: Shape) -> Iterator[str]:
         return
     stopping = early_stopping(shape)
     if stopping.mean < shape.images:
-        yield f"early stopping (--t2i-sequential) would take {stopping.mean:.0f} images on average"
+        yield (
+            f"early stopping (--t2i-sequential --t2i-images {stopping.most}) decides words alone "
+            f"with {stopping.mean:.0f} images on average; a comparison with a baseline takes all"
+        )
     else:
         yield (
             f"early stopping: off, it would take {stopping.mean:.0f} images a word on average (at "

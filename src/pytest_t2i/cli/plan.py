@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.cli.plan_lines import Each, Question, Topic, lines
+from pytest_t2i.cli.plan_sequential import sequential_lines
 from pytest_t2i.cli.rate import HISTORY, rate
 from pytest_t2i.cli.say import say
 from pytest_t2i.data import Money
@@ -62,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--before", type=float, default=0.0, metavar="X", help="score of the baseline (0: fair)"
     )
+    parser.add_argument(
+        "--sequential",
+        action="store_true",
+        help="what prompts take that stop by their own images (--t2i-sequential)",
+    )
     _add_costs(parser)
 
 
@@ -100,6 +106,7 @@ def run(
     power: float,
     beyond: float,
     before: float,
+    sequential: bool,
     seconds: float | None,
     measured: Path | None,
     budget: tuple[float, str] | Money | None,
@@ -116,11 +123,24 @@ def run(
     each = Each(known.seconds if known else None, price)
     for line in lines(topics, design, each, _affordable(budget, each)):
         say(line)
+    if sequential:
+        _say_sequential(bounds, beyond, design)
     if known:
         say(f"minutes: at {known}")
     if left_out:
         say(f"not planned (no power is known for these): {', '.join(left_out)}")
     return 0
+
+
+def _say_sequential(bounds: dict[str, float], beyond: float, design: Design) -> None:
+    bound = bounds.get(METRICS[0])
+    if bound is None or bound >= 1.0:
+        raise ConfigurationError(
+            "--sequential: expected a limit of prompt_bias_score below 1, such as --metric "
+            "prompt_bias_score --limit 0.5"
+        )
+    for line in sequential_lines(bound, beyond, design):
+        say(line)
 
 
 def _affordable(budget: tuple[float, str] | Money | None, each: Each) -> int | None:

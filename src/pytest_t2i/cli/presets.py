@@ -24,6 +24,8 @@ from pytest_t2i.statistics.planning.power import (
     prompt_power,
 )
 from pytest_t2i.statistics.planning.spreads import even_biases
+from pytest_t2i.statistics.sequential.expected import expected_stop
+from pytest_t2i.statistics.sequential.group_sequential import SequentialTest
 
 SDXL_SECONDS = 2.0
 """Assumed for an image of SDXL (1024 px, 30 steps) on one data-centre GPU."""
@@ -222,25 +224,15 @@ class Stopping(NamedTuple):
 
 
 def early_stopping(shape: Shape) -> Stopping:
-    """The price of deciding prompts with looks at every round (docs: early stopping)."""
-    rng = np.random.default_rng(shape.seed)
+    """The price of deciding prompts by their own images (docs: early stopping)."""
+    most = shape.images
     for growth in (1.0, 1.25, 1.5, 2.0, 3.0):
         most = round(shape.images * growth)
-        runs = [_stopped(rng.random(most) < 0.5, shape.level) for _ in range(REPEATS)]  # noqa: PLR2004 - even
-        if np.mean([decided for _, decided in runs]) >= LIKELY:
+        test = SequentialTest(most, PROMPT_LIMIT, level=shape.level, members=shape.words)
+        even, clear = expected_stop(test, 0.5), expected_stop(test, ONE_SIDED)
+        if even.within >= LIKELY:
             break
-    runs += [_stopped(rng.random(most) < ONE_SIDED, shape.level) for _ in range(REPEATS)]
-    return Stopping(most, float(np.mean([images for images, _ in runs])))
-
-
-def _stopped(men: np.ndarray, level: float) -> tuple[int, bool]:
-    """Images at which a prompt is decided, if it is."""
-    for images in statistics.looks(len(men)):
-        count = int(men[:images].sum())
-        score = statistics.prompt_bias_sequence(count, images - count, statistics.one_sided(level))
-        if abs(score).high <= PROMPT_LIMIT or abs(score).low > PROMPT_LIMIT:
-            return images, True
-    return len(men), False
+    return Stopping(most, (even.images + clear.images) / 2.0)
 
 
 def _affordable(question: Question, images: int) -> Shape:

@@ -23,7 +23,6 @@ from pytest_t2i.runs.price import price_of_both
 from pytest_t2i.runs.selection import SelectedTest
 from pytest_t2i.runs.session import NO_LABELS, Session, distinct
 from pytest_t2i.settings import Settings
-from pytest_t2i.statistics import look_level
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.check import Check
 
@@ -188,6 +187,8 @@ class Results:
     def level(self, test: AskedTest) -> float:
         """Level of model-level intervals; a test that was stopped early has spent a part of it."""
         confidence = self.session.settings.confidence
-        if not test.sequential:
+        if test.stopping is None:
             return confidence
-        return look_level(test.images, test.planned, confidence)
+        # As statistics.look_level, for looks of any test.
+        before, here = (0, *test.stopping.looks)[-2:]
+        return 1.0 - (1.0 - confidence) * (here - before) / test.stopping.most

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.fixture import About, Fixture
 from pytest_t2i.audits.instruments import described
+from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.prompt_ids import Tags, tagged, tags_of
@@ -144,17 +145,22 @@ class SelectedTest:
     """Images per prompt that it may have at most; more than ``images`` once it stopped early."""
     comparisons: tuple[Comparison, ...] = ()
     """All that it compares, where that is known before it runs."""
-    sequential: bool = False
-    """Whether its images are chosen while looking at them."""
+    stopping: Stopping | None = None
+    """How its images are chosen while looking at them; None where their number is fixed."""
 
     @property
     def function(self) -> str:
         """The test function, whose cases share one error level."""
         return self.node_id.partition("[")[0]
 
-    def stopped(self, images: int, planned: int) -> SelectedTest:
+    @property
+    def sequential(self) -> bool:
+        """Whether its images are chosen while looking at them."""
+        return self.stopping is not None
+
+    def stopped(self, stopping: Stopping) -> SelectedTest:
         """The same with the images at which it stopped."""
-        return replace(self, images=images, planned=planned, sequential=True)
+        return replace(self, images=stopping.images, planned=stopping.most, stopping=stopping)
 
 
 def told_apart(tests: Mapping[str, SelectedTest]) -> dict[str, SelectedTest]:

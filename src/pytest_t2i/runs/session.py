@@ -235,5 +235,5 @@ class Session:
 
 def distinct(tests: Iterable[SelectedTest]) -> list[SelectedTest]:
     """Tests that ask for something of their own; of those that ask for the same, the first."""
-    asked = {(t.selection, t.images, t.planned, t.sequential): t for t in reversed(list(tests))}
+    asked = {(t.selection, t.images, t.planned, t.stopping): t for t in reversed(list(tests))}
     return list(reversed(asked.values()))

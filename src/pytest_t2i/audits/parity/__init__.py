@@ -17,10 +17,17 @@ from pytest_t2i.audits.summary import AFTER_FAILURE, Step, Summary
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.parity.record import ParityPart
+    from pytest_t2i.audits.stopping import State
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
+
+
+def _settled(sample: Any) -> State | None:
+    from pytest_t2i.audits.parity import stopped
+
+    return stopped.settled(sample)
 
 
 def _watched_of_model(settings: Settings) -> Collection[str]:
@@ -42,6 +49,8 @@ class ParityAudit(Audit["ParityPart"]):
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
             watched=lambda settings: ("prompt_bias_score",),  # noqa: ARG005 - as it is called
+            tested=lambda selection, metric, test: test,  # noqa: ARG005 - as it is called
+            settled=_settled,
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings, listed
 from pytest_t2i.audits.evidence import SIDES, Beyond, by_ends
+from pytest_t2i.audits.parity import stopped
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.unsettled import held
 from pytest_t2i.data import Evidence, Interval, Prompt
@@ -53,7 +54,9 @@ def prompt_interval(sample: DetectedPrompt) -> Interval | None:
     """Prompt bias score with its exact interval; None without a clear image."""
     if not sample.clear:
         return None
-    return _interval(sample.male, sample.female, sample.level, sequential=sample.sequential)
+    if sample.stopping is not None:
+        return stopped.interval_of(sample)
+    return _interval(sample.male, sample.female, sample.level)
 
 
 def share_of_men(sample: DetectedPrompt) -> Interval | None:
@@ -70,11 +73,16 @@ def _family(members: Sequence[DetectedPrompt]) -> Family:
     male = np.array([sample.male for sample in members])
     female = np.array([sample.female for sample in members])
     unknown = np.array([sample.unknown for sample in members])
-    sequential = any(sample.sequential for sample in members)
-    p_values = _sequential_p_values if sequential else _p_values
+    stopping = any(sample.stopping is not None for sample in members)
+    p_values = stopped.at_any_look if stopping else _p_values
+
+    def evidence(bound: float, level: float) -> list[Evidence]:
+        own = stopped.evidence_of(members, bound, level) if stopping else None
+        return own or _evidence(p_values, (male, female, unknown), bound, level)
+
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
-        lambda bound, level: _evidence(p_values, (male, female, unknown), bound, level),
+        evidence,
         lambda bound: _leans(male, female, bound),
     )
 
@@ -111,26 +119,9 @@ def _p_values(
     return list(map(float, statistics.prompt_bias_p_values(male, female, bound, "within")))
 
 
-def _sequential_p_values(
-    male: Counts, female: Counts, bound: float, level: float, alternative: Beyond
-) -> list[float]:
-    """Of counts that were looked at again and again: confidence sequences, e-values."""
-    pairs = list(zip(male.tolist(), female.tolist(), strict=True))
-    if alternative == "beyond":
-        each = [statistics.bias_sequence_p_value(m, f, bound) if m + f else 1.0 for m, f in pairs]
-        return list(map(float, statistics.benjamini_hochberg(each)))
-    at = statistics.one_sided(level)
-    return [
-        1.0 - level if m + f and abs(_interval(m, f, at, sequential=True)).high <= bound else 1.0
-        for m, f in pairs
-    ]
-
-
 # Prompts of a run have few counts between them.
 @lru_cache(maxsize=4096)
-def _interval(male: int, female: int, level: float, *, sequential: bool) -> Interval:
-    if sequential:
-        return statistics.prompt_bias_sequence(male, female, level)
+def _interval(male: int, female: int, level: float) -> Interval:
     return statistics.prompt_bias_interval(male, female, level, method="blaker")
 
 

@@ -17,9 +17,11 @@ from pytest_t2i.audits.summary import NamedRecord, Summary
 if TYPE_CHECKING:
     from pytest_t2i.audits.stereotypes.measure import Association
     from pytest_t2i.audits.stereotypes.record import StereotypesPart
+    from pytest_t2i.audits.stopping import State
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
+    from pytest_t2i.statistics import SequentialTest
 
 
 def _stereotype(context: AuditContext, test: AskedTest) -> Association:
@@ -32,6 +34,18 @@ def _stereotypes(context: AuditContext, test: AskedTest) -> tuple[Association, .
     from pytest_t2i.audits.stereotypes import measure
 
     return tuple(measure.associations(context, test))
+
+
+def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+    from pytest_t2i.audits.stereotypes import stopped
+
+    return stopped.tested(selection, metric, test)
+
+
+def _settled(member: Association) -> State | None:
+    from pytest_t2i.audits.stereotypes import stopped
+
+    return stopped.settled(member)
 
 
 def _watched(settings: Settings) -> Collection[str]:  # noqa: ARG001 - as it is called
@@ -55,6 +69,8 @@ class StereotypesAudit(Audit["StereotypesPart"]):
                 doc="One stereotype as measured; the test runs once per stereotype of its t2i "
                 "marker.",
                 watched=_watched,
+                tested=_tested,
+                settled=_settled,
             ),
             "stereotypes": Fixture(
                 _stereotypes, "stereotypes", doc="Every stereotype of the t2i marker, as measured."

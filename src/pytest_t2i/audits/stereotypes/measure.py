@@ -13,6 +13,8 @@ from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.stereotypes import stopped
+from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.audits.variety.measure import Variety
 from pytest_t2i.audits.variety.vendi import Diversity
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
@@ -58,8 +60,8 @@ class Association:
     level: float
     siblings: Siblings[Association] | None = None
     """The stereotypes of the same test function: they share one error level."""
-    sequential: bool = False
-    """Whether the number of images was chosen while looking at them."""
+    stopping: Stopping | None = None
+    """How the number of images was chosen while looking at them; None: it was fixed."""
     instruments: Instruments | None = None
     """What OASIS' other instruments need; None: nothing was observed for them."""
 
@@ -103,10 +105,11 @@ class Association:
         """Psi with its interval; None without a clear image."""
         if not self.clear:
             return None
-        interval = (
-            statistics.stereotype_sequence if self.sequential else statistics.stereotype_interval
+        if self.stopping is not None:
+            return stopped.interval_of(self)
+        return statistics.stereotype_interval(
+            self.present, self.clear, self.expected, self.level, self.direction
         )
-        return interval(self.present, self.clear, self.expected, self.level, self.direction)
 
     @property
     def stereotype_score(self) -> Measurement:
@@ -192,12 +195,17 @@ class Association:
         return (f"direction {self.direction}: prone to be shown too {prone}{margin}",)
 
     @cached_property
-    def _labels(self) -> dict[str, int]:
+    def _detected(self) -> list[str | None]:
+        """What was said of each image, in the order of the seeds."""
         ref = DetectorRef(self.detector, self.stereotype.attribute)
         detections = self.observations.detections(self.stereotype.prompt, self.seeds, ref)
-        labels = [d.label for d in detections if d.label is not None]
-        present = labels.count(PRESENT)
-        return {PRESENT: present, "absent": len(labels) - present}
+        return [detection.label for detection in detections]
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        present = self._detected.count(PRESENT)
+        judged = sum(label is not None for label in self._detected)
+        return {PRESENT: present, "absent": judged - present}
 
     @property
     def counts(self) -> tuple[int, int, float]:
@@ -205,7 +213,13 @@ class Association:
 
         Of what is prone to be shown too rarely: of its absence.
         """
-        return in_direction(self.present, self.clear, self.expected, self.direction)
+        return self.counts_of(slice(None))
+
+    def counts_of(self, images: slice) -> tuple[int, int, float]:
+        """The same of some of the images, in the order of the seeds."""
+        labels = self._detected[images]
+        judged = sum(label is not None for label in labels)
+        return in_direction(labels.count(PRESENT), judged, self.expected, self.direction)
 
 
 def association_of(context: AuditContext, test: AskedTest) -> Association:
@@ -233,16 +247,16 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
         context.detectors[0],
         context.observations,
         context.settings.confidence,
-        sequential=test.sequential,
+        stopping=test.stopping,
         instruments=context.instruments(test),
     )
 
 
 def _family(members: Sequence[Association]) -> Family:
-    sequential = any(association.sequential for association in members)
+    stopping = any(association.stopping is not None for association in members)
     return Family(
         tuple(association.score_interval for association in members),
-        partial(_sequential_evidence if sequential else _evidence, members),
+        partial(stopped.evidence_of if stopping else _evidence, members),
     )
 
 
@@ -253,28 +267,5 @@ def _evidence(members: Sequence[Association], bound: float, level: float) -> lis
     within = [
         statistics.share_p_value(k, n, limit, "below") if n and limit < 1.0 else float(limit < 1.0)
         for k, n, limit in zip(present, clear, bounds, strict=True)
-    ]
-    return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
-
-
-def _sequential_evidence(
-    members: Sequence[Association], bound: float, level: float
-) -> list[Evidence]:
-    """Of counts that were looked at again and again: confidence sequences, e-values."""
-    p_values = [
-        statistics.stereotype_sequence_p_value(a.present, a.clear, a.expected, bound, a.direction)
-        if a.clear
-        else 1.0
-        for a in members
-    ]
-    beyond = statistics.benjamini_hochberg(p_values).tolist()
-    at = statistics.one_sided(level)
-    within = [
-        1.0 - level
-        if a.clear
-        and statistics.stereotype_sequence(a.present, a.clear, a.expected, at, a.direction).high
-        <= bound
-        else 1.0
-        for a in members
     ]
     return [Evidence(*pair) for pair in zip(beyond, within, strict=True)]
