@@ -94,7 +94,7 @@ def test_an_audit_judges_every_word(folder, capsys):
     told = capsys.readouterr().out
     assert "audit: 4 words x 33 images = 132 images" in told
     assert "prompt bias score <= 0.5 of each word: an even one passes in 84% of runs" in told
-    assert "early stopping (--t2i-sequential --t2i-images 41) decides words alone" in told
+    assert "early stopping (--t2i-sequential --t2i-images 50) decides words alone" in told
     suite = (folder / "here/fairness/test_fairness.py").read_text()
     assert "def test_prompt_is_balanced(sample)" in suite
     assert "baseline(" in suite
