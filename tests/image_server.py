@@ -71,6 +71,10 @@ class Handler(BaseHTTPRequestHandler):
             self._redirect("/pictures/a/1", 302)
         elif self.path == "/endless":
             self._endless("endless", {})
+        elif self.path.endswith("/v1/models") and self.server.models_fail:
+            getattr(self, f"_{self.server.models_fail}")(self.server.models_fail, {})
+        elif self.path.endswith("/v1/models") and self.server.models is not None:
+            self._json(200, self.server.models)
         elif self.path.startswith("/pictures/"):
             _, _, prompt, seed = self.path.split("/")
             self._send(200, drawn(prompt, int(seed)), "image/png")
@@ -328,6 +332,10 @@ class Server(ThreadingHTTPServer):
         self.random, self.away_until, self.swapped_after = Random(0), -math.inf, math.inf
         """Chance; until when it answers nobody; requests after which another model answers."""
         self.log: Path | None = None
+        self.models: Any = None
+        """What it says of its models; None: it knows no such question."""
+        self.models_fail: str | None = None
+        """How that question fails."""
         self.elsewhere = ""
         """Host and port that pictures lie at."""
         self.limit = 2

@@ -58,6 +58,8 @@ class Components:
     """Of the xdist run, whose workers share what one of them found out."""
     own_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Of a run without workers."""
+    version_note: str = ""
+    """What the user is to know of the version of a model behind HTTP."""
     _catalogue: Catalogue | None = None
     _detectors: dict[DetectorRef, NamedComponent[Detector]] = field(default_factory=dict)
     _encoders: dict[str, NamedComponent[Encoder]] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class Components:
                 identity, run_identity = self._identities("model", name, options)
             self._model = NamedComponent(
                 name,
-                lambda: self._paid(factory())(options),
+                lambda: self._versioned(self._paid(factory())(options)),
                 identity,
                 self.store,
                 lists_images=adapter != "diffusers",
@@ -126,6 +128,16 @@ class Components:
         from pytest_t2i.adapters.models.paid import PaidFactory
 
         return PaidFactory(factory, spending)
+
+    def _versioned(self, model: TextToImage) -> TextToImage:
+        """A model behind HTTP that knows which version it is, before its fingerprint is asked."""
+        from pytest_t2i.adapters.models.endpoints import EndpointModel
+
+        if isinstance(model, EndpointModel):
+            from pytest_t2i.generation.model_versions import learn_versions
+
+            self.version_note = learn_versions(self.store, model, self.run_id)
+        return model
 
     def check_budget(self) -> None:
         """Refuse a budget that nothing could keep; ConfigurationError says what is missing."""

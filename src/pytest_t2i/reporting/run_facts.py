@@ -25,6 +25,7 @@ def facts(record: RunRecord) -> Table:
     images = sum(len(prompt.images) for prompt in record.prompts)
     sections = [
         ("Model", record.model),
+        ("Model version", _version(record)),
         ("Seeds", _seeds(record)),
         ("Labelled images", str(labelled_images(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
@@ -40,6 +41,12 @@ def _seeds(record: RunRecord) -> str:
     """What they determine, where that was tried."""
     found = record.provenance.get("seeding")
     return str(found.get("words", "")) if isinstance(found, Mapping) else ""
+
+
+def _version(record: RunRecord) -> str:
+    """As a service tells it."""
+    model = record.provenance.get("model")
+    return str(model.get("version", "")) if isinstance(model, Mapping) else ""
 
 
 def _per_prompt(record: RunRecord) -> str:

@@ -30,6 +30,9 @@ def make(results: Results, limits: LimitFiles, progress: Progress) -> None:
 def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
     session = results.session
     session.work = runner.work
+    if changed := session.components.version_note if session.has_model else "":
+        runner.progress.say(changed)
+        session.work.notes.append(changed)
     wanted = session.images_wanted()
     notes = check_supply(session.components.model(), wanted) if wanted else []
     if session.settings.sequential:

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_t2i.adapters.languages.addresses import is_address
-from pytest_t2i.adapters.models.endpoint_faults import (
-    BrokenPictureError,
-    PassingFaultError,
-    RefusedError,
-    fault,
-    fault_of,
-    picture_from,
-)
-from pytest_t2i.adapters.models.retries import pause_before_next
-from pytest_t2i.adapters.support.flight import Flight, StoppedError
+from pytest_t2i.adapters.models.asking import LONGEST_PROMPT, Asking
+from pytest_t2i.adapters.models.endpoint_faults import PassingFaultError, fault, picture_from
+from pytest_t2i.adapters.models.told_versions import versions_words
+from pytest_t2i.adapters.support.flight import Flight, in_order
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
-from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
 from pytest_t2i.adapters.support.pace import Pace
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import Spending
-from pytest_t2i.data import Generated, Request, Undetected, digest
-from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError, printable
+from pytest_t2i.data import EMPTY, Generated, Request, digest
+from pytest_t2i.errors import ConfigurationError, T2IError, printable
 from pytest_t2i.protocols import AnswerLimits
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 A = TypeVar("A")
-SAID_FROM = 2.0
-"""Seconds: a wait of so many is said on stderr."""
-MOST_BROKEN = 3
-"""Images in a row without a picture before the endpoint is given up; the first by itself."""
-LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
-"""Characters that are shown of what an endpoint says, and kept of a prompt as it rewrote it."""
 
 
 class EndpointModel:
@@ -69,6 +53,10 @@ class EndpointModel:
     """Whether it is tried out if the same seed gives the same picture (MayIgnoreSeeds)."""
     spending: Spending | None = None
     """Counts what requests cost; the run sets it where it knows a price."""
+    versions: Mapping[str, str] = EMPTY
+    """What the service says of the model's version; the run asks for it."""
+    counted_versions: Mapping[str, str] = EMPTY
+    """The same, as far as it changes the fingerprint."""
 
     def __init__(self, model: str, address: str, limits: AnswerLimits = AnswerLimits()) -> None:  # noqa: B008 - frozen
         """Args: the model's name there, the base URL, and bounds (``options.answers``).
@@ -91,9 +79,8 @@ class EndpointModel:
             )
         if not (self.key.isascii() and self.key.isprintable()):
             raise ConfigurationError(f"{self.key_variable}: expected printable ASCII")
-        self._secrets = secrets_of(self.key, address)
+        self._asking = Asking(self, limits, secrets_of(self.key, address))
         self._pace = Pace(limits.at_once)
-        self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
 
     def __str__(self) -> str:
         return f"{self.service or type(self).__name__}:{self.model} at {netloc(self.address)}"
@@ -108,14 +95,34 @@ class EndpointModel:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of service, address and model's name; what answers there may change unseen."""
+        """Hash of service, address, the model's name, and its version where one is told.
+
+        What answers there may change unseen all the same.
+        """
         service = self.service or type(self).__name__
-        return digest(["endpoint", service, self.address, self.model])
+        versions = [dict(self.counted_versions)] if self.counted_versions else []
+        return digest(["endpoint", service, self.address, self.model, *versions])
 
     @property
     def provenance(self) -> Mapping[str, str]:
         """Which model, and where, without user, password and query."""
-        return {"model": self.model, "endpoint": self.address}
+        told = versions_words(self.versions) or "not told"
+        return {"model": self.model, "endpoint": self.address, "version": told}
+
+    def ask_versions(self, seconds: float) -> Mapping[str, str]:  # noqa: ARG002 - for those who ask
+        """Ask what the service says of the model's version, once; {} where it says nothing.
+
+        A run asks before its first picture, with few ``seconds``. What says that there is no such
+        answer may be raised.
+        """
+        return {}
+
+    def versions_told(self, seconds: float) -> Mapping[str, str] | T2IError:
+        """What the service says of the model's version, or why it says nothing at this moment."""
+        told = self._asking.once(lambda: self.ask_versions(seconds), seconds)
+        if isinstance(told, T2IError):
+            return told if isinstance(told, PassingFaultError) else {}
+        return {name: self._asking.shown(words) for name, words in told.items()}
 
     def ask(self, request: Request, seconds: float) -> Generated | Image | bytes:
         """Ask for one picture, once; several threads do so at the same time.
@@ -169,13 +176,8 @@ class EndpointModel:
         return self._in_order(requests, self.limits.at_once, self._pace)
 
     def _in_order(self, requests: Sequence[Request], most: int, pace: Pace) -> Iterator[Generated]:
-        made: dict[int, Generated] = {}
-        following = 0
-        for place, generated in self._flown(requests.__getitem__, range(len(requests)), most, pace):
-            made[place] = generated
-            while following in made:
-                yield made.pop(following)
-                following += 1
+        places = range(len(requests))
+        return in_order(self._flown(requests.__getitem__, places, most, pace))
 
     def _flown(
         self, request_of: Callable[[A], Request], asked: Iterable[A], most: int, pace: Pace
@@ -192,72 +194,15 @@ class EndpointModel:
     def _made(
         self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
     ) -> Generated:
-        until, ready, tried = math.inf, -math.inf, 0
-        given: Generated | T2IError | None = None
-        while pace.turn(ready, until, is_over):
-            began = time.monotonic()
-            until = min(until, began + self.limits.seconds)
-            tried += 1
-            # Half of it at most, so that a connection that hangs leaves time for another.
-            try:
-                given = self._paid(request, max(min(self.limits.seconds / 2, until - began), 0.001))
-            finally:
-                pace.done()
-            if isinstance(given, Generated):
-                pace.answered()
-                with self._lock:
-                    self._broken = 0
-                return given
-            if isinstance(given, PassingFaultError) and (given.is_busy or given.after):
-                pace.too_many(began, given.after)
-            pause = pause_before_next(given, tried)
-            ready = math.inf if pause is None else time.monotonic() + pause
-            if pause is None or ready >= until:
-                return self._without(given, tried)
-            self._tell(given, pause)
-        if given is None or isinstance(given, Generated) or is_over():
-            raise StoppedError
-        return self._without(given, tried)
-
-    def _paid(self, request: Request, seconds: float) -> Generated | T2IError:
-        """One try, whose money is reserved before, and given back where it was not charged."""
-        if self.spending is None:
-            return self._once(request, seconds)
-        self.spending.reserve()
-        given = self._once(request, seconds)
-        if getattr(given, "is_free", False):
-            self.spending.give_back()
-        return given
-
-    def _once(self, request: Request, seconds: float) -> Generated | T2IError:
-        """One try. What it raised is given, not passed on: it may hold the request with its key."""
-
-        def ask() -> Generated | Image | bytes:
-            with unlogged():  # for as long as its thread lives
-                return self.ask(request, seconds)
-
-        try:
-            with unlogged():
-                return self._read(within(seconds, ask, self.give_up))
-        except DeadlinePassedError:
-            return PassingFaultError(f"no whole answer in {seconds:.3g} seconds", is_busy=True)
-        except Exception as error:
-            known = fault_of(error)
-            if known is None and not self._secrets.are_in(str(error)):
-                raise
-            told = known or GenerationError(f"{type(error).__name__}: {error}")
-        # Outside of the handler, so that what was raised is not its context.
-        told.__cause__ = told.__context__ = told.__traceback__ = None
-        told.args = (self._shown(told),)
-        if isinstance(told, RefusedError):
-            return Generated(None, refusal=str(told) or "refused")
-        return told
+        return self._asking.picture(
+            lambda seconds: self._read(self.ask(request, seconds)), pace, is_over
+        )
 
     def _read(self, given: Generated | Image | bytes) -> Generated:
         if isinstance(given, Generated):
-            drawn = self._shown(given.revised_prompt or "", LONGEST_PROMPT) or None
+            drawn = self._asking.shown(given.revised_prompt or "", LONGEST_PROMPT) or None
             return replace(
-                given, refusal=self._shown(given.refusal or "") or None, revised_prompt=drawn
+                given, refusal=self._asking.shown(given.refusal or "") or None, revised_prompt=drawn
             )
         return Generated(self.picture(given))
 
@@ -268,33 +213,6 @@ class EndpointModel:
         """
         return picture_from(given, self.limits)
 
-    def _shown(self, words: object, most: int = LONGEST_WORDS) -> str:
-        return self._secrets.hide_in(" ".join(str(words).split()))[:most]
-
     def say(self, line: str) -> None:
         """Tell the user something on stderr, without the key."""
-        print(printable(f"{self}: {self._shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201
-
-    def _tell(self, told: T2IError, pause: float) -> None:
-        """Say for what is waited; once, where several wait at the same time."""
-        now = time.monotonic()
-        with self._lock:
-            is_new = pause >= SAID_FROM and now >= self._told_until
-            self._told_until = now + pause if is_new else self._told_until
-        if is_new:
-            self.say(f"{told}; asked again in {pause:.0f} seconds")
-
-    def _without(self, told: T2IError, tried: int) -> Generated:
-        """A single picture that stays broken loses no other; everything else ends the run."""
-        if isinstance(told, BrokenPictureError):
-            with self._lock:
-                self._broken += 1
-                is_lone = self._broken < MOST_BROKEN
-            if is_lone:
-                return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
-        asked, hint = f" (asked {tried} times)" if tried > 1 else "", ""
-        if isinstance(told, PassingFaultError):
-            asked += f", and is to wait {told.after:g} seconds" if told.after else ""
-            hint = " Run again later, or allow more time: --t2i-answer-deadline."
-        kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
-        raise kind(f"{self}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}")
+        print(printable(f"{self}: {self._asking.shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
 import re
 import weakref
@@ -23,7 +24,8 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
-from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
+from pytest_t2i.adapters.models.told_versions import versions_in
+from pytest_t2i.adapters.support.hosts import is_local, named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, Request
@@ -133,6 +135,17 @@ class OpenAIImages(EndpointModel):
         else:
             return self._picture(answered, seconds)
         return self.ask(request, seconds)
+
+    def ask_versions(self, seconds: float) -> Mapping[str, str]:
+        """What ``GET /models`` tells of the model."""
+        answered = self._client.models.with_raw_response.list(timeout=seconds).http_response
+        if is_cut(answered):
+            return {}
+        try:
+            body = json.loads(answered.text)
+        except (ValueError, RecursionError):
+            return {}
+        return versions_in(body, self.model, is_local=is_local(self.address))
 
     def _sent(self, request: Request) -> dict[str, Any]:
         settings = request.settings

@@ -100,3 +100,18 @@ class Flight(Generic[A, B]):
             landed = self._landed.get()
             if landed.given:
                 yield landed.argument, landed.given[0]
+
+
+def in_order(landed: Iterable[tuple[int, B]]) -> Iterator[B]:
+    """Results whose places come in any order, in the order of their places from 0 on.
+
+    >>> list(in_order([(1, "b"), (0, "a"), (2, "c")]))
+    ['a', 'b', 'c']
+    """
+    waiting: dict[int, B] = {}
+    following = 0
+    for place, result in landed:
+        waiting[place] = result
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1

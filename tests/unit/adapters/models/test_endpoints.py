@@ -22,7 +22,7 @@ from image_server import POLICY, drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import endpoints, hugging_face_images, openai_images, retries
+from pytest_t2i.adapters.models import asking, hugging_face_images, openai_images, retries
 from pytest_t2i.adapters.models.endpoint_faults import (
     FinalFaultError,
     PassingFaultError,
@@ -216,7 +216,7 @@ def test_a_wait_beyond_the_deadline_is_not_waited(connect):
 
 
 def test_a_long_wait_is_said(monkeypatch, capsys):
-    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
+    monkeypatch.setattr(asking, "SAID_FROM", 0.0)
     with serving("busy") as server:
         list(openai(server).generate(REQUESTS[:1]))
     assert "HTTP 429: slow down, [hidden]; asked again in 0 seconds" in capsys.readouterr().err
@@ -316,7 +316,7 @@ def test_what_is_no_text_tells_nothing(told):
 
 
 def test_a_revised_prompt_has_a_bounded_length_and_no_key():
-    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: endpoints.LONGEST_PROMPT]
+    assert drawn_by(lambda _: "word " * 9999) == ("word " * 9999)[: asking.LONGEST_PROMPT]
     assert drawn_by(lambda _: f"a nurse with {KEY}") == "a nurse with [hidden]"
     assert drawn_by(lambda _: "a nurse " + KEY.encode().hex()) == "[hidden]"
 
@@ -527,7 +527,8 @@ def test_a_model_is_known_by_name_and_plain_address(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key-99")
     same = loaded("m", "http://me:secret-word-1@127.0.0.1:1/v1/?api-version=secret-word-2")
     assert same.fingerprint == first.fingerprint
-    assert same.provenance == {"model": "m", "endpoint": "http://127.0.0.1:1/v1"}
+    address = {"model": "m", "endpoint": "http://127.0.0.1:1/v1"}
+    assert same.provenance == {**address, "version": "not told"}
     assert "secret-word" not in repr(same) + str(vars(same))
     others = [loaded("n@http://127.0.0.1:1/v1"), loaded("m@http://127.0.0.1:2/v1"), loaded("m")]
     assert first.fingerprint not in {one.fingerprint for one in others}
@@ -688,7 +689,7 @@ ECHOES = {
 @pytest.mark.parametrize("status", [400, 401, 503])
 def test_an_echo_of_the_key_is_hidden_in_eight_forms(monkeypatch, capsys, echo, status):
     monkeypatch.setenv("OWN_KEY", KEY)
-    monkeypatch.setattr(endpoints, "SAID_FROM", 0.0)
+    monkeypatch.setattr(asking, "SAID_FROM", 0.0)
 
     class Echoing(Own):
         def ask(self, request, seconds):

@@ -1,0 +1,158 @@
+"""Asking a service for one picture until it is there, refused, or given up."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Protocol, TypeVar
+
+from pytest_t2i.adapters.models.endpoint_faults import (
+    BrokenPictureError,
+    PassingFaultError,
+    RefusedError,
+    fault_of,
+)
+from pytest_t2i.adapters.models.retries import pause_before_next
+from pytest_t2i.adapters.support.flight import StoppedError
+from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
+from pytest_t2i.adapters.support.pace import Pace
+from pytest_t2i.adapters.support.secrets import Secrets
+from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.data import Generated, Undetected
+from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
+from pytest_t2i.protocols import AnswerLimits
+
+A = TypeVar("A")
+SAID_FROM = 2.0
+"""Seconds: a wait of so many is said on stderr."""
+MOST_BROKEN = 3
+"""Images in a row without a picture before the endpoint is given up; the first by itself."""
+LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
+"""Characters that are shown of what an endpoint says, and kept of a prompt as it rewrote it."""
+
+
+class Service(Protocol):
+    """What is asked."""
+
+    spending: Spending | None
+
+    def give_up(self) -> None:
+        """Called when a try has taken too long."""
+
+    def say(self, line: str) -> None:
+        """Tell the user something."""
+
+
+class Asking:
+    """Tries, waits and deadlines, and what a service may not make us show."""
+
+    def __init__(self, service: Service, limits: AnswerLimits, secrets: Secrets) -> None:
+        self._service, self._limits, self._secrets = service, limits, secrets
+        self._broken, self._told_until, self._lock = MOST_BROKEN - 1, -math.inf, Lock()
+
+    def picture(
+        self,
+        ask: Callable[[float], Generated],
+        pace: Pace,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Generated:
+        """What ``ask`` gives, asked until it does.
+
+        Raises GenerationError or ConfigurationError where the service cannot be used.
+        """
+        until, ready, tried = math.inf, -math.inf, 0
+        given: Generated | T2IError | None = None
+        while pace.turn(ready, until, is_over):
+            began = time.monotonic()
+            until = min(until, began + self._limits.seconds)
+            tried += 1
+            # Half of it at most, so that a connection that hangs leaves time for another.
+            seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
+            try:
+                given = self._paid(ask, seconds)
+            finally:
+                pace.done()
+            if isinstance(given, Generated):
+                pace.answered()
+                with self._lock:
+                    self._broken = 0
+                return given
+            if isinstance(given, PassingFaultError) and (given.is_busy or given.after):
+                pace.too_many(began, given.after)
+            pause = pause_before_next(given, tried)
+            ready = math.inf if pause is None else time.monotonic() + pause
+            if pause is None or ready >= until:
+                return self._without(given, tried)
+            self._tell(given, pause)
+        if given is None or isinstance(given, Generated) or is_over():
+            raise StoppedError
+        return self._without(given, tried)
+
+    def once(self, call: Callable[[], A], seconds: float) -> A | T2IError:
+        """A call to the service.
+
+        What it raised is given, not passed on: it may hold the request with its key.
+        """
+
+        def unheard() -> A:
+            with unlogged():  # for as long as its thread lives
+                return call()
+
+        try:
+            with unlogged():
+                return within(seconds, unheard, self._service.give_up)
+        except DeadlinePassedError:
+            return PassingFaultError(f"no whole answer in {seconds:.3g} seconds", is_busy=True)
+        except Exception as error:
+            known = fault_of(error)
+            if known is None and not self._secrets.are_in(str(error)):
+                raise
+            told = known or GenerationError(f"{type(error).__name__}: {error}")
+        # Outside of the handler, so that what was raised is not its context.
+        told.__cause__ = told.__context__ = told.__traceback__ = None
+        told.args = (self.shown(told),)
+        return told
+
+    def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
+        """Words of a service without the key, and not too many."""
+        return self._secrets.hide_in(" ".join(str(words).split()))[:most]
+
+    def _paid(self, ask: Callable[[float], Generated], seconds: float) -> Generated | T2IError:
+        """One try, whose money is reserved before, and given back where it was not charged."""
+        spending = self._service.spending
+        if spending is not None:
+            spending.reserve()
+        given = self.once(lambda: ask(seconds), seconds)
+        if spending is not None and getattr(given, "is_free", False):
+            spending.give_back()
+        if isinstance(given, RefusedError):
+            return Generated(None, refusal=str(given) or "refused")
+        return given
+
+    def _tell(self, told: T2IError, pause: float) -> None:
+        """Say for what is waited; once, where several wait at the same time."""
+        now = time.monotonic()
+        with self._lock:
+            is_new = pause >= SAID_FROM and now >= self._told_until
+            self._told_until = now + pause if is_new else self._told_until
+        if is_new:
+            self._service.say(f"{told}; asked again in {pause:.0f} seconds")
+
+    def _without(self, told: T2IError, tried: int) -> Generated:
+        """A single picture that stays broken loses no other; everything else ends the run."""
+        if isinstance(told, BrokenPictureError):
+            with self._lock:
+                self._broken += 1
+                is_lone = self._broken < MOST_BROKEN
+            if is_lone:
+                return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
+        asked, hint = f" (asked {tried} times)" if tried > 1 else "", ""
+        if isinstance(told, PassingFaultError):
+            asked += f", and is to wait {told.after:g} seconds" if told.after else ""
+            hint = " Run again later, or allow more time: --t2i-answer-deadline."
+        kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
+        raise kind(
+            f"{self._service}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}"
+        )
