@@ -45,6 +45,13 @@ def drawn(prompt: str, seed: int, noise: int = 0) -> bytes:
     return buffer.getvalue()
 
 
+def is_man(content: bytes) -> bool:
+    """Whether a picture is a blue one."""
+    with Image.open(io.BytesIO(content)) as picture:
+        red, _, blue = picture.getpixel((8, 8))
+        return bool(blue > red)
+
+
 class Handler(BaseHTTPRequestHandler):
     """One request."""
 
@@ -143,7 +150,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _random(self, fault: str, body: Any) -> None:
         """Takes a seed and does not look at it."""
-        self._picture(drawn(self.prompt, len(self.server.asked)))
+        with self.server.lock:
+            chance = len(self.server.asked) + self.server.random.randrange(10**9)
+        content = drawn(self.prompt, chance)
+        while self.server.only_men and not is_man(content):
+            chance += 1
+            content = drawn(self.prompt, chance)
+        self._picture(content)
 
     def _batch(self, fault: str, body: Any) -> None:
         """Makes a picture a little otherwise while it makes others."""
@@ -336,6 +349,8 @@ class Server(ThreadingHTTPServer):
         """What it says of its models; None: it knows no such question."""
         self.models_fail: str | None = None
         """How that question fails."""
+        self.only_men = False
+        """Whether a model that draws anew draws men alone."""
         self.elsewhere = ""
         """Host and port that pictures lie at."""
         self.limit = 2

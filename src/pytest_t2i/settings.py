@@ -94,6 +94,8 @@ class Settings:
     """What the run may spend; None for any amount."""
     probe: Literal["once", "again", "never"] = "once"
     """When it is tried whether the seeds of a model behind HTTP hold."""
+    canary: int = 0
+    """Fixed prompts whose pictures are compared with the baseline's, to notice another model."""
 
     @property
     def under_test(self) -> str:
@@ -135,6 +137,8 @@ MOST_IMAGES, MOST_STEPS, MOST_PIXELS = 1_000_000, 10_000, 16_384
 """Per prompt, per image, and of a side: a hundred times what anybody has had patience for."""
 
 
+FEWEST_CANARIES, MOST_CANARIES = 5, 1000
+"""Fixed prompts that each run asks for anew; fewer could show no change at the first look."""
 MOST_AT_ONCE = 256
 """Requests to an endpoint; each has a thread."""
 
@@ -489,6 +493,13 @@ OPTIONS = (
     ),
     Option("no-probe", yes_or_no, "do not try whether they hold", is_switch=True),
     Option(
+        "canary",
+        whole(FEWEST_CANARIES, MOST_CANARIES),
+        "ask a model behind HTTP for the pictures of so many fixed prompts first, and compare them "
+        "with the baseline's: has the model changed? (default: none)",
+        "N",
+    ),
+    Option(
         "sequential",
         yes_or_no,
         "make images in rounds; a test that is decided asks no more",
@@ -528,6 +539,11 @@ def settings_of(values: dict[str, Any]) -> Settings:
         raise ConfigurationError(
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
             "--t2i-sequential"
+        )
+    if given.get("canary") and "baseline" not in given and "save_baseline" not in given:
+        raise ConfigurationError(
+            "--t2i-canary: there is nothing to compare with. Expected --t2i-baseline FILE, or "
+            "--t2i-save-baseline FILE to record the pictures of today"
         )
     again, never = given.pop("probe", False), given.pop("no_probe", False)
     if again and never:

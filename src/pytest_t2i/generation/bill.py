@@ -53,14 +53,17 @@ class Bill:
             say(f"the budget of {self.spending.budget} pays for {left} of {images} images")
         return f" for {self.of(images)}"
 
-    def cannot_try(self, requests: int) -> str:
-        """That no money is left to try the seeds, and for a picture; "" where there is."""
+    def cannot_pay(self, requests: int, what: str) -> str:
+        """That no money is left for these requests and a picture, as a line; "" where there is.
+
+        ``what`` is left out then, such as "the seeds are not tried".
+        """
         left = self.spending.left
         if left is None or left > requests:
             return ""
         return (
-            f"the seeds are not tried: the budget of {self.spending.budget} does not pay for "
-            f"{requests} requests and a picture"
+            f"{what}: the budget of {self.spending.budget} does not pay for {requests} requests "
+            "and a picture"
         )
 
     def made(self, images: int) -> None:

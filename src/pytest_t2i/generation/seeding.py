@@ -100,7 +100,8 @@ def try_seeds(
     with FileLock(store.folder / "locks" / "seeding"):
         if how == "once" and seeding_of(store, handle.fingerprint) is not None:
             return 0
-        if bill is not None and (reason := bill.cannot_try(ALONE + TOGETHER)):
+        left_out = "the seeds are not tried"
+        if bill is not None and (reason := bill.cannot_pay(ALONE + TOGETHER, left_out)):
             say(reason)
             return 0
         cost = "" if bill is None else f" for {bill.of(ALONE + TOGETHER)}"

@@ -31,6 +31,8 @@ class Work:
     """Requests that were, or may have been, charged."""
     probed: Count = 0
     """Requests that tried whether seeds hold; their pictures are not among those made."""
+    canary: Count = 0
+    """Requests that asked whether the model is that of the baseline; not among those made."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user, such as a batch halved for want of memory."""
 
@@ -45,6 +47,12 @@ class Work:
         """What it cost to try whether seeds hold; part of what was spent."""
         price = self._price
         return None if price is None else price.times(self.probed)
+
+    @property
+    def spent_on_canary(self) -> Money | None:
+        """What it cost to ask whether the model has changed; part of what was spent."""
+        price = self._price
+        return None if price is None else price.times(self.canary)
 
     @property
     def saved(self) -> Money | None:
@@ -70,6 +78,7 @@ class Work:
         self.detected += other.detected
         self.refused += other.refused
         self.probed += other.probed
+        self.canary += other.canary
         self.price = self.price or other.price
         # Each saw what all of them together had spent by then.
         self.paid = max(self.paid, other.paid)

@@ -29,7 +29,7 @@ from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
-from pytest_t2i.runs import calibration
+from pytest_t2i.runs import calibration, canary
 from pytest_t2i.runs.build_record import (
     conditions,
     environment,
@@ -313,6 +313,7 @@ class Run:
                 keep(self.record, self.settings.history_folder, self.session.audits)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
+            canary.forget(self.session)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """A summary one can read in ten seconds."""

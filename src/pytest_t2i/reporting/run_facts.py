@@ -26,7 +26,8 @@ def facts(record: RunRecord) -> Table:
     sections = [
         ("Model", record.model),
         ("Model version", _version(record)),
-        ("Seeds", _seeds(record)),
+        ("Canary", canary_words(record)),
+        ("Seeds", _words(record, "seeding")),
         ("Labelled images", str(labelled_images(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
         ("Images per prompt", _per_prompt(record) if images else ""),
@@ -37,9 +38,14 @@ def facts(record: RunRecord) -> Table:
     return [(name, value) for name, value in sections if value]
 
 
-def _seeds(record: RunRecord) -> str:
-    """What they determine, where that was tried."""
-    found = record.provenance.get("seeding")
+def canary_words(record: RunRecord) -> str:
+    """Whether the model is that of the baseline, where that was asked."""
+    return _words(record, "canary")
+
+
+def _words(record: RunRecord, found_out: str) -> str:
+    """What was found out of the model, in a sentence; "" where it was not."""
+    found = record.provenance.get(found_out)
     return str(found.get("words", "")) if isinstance(found, Mapping) else ""
 
 

@@ -23,10 +23,12 @@ from pytest_t2i.reporting.formatting import (
     several,
     undetected_of,
 )
+from pytest_t2i.reporting.run_facts import canary_words
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.reporting.work import made_images, paid, tried
+from pytest_t2i.reporting.work import made_images, paid, tried, watched
 from pytest_t2i.reporting.wrapping import wrapped
+from pytest_t2i.runs.canary import CHANGED
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import Section
 from pytest_t2i.settings import Settings
@@ -82,6 +84,8 @@ def _lines(
     # Fair or not, what is worst, what to do next: the first ten lines of 80 columns.
     head, worst = f"{record.outcome}: {headline(record)}", list(_worst(record))
     yield head, {COLOURS[record.outcome]: True, "bold": True}
+    if told := canary_words(record):
+        yield f"canary: {told}", {"yellow": told.startswith(CHANGED)}
     yield from ((line, {"red": True}) for line in worst)
     room = ANSWERED - sum(len(wrapped(line, width)) for line in (head, *worst))
     yield from ((line, {}) for line in _next(record, room, width))
@@ -208,5 +212,7 @@ def _work(record: RunRecord) -> str:
     refused = f", {work.refused} refused" if work.refused else ""
     told = [early_stopping(record)] if early_stopping(record) else []
     notes = "".join(f"; {note}" for note in [*told, *work.notes])
-    cost = "".join(f"; {words}" for words in (tried(record), paid(record)) if words)
+    cost = "".join(
+        f"; {words}" for words in (tried(record), watched(record), paid(record)) if words
+    )
     return f"images: {made_images(record, rate)}{refused}{cost}{notes}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Money, Outcome
 from pytest_t2i.reporting.formatting import duration, early_stopping
 from pytest_t2i.runs.record import RunRecord
 
@@ -50,8 +50,21 @@ def paid(record: RunRecord) -> str:
 def tried(record: RunRecord) -> str:
     """``10 requests to try the seeds (0.40 USD)``; "" where none were made."""
     work = record.done
-    cost = f" ({work.spent_on_seeds})" if work.spent_on_seeds is not None else ""
-    return f"{work.probed} requests to try the seeds{cost}" if work.probed else ""
+    return _requests(work.probed, TRYING, work.spent_on_seeds)
+
+
+def watched(record: RunRecord) -> str:
+    """``10 requests of the canary (0.40 USD)``; "" where none were made."""
+    work = record.done
+    return _requests(work.canary, "of the canary", work.spent_on_canary)
+
+
+TRYING = "to try the seeds"
+
+
+def _requests(count: int, what: str, spent: Money | None) -> str:
+    cost = f" ({spent})" if spent is not None else ""
+    return f"{count} requests {what}{cost}" if count else ""
 
 
 def work_table(record: RunRecord) -> list[tuple[str, str]]:
@@ -78,7 +91,9 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         ("Refused by the model", str(work.refused)),
     ]
     if work.probed:
-        rows.append(("Requests to try the seeds", str(work.probed)))
+        rows.append((f"Requests {TRYING}", str(work.probed)))
+    if work.canary:
+        rows.append(("Requests of the canary", str(work.canary)))
     if work.spent is not None:
         rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
         if not is_cut_short:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.seeding import seeding_of
+from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_baseline_pictures import pictures_before
 from pytest_t2i.runs.build_prompts import prompt_records
 from pytest_t2i.runs.next_steps import next_steps
@@ -105,6 +106,8 @@ def provenance(session: Session) -> dict[str, Any]:
         }
         if (found := seeding_of(session.store, model.fingerprint)) is not None:
             facts["seeding"] = asdict(found) | {"words": found.words}
+        if (compared := canary.compared(session)) is not None:
+            facts["canary"] = compared
     if (mitigating := session.components.mitigating()) is not None:
         facts["mitigation"] = mitigating.named.facts
     if session.tries_detectors and session.labelled is not None:

@@ -10,6 +10,7 @@ from pytest_t2i.generation.labelled import look_at_labelled
 from pytest_t2i.generation.progress import Progress
 from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.seeding import seeding_of
+from pytest_t2i.runs.canary import look_at_canary
 from pytest_t2i.runs.early_stopping import Rounds
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -33,6 +34,7 @@ def _make(results: Results, limits: LimitFiles, runner: Runner) -> None:
     if changed := session.components.version_note if session.has_model else "":
         runner.progress.say(changed)
         session.work.notes.append(changed)
+    look_at_canary(session, results.recorded, runner)
     wanted = session.images_wanted()
     notes = check_supply(session.components.model(), wanted) if wanted else []
     if session.settings.sequential:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_record import conditions, environment
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import distinct
@@ -28,6 +29,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
             for audit in session.audits
             if (plain := audit.recorded(results)) is not None
         },
+        canary=canary.recorded(session),
     )
     baseline.write(path)
     return baseline

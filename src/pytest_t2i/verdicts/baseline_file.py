@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
+from pytest_t2i.verdicts.canary_prompts import CanaryPrompt, as_plain, read_canary
 
 SCHEMA = "pytest-t2i/baseline/2"
 OLDER = ("pytest-t2i/baseline/1",)
@@ -71,6 +72,8 @@ class Baseline:
     """Name of an audit -> what it recorded, as plain values."""
     formerly: Mapping[str, Any] = field(default_factory=dict)
     """What audits recorded at the top of a file of an older schema."""
+    canary: tuple[CanaryPrompt, ...] = ()
+    """Fixed prompts with their pictures, to notice another model; () where none were asked for."""
     file: Path = field(default=Path("baseline"), compare=False)
     """Where it was read."""
     _parts: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -107,6 +110,8 @@ class Baseline:
         }
         if self.audits:
             plain["audits"] = dict(self.audits)
+        if self.canary:
+            plain["canary"] = as_plain(self.canary)
         content = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
@@ -144,6 +149,7 @@ class _File:
     seed: int
     images: Count
     audits: dict[str, Any] = field(default_factory=dict)
+    canary: list[Any] = field(default_factory=list)
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
@@ -166,6 +172,7 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         whole.images,
         whole.audits,
         {} if plain["schema"] == SCHEMA else _others(plain),
+        read_canary(path, whole.canary),
         path,
     )
     for name, kind in kinds.items():

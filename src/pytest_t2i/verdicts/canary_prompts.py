@@ -1,0 +1,96 @@
+"""Fixed prompts with their pictures of then, as a baseline keeps them to notice another model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert
+
+SIDE = 8
+"""Width and height of a picture as it is kept, in pixels of three colours."""
+REPEATS = 2
+"""Pictures of each prompt: how much they differ by themselves is known of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryPicture:
+    """What is kept of one picture."""
+
+    thumbnail: bytes | None
+    """Its colours in SIDE x SIDE pixels; None where none came."""
+    sign: int
+    """+1 male, -1 female, 0 neither, by the deciding detector."""
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryPrompt:
+    """A fixed prompt and seed, with the pictures that they gave."""
+
+    text: str
+    seed: int
+    pictures: tuple[CanaryPicture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """As it stands in the file."""
+
+    text: str
+    seed: int
+    thumbnails: list[str | None]
+    """In base64."""
+    signs: list[int]
+
+
+def as_plain(prompts: Sequence[CanaryPrompt]) -> list[dict[str, Any]]:
+    """As the file keeps them."""
+    return [
+        {
+            "text": prompt.text,
+            "seed": prompt.seed,
+            "thumbnails": [
+                None if one.thumbnail is None else base64.b64encode(one.thumbnail).decode()
+                for one in prompt.pictures
+            ],
+            "signs": [one.sign for one in prompt.pictures],
+        }
+        for prompt in prompts
+    ]
+
+
+def read_canary(path: Path, plain: Sequence[Any]) -> tuple[CanaryPrompt, ...]:
+    """What ``as_plain`` gave; FileFormatError for anything else."""
+    return tuple(_prompt(path, one, f"canary {place}") for place, one in enumerate(plain, 1))
+
+
+def _prompt(path: Path, plain: Any, where: str) -> CanaryPrompt:
+    read = convert(path, plain, _Plain, where=where)
+    if not (len(read.thumbnails) == len(read.signs) == REPEATS) or read.seed < 0:
+        problem = f"expected {REPEATS} thumbnails and signs, and a seed of at least 0."
+        raise FileFormatError(path, problem, where=where)
+    if not set(read.signs) <= {-1, 0, 1}:
+        raise FileFormatError(path, f"expected signs of -1, 0 or 1, got {read.signs}.", where=where)
+    pictures = [
+        CanaryPicture(_bytes(path, thumbnail, where), sign)
+        for thumbnail, sign in zip(read.thumbnails, read.signs, strict=True)
+    ]
+    return CanaryPrompt(read.text, read.seed, tuple(pictures))
+
+
+def _bytes(path: Path, text: str | None, where: str) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        content = b""
+    if len(content) != 3 * SIDE * SIDE:
+        problem = f"expected {SIDE} x {SIDE} pixels of three colours in base64."
+        raise FileFormatError(path, problem, where=where)
+    return content
