@@ -24,6 +24,9 @@ PEOPLE = frozenset(
 """What Wu leaves out of objects (section 6.3.1), and calls human words (Definition 2)."""
 VARIANTS = tuple(variant.value for variant in Variant)
 NEUTRAL, FEMININE, MASCULINE = ALL = range(3)
+UNPAIRED = (
+    "images of a seed share no noise: the endpoint draws every picture anew, whatever its seed"
+)
 GENDERS = (FEMININE, MASCULINE)
 
 
@@ -85,6 +88,16 @@ class Counted:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.members)} triplets by {self.finder}>"
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether what is counted together belongs together: triplets do, seeds as they hold."""
+        return len(self.members) != 1 or not self.observations.draws_anew()
+
+    @property
+    def unpaired(self) -> tuple[str, ...]:
+        """That the images of a seed share nothing, where the model draws every one anew."""
+        return (UNPAIRED,) if self.members and self.observations.draws_anew() else ()
 
     def seen(self, prompt: Prompt, seeds: Sequence[int]) -> list[tuple[FoundObject, ...]]:
         """The objects in each image of a prompt; () in one that shows nothing."""

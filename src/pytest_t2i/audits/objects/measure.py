@@ -76,14 +76,15 @@ class Objects(Counted):
         """Of each judged object; ``beyond`` is adjusted for their number."""
         del level
         men, women = self._sides(self.judged)
-        beyond, within = (
-            statistics.object_bias_p_values(
-                men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
-            )
-            for alternative in ALTERNATIVES
-        )
+        beyond, within = self._p_values(men, women, bound)
         adjusted = statistics.benjamini_hochberg(beyond)
         return [Evidence(float(b), float(w)) for b, w in zip(adjusted, within, strict=True)]
+
+    def _p_values(self, men: np.ndarray, women: np.ndarray, bound: float) -> list[np.ndarray]:
+        """Per object, of each alternative."""
+        seed, paired, bound = self.seed, self.is_paired, max(bound, FAIR)
+        p_values = partial(statistics.object_bias_p_values, men, women, bound)
+        return [p_values(seed=seed, alternative=a, paired=paired) for a in ALTERNATIVES]
 
     def _sides(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         women, men = self.gendered.counts.swapaxes(0, 1)
@@ -104,7 +105,7 @@ class Objects(Counted):
             family=self._family if known else None,
             place=self.judged.index(name) if known else 0,
             absent=self._rarely(name),
-            remarks=(self._told(name),),
+            remarks=(self._told(name), *self.unpaired),
         )
 
     def _rarely(self, name: str) -> str:
@@ -142,7 +143,7 @@ class Objects(Counted):
             interval=self._interval_of_chosen(known[0][0]) if known else None,
             evidence=self._of_all,
             absent=self._nothing_judged(),
-            remarks=remarks,
+            remarks=(*remarks, *self.unpaired),
         )
 
     def _interval_of_chosen(self, name: str) -> Interval | None:
@@ -182,20 +183,15 @@ class Objects(Counted):
             evidence=partial(self._pooled_evidence, *sides),
             absent=f"all objects together occur {int(total)} times with both genders; "
             f"at least {self.least} are asked",
-            remarks=(f"{sum(kept)} objects",),
+            remarks=(f"{sum(kept)} objects", *self.unpaired),
         )
 
     def _pooled_evidence(
         self, men: np.ndarray, women: np.ndarray, bound: float, level: float
     ) -> Evidence:
         del level
-        beyond, within = (
-            statistics.object_bias_p_values(
-                men, women, max(bound, FAIR), seed=self.seed, alternative=alternative
-            )[0]
-            for alternative in ALTERNATIVES
-        )
-        return Evidence(float(beyond), float(within))
+        beyond, within = self._p_values(men, women, bound)
+        return Evidence(float(beyond[0]), float(within[0]))
 
     def _of_all(self, bound: float, level: float) -> Evidence:
         evidence = self._evidence(bound, level)
@@ -239,7 +235,9 @@ class Objects(Counted):
         absent = self._untestable(counts)
         interval, remark = None, absent
         if not absent:
-            interval = statistics.independence_p_value(counts, level=self.level, seed=self.seed)
+            interval = statistics.independence_p_value(
+                counts, level=self.level, seed=self.seed, paired=self.is_paired
+            )
             plain = object_independence(counts.sum(axis=0))
             remark = f"Pearson's chi-square {plain.statistic:.1f}, p = {plain.p_value:.2g}"
         return Measurement(
@@ -248,7 +246,7 @@ class Objects(Counted):
             is_of_model=True,
             interval=interval,
             absent=absent,
-            remarks=(remark,),
+            remarks=(remark, *self.unpaired),
         )
 
     def _places(self, variants: Sequence[str]) -> list[int]:
@@ -287,7 +285,7 @@ class Objects(Counted):
             images=3 * images if self.words == "fixed" else None,
             evidence=of_gaps(gaps, self.words),
             absent="fewer than two seeds show objects in all three images",
-            remarks=(f"{images} of {asked} seeds show objects in all three images",),
+            remarks=(f"{images} of {asked} seeds show objects in all three images", *self.unpaired),
         )
 
 

@@ -68,6 +68,7 @@ def object_bias_p_values(
     *,
     seed: int,
     alternative: Literal["greater", "less"] = "greater",
+    paired: bool = True,
 ) -> inputs.Floats:
     """One-sided p-values of folded object bias scores, max(BS, 1 - BS), against a bound.
 
@@ -85,6 +86,8 @@ def object_bias_p_values(
         seed: seed of the resampling.
         alternative: "greater" against "it is at most the bound" (two-sided: either gender may be
             favoured), "less" against "it is at least the bound".
+        paired: whether what stands in one row belongs together; else the rows are images of one
+            prompt that share no noise, and genders are swapped over all of them.
 
     Returns:
         One p-value in (0, 1] for each object, not adjusted for their number; 1 for an object that
@@ -111,11 +114,17 @@ def object_bias_p_values(
         within = np.maximum(1.0 - beyond, student)
         return np.where(more.sum(axis=0) > 0, within, 1.0)
     beyond = np.maximum(beyond, 1.0 - student)
-    return np.maximum(np.minimum(1.0, 2.0 * beyond), _swapped(more, fewer, seed))
+    swapped = _swapped(more, fewer, seed) if paired else _dealt(more, fewer, seed)
+    return np.maximum(np.minimum(1.0, 2.0 * beyond), swapped)
 
 
 def independence_p_value(
-    counts: npt.ArrayLike, *, level: float, seed: int, permutations: int = PERMUTATIONS
+    counts: npt.ArrayLike,
+    *,
+    level: float,
+    seed: int,
+    permutations: int = PERMUTATIONS,
+    paired: bool = True,
 ) -> Interval:
     """p-value of the chi-square statistic by permuting variants within triplets.
 
@@ -127,6 +136,8 @@ def independence_p_value(
         level: level of the interval for the random permutations, in (0, 1).
         seed: seed of the permutations.
         permutations: how many are drawn, at least 100.
+        paired: whether the images of a triplet belong together; else the triplets are images of one
+            prompt that share no noise, and variants are permuted over all of them.
 
     Returns:
         The p-value, (1 + as extreme) / (1 + drawn), with the interval in which the p-value of all
@@ -150,9 +161,9 @@ def independence_p_value(
     observed = object_independence(table.sum(axis=0)).statistic
     table = table[:, :, table.sum(axis=(0, 1)) > 0]
     rng = np.random.default_rng(seed)
+    shuffled = _shuffled if paired else _shuffled_freely
     extreme = sum(
-        _statistic(_shuffled(table, rng).sum(axis=0)) >= observed - 1e-9
-        for _ in range(permutations)
+        _statistic(shuffled(table, rng).sum(axis=0)) >= observed - 1e-9 for _ in range(permutations)
     )
     ends = clopper_pearson(extreme, permutations, level)
     estimate = (1 + extreme) / (1 + permutations)
@@ -163,6 +174,11 @@ def independence_p_value(
 def _shuffled(table: inputs.Floats, rng: np.random.Generator) -> inputs.Floats:
     order = rng.permuted(np.tile(np.arange(table.shape[1]), (len(table), 1)), axis=1)
     return np.take_along_axis(table, order[:, :, None], axis=1)
+
+
+def _shuffled_freely(table: inputs.Floats, rng: np.random.Generator) -> inputs.Floats:
+    images = table.reshape(-1, table.shape[2])
+    return rng.permutation(images).reshape(table.shape)
 
 
 def _statistic(table: inputs.Floats) -> float:
@@ -228,4 +244,15 @@ def _swapped(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Flo
     rng = np.random.default_rng([seed, 1])
     signs = rng.choice([-1.0, 1.0], size=(RESAMPLES, len(difference)))
     extreme = np.sum(np.abs(signs @ difference) >= np.abs(difference.sum(axis=0)) - 1e-9, axis=0)
+    return np.asarray((1.0 + extreme) / (1.0 + RESAMPLES), dtype=np.float64)
+
+
+def _dealt(more: inputs.Floats, fewer: inputs.Floats, seed: int) -> inputs.Floats:
+    """Two-sided p-values of dealing out all images to the genders anew; per object."""
+    images, men = np.concatenate([more, fewer]), len(more)
+    observed = np.abs(more.sum(axis=0) - fewer.sum(axis=0))
+    rng = np.random.default_rng([seed, 1])
+    sides = np.repeat([1.0, -1.0], men)
+    signs = np.array([rng.permutation(sides) for _ in range(RESAMPLES)])
+    extreme = np.sum(np.abs(signs @ images) >= observed - 1e-9, axis=0)
     return np.asarray((1.0 + extreme) / (1.0 + RESAMPLES), dtype=np.float64)

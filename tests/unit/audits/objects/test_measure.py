@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import metrics, triplet
-from pytest_t2i.audits.objects.counts import Member, Table
+from pytest_t2i.audits.objects.counts import UNPAIRED, Member, Table
 from pytest_t2i.audits.objects.measure import Objects
 from pytest_t2i.data import Box, FoundObject, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
@@ -20,8 +20,11 @@ SEEDS = (0, 1)
 class Seen:
     """Observations that come from a function of prompt and seed."""
 
-    def __init__(self, names):
-        self.names = names
+    def __init__(self, names, *, draws=False):
+        self.names, self.draws = names, draws
+
+    def draws_anew(self):
+        return self.draws
 
     def objects(self, prompt, seeds, finder):
         given = [self.names(prompt, seed) for seed in seeds]
@@ -31,10 +34,10 @@ class Seen:
         ]
 
 
-def objects_of(names, triplets=20, seeds=SEEDS, **how):
+def objects_of(names, triplets=20, seeds=SEEDS, *, draws=False, **how):
     members = tuple(Member(triplet(f"a person and {k} birds"), seeds) for k in range(triplets))
     how = {"least": 5, "level": 0.95, "seed": 0, **how}
-    return Objects(members, "things", Seen(names), **how)
+    return Objects(members, "things", Seen(names, draws=draws), **how)
 
 
 def of_gender(prompt, seed):
@@ -186,3 +189,28 @@ def test_counting_is_that_of_a_counter():
     objects = objects_of(of_gender, triplets=2)
     prompt = objects.members[0].triplet.masculine
     assert objects._counted(prompt, SEEDS) == Counter(person=2, hat=4, tie=2)
+
+
+def shared_noise(prompt, seed):
+    """Seeds decide more than the variant does: one of ten shows a tie with a man alone."""
+    shows = seed % 10 < 6 or (seed % 10 == 6 and prompt.variant is Variant.MASCULINE)
+    return ["tie", "hat"] if shows else ["hat"]
+
+
+def test_images_of_one_prompt_that_share_no_noise_are_not_taken_as_pairs():
+    seeds = tuple(range(40))
+    paired = objects_of(shared_noise, triplets=1, seeds=seeds)
+    drawn = objects_of(shared_noise, triplets=1, seeds=seeds, draws=True)
+    # What only pairs show is shown less surely where there are none.
+    by_pairs, freely = (o.independence("feminine", "masculine").interval for o in (paired, drawn))
+    assert by_pairs.estimate < freely.estimate
+    told = [*drawn.bias_score("tie").remarks, *drawn.highest_bias_score.remarks]
+    told += [*drawn.cooccurrence_gap.remarks, *drawn.independence().remarks]
+    assert told.count(UNPAIRED) == 4
+    assert UNPAIRED not in paired.bias_score("tie").remarks
+
+
+def test_triplets_stay_units_whatever_seeds_determine():
+    drawn, paired = (objects_of(of_gender, draws=draws) for draws in (True, False))
+    assert drawn.independence().interval == paired.independence().interval
+    assert UNPAIRED in drawn.independence().remarks

@@ -115,6 +115,26 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
     )
 
 
+def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: bool) -> Interval:
+    """How much more often something holds after than before.
+
+    Args:
+        before: as in ``paired_rise``.
+        after: as in ``paired_rise``.
+        level: confidence level in (0, 1).
+        paired: whether the two pictures of a prompt and seed share their noise; else they are taken
+            for two samples (Newcombe 1998, method 10).
+
+    >>> print(rise([True] * 20, [True] * 18 + [False] * 2, 0.95, paired=False))
+    -0.100 [-0.301, 0.077]
+    """
+    if paired:
+        return paired_rise(before, after, level)
+    was, is_now = np.asarray(before, bool), np.asarray(after, bool)
+    then, today = ((int(part.sum()), part.size) for part in (was, is_now))
+    return statistics.share_difference_interval(then, today, level)
+
+
 def _reach(first: float, second: float, correlation: float) -> float:
     """Of a difference of two, which reach so far each."""
     return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))

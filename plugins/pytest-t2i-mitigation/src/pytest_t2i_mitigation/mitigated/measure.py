@@ -23,6 +23,10 @@ from pytest_t2i_mitigation.mitigated.intervals import LeftOut
 from pytest_t2i_mitigation.mitigated.judges import Judge, judges_of, tally
 from pytest_t2i_mitigation.mitigated.pictures import Pictures
 
+UNPAIRED = (
+    "plain and mitigated pictures are two samples: the endpoint draws every picture anew, whatever "
+    "its seed"
+)
 FEWEST = 4
 """Pictures of a prompt below which the jackknife leaves nothing."""
 
@@ -123,7 +127,7 @@ class Mitigated:
         was, is_now = np.concatenate(before), np.concatenate(after)
         told = (f"{was.sum()} plain and {is_now.sum()} mitigated of {was.size} are recognised",)
         return self._measured(
-            known.CONTENT_LOSS, lambda level: _lost(intervals.paired_rise(was, is_now, level)), told
+            known.CONTENT_LOSS, lambda level: _lost(self._rise(was, is_now, level)), told
         )
 
     @property
@@ -132,9 +136,7 @@ class Mitigated:
         both = [member.labels(self.judges[0]) for member in self.members]
         was, is_now = (np.array([one is None for pair in both for one in pair[k]]) for k in (0, 1))
         told = (f"{was.sum()} plain and {is_now.sum()} mitigated of {was.size} are undetected",)
-        return self._measured(
-            known.UNDETECTED_RISE, partial(intervals.paired_rise, was, is_now), told
-        )
+        return self._measured(known.UNDETECTED_RISE, partial(self._rise, was, is_now), told)
 
     @property
     def variety_loss(self) -> Measurement:
@@ -193,6 +195,14 @@ class Mitigated:
     # of all
 
     @property
+    def is_paired(self) -> bool:
+        """Whether the plain and the mitigated picture of a seed share their noise."""
+        return not self.context.observations.draws_anew()
+
+    def _rise(self, before: np.ndarray, after: np.ndarray, level: float) -> Interval:
+        return intervals.rise(before, after, level, paired=self.is_paired)
+
+    @property
     def level(self) -> float:
         """Confidence level of intervals."""
         return float(self.context.settings.confidence)
@@ -236,6 +246,7 @@ class Mitigated:
         told: tuple[str, ...],
         judge: str = "",
     ) -> Measurement:
+        told = told if self.is_paired else (*told, UNPAIRED)
         evidence: Callable[[float, float], Evidence] = intervals.evidence_of(
             interval_at, higher_is_worse=metric.worse == "higher"
         )
