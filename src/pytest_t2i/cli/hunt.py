@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
+from pytest_t2i.cli.costs import COST_OPTIONS, paid, validate
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import explain, write_whole
+from pytest_t2i.generation.bill import STOPPED
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef
@@ -41,6 +43,7 @@ KEPT = "Images that were finished are kept: the same command goes on from there.
 RUN_OPTIONS = (
     *("model", "detector", "seed", "steps", "guidance", "size", "dtype", "device", "batch"),
     *("catalogue", "store", "confidence", "undetected-alike", "trust-remote-code"),
+    *COST_OPTIONS,
 )
 """What a hunt has in common with a run of pytest."""
 MOST_HELD_OUT = 2000
@@ -101,7 +104,7 @@ def run(
     settings = run_settings(of_run)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
-    session.validate()
+    validate(session)
     check_model(components)
     batch = settings.batch or components.model_batch() or BATCH
     plan = Plan(
@@ -145,12 +148,14 @@ def _hunt(session: Session, plan: Plan) -> HuntResult:
     maker.check()
     progress.start(f"hunting with {session.settings.model}", plan.budget)
     try:
-        return hunt(maker, plan, progress.say)
+        with paid(runner, plan.budget, _tell):
+            return hunt(maker, plan, progress.say)
     finally:
         runner.close()
         progress.stop()
         for note in runner.work.notes:
-            progress.say(note)
+            if not note.startswith(STOPPED):
+                progress.say(note)
 
 
 def _tell(text: str) -> None:

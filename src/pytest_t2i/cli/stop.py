@@ -12,6 +12,7 @@ from pytest_t2i.audits.origins.of_images import OriginParts, face_part, text_enc
 from pytest_t2i.audits.origins.optimised_prompts import BEAM, TOP, WIDTH, chosen_search
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.candidates import add_llm
+from pytest_t2i.cli.costs import COST_OPTIONS, paid, validate
 from pytest_t2i.cli.hunt import check_model
 from pytest_t2i.cli.say import say
 from pytest_t2i.data import Prompt, Variant
@@ -31,7 +32,7 @@ from pytest_t2i.settings import number, whole
 KEPT = "Images that were finished are kept: the same command goes on from there."
 """What an interrupted command leaves."""
 OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
-           "store", "catalogue", "confidence")  # fmt: skip
+           "store", "catalogue", "confidence", *COST_OPTIONS)  # fmt: skip
 """Options that pytest has, too."""
 NUMBERS = {
     "images": (100, "images of the concept"),
@@ -105,7 +106,7 @@ def run(
     settings = run_settings(more)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
-    session.validate()
+    validate(session)
     check_model(components)
     registry = components.registries.languages
     language = continuing(llm, registry, components.catalogue, settings.device)
@@ -120,7 +121,8 @@ def run(
     )
     runner = Runner(components, session.store, batch=settings.batch)
     looking = OriginsSearch(runner, Plan(session.generation), session.encoder, parts)
-    with closing(runner):
+    further = "" if clusters else f", and {made} more of each cluster beyond the first"
+    with closing(runner), paid(runner, images + made * (clusters or 1), say, further):
         origins = looking(asked, images, known, made)
     facts = {
         "model": settings.model or "",

@@ -10,6 +10,9 @@ from pytest_t2i.data import Money
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.ready_made import is_ready_made
 
+STOPPED = "stopped at the budget"
+"""Begins what is said where no money is left."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bill:
@@ -80,7 +83,7 @@ class Bill:
         """How far the budget reached, and what goes on from there."""
         spent, more = self.spending.spent, self.of(left)
         return (
-            f"stopped at the budget of {self.spending.budget}: {spent} spent, {left} of {planned} "
+            f"{STOPPED} of {self.spending.budget}: {spent} spent, {left} of {planned} "
             f"images are left, which cost about {more}. What was made is kept: the same command "
             f'goes on with --t2i-budget "{more}"'
         )

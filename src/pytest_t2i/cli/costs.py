@@ -1,0 +1,53 @@
+"""What a command's images cost: told before, kept below the budget, told at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.runs.session import Session
+
+COST_OPTIONS = ("price", "budget")
+"""What pytest calls --t2i-price and --t2i-budget."""
+
+
+def validate(session: Session) -> None:
+    """Resolve every name of a run; options are told as commands call them."""
+    try:
+        session.validate()
+    except ConfigurationError as error:
+        raise ConfigurationError(str(error).replace("--t2i-", "--")) from None
+
+
+@contextmanager
+def paid(
+    runner: Runner, images: int, say: Callable[[str], None], further: str = ""
+) -> Iterator[None]:
+    """Images that are paid for; nothing is said where no price is known.
+
+    Args:
+        runner: has them made; it is not closed yet where this ends.
+        images: how many at most.
+        say: tells the user something.
+        further: what may come to them.
+
+    Raises BudgetSpentError, in one line, where the budget pays for no further request.
+    """
+    bill = runner.bill
+    if bill is None:
+        yield
+        return
+    say(f"at most {images} images{bill.before(images, say)}{further}")
+    try:
+        yield
+    except BudgetSpentError:
+        raise BudgetSpentError(
+            f"stopped at the budget of {bill.spending.budget}: {bill.spending.spent} spent. What "
+            "was made is kept: the same command goes on from there, with a --budget of its own"
+        ) from None
+    finally:
+        spent = bill.spending.spent
+        requests = "1 request" if bill.paid == 1 else f"{bill.paid} requests"
+        say(f"spent {spent} for {requests}; {runner.work.made} images made")
