@@ -11,6 +11,8 @@ pytest.importorskip("openai")
 
 from image_server import serving
 
+from pytest_t2i.cli.main import main
+
 SUITE = """
 import pytest
 from pytest_t2i import axes, limit
@@ -156,3 +158,18 @@ def test_the_shipped_suite_makes_no_image_more_than_parity(project):
     result = project.run(*given, "rewriting", model="fair")
     assert len(project.made()) == made
     assert result.parseoutcomes()["skipped"] >= 4
+
+
+def test_what_was_drawn_goes_with_the_pictures_into_a_folder_and_back(rewriting):
+    with serving(rewrite=lambda prompt: f"{prompt}, smiling woman") as server:
+        rewriting.run("--t2i-images", "4", model=f"openai:fake@{server.url}")
+    before = told(rewriting.record())
+    run, copied = (rewriting.path / name for name in ("reports/t2i/run.json", "copied"))
+    assert main(["sample", str(run), str(copied)]) == 0
+    header, *rows = (copied / "manifest.csv").read_text().splitlines()
+    assert header == "file,prompt,seed,revised_prompt"
+    assert len(rows) == len(before)
+    result = rewriting.run("--t2i-store", "other", model="images:copied")
+    assert f"{len(before)} read from the folder" in said(result)
+    assert told(rewriting.record()) == before
+    assert "smiling woman" in rewriting.page()

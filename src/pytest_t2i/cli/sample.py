@@ -6,7 +6,9 @@ import argparse
 import random
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
+from pytest_t2i.adapters.models.manifest import REVISED
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.sample_manifest import Manifest
 from pytest_t2i.cli.say import say
@@ -80,8 +82,18 @@ def sample_images(record: RunRecord, source: Path, folder: Path, per_prompt: int
     return len(chosen)
 
 
-def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, str, int]]:
-    """(file, prompt, seed) of randomly chosen images, in random order.
+class Chosen(NamedTuple):
+    """An image that is copied."""
+
+    file: Path
+    prompt: str
+    seed: int
+    revised_prompt: str | None
+    """What a service says that it drew."""
+
+
+def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
+    """Randomly chosen images, in random order.
 
     Chance alone must choose, without a look at the image or the detector's word: the correction
     of a run by labels rests on it.
@@ -91,16 +103,22 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[tuple[Path, st
     for prompt in record.prompts:
         if prompt.variant != "neutral":
             continue
-        there = [(Path(i.file), i.seed) for i in prompt.images if i.file and exists(i.file)]
-        picked = rng.sample(there, min(per_prompt, len(there)))
-        chosen += [(file, prompt.text, number) for file, number in picked]
+        there = [
+            Chosen(Path(i.file), prompt.text, i.seed, i.revised_prompt)
+            for i in prompt.images
+            if i.file and exists(i.file)
+        ]
+        chosen += rng.sample(there, min(per_prompt, len(there)))
     rng.shuffle(chosen)
     return chosen
 
 
-def copy(chosen: list[tuple[Path, str, int]], folder: Path) -> None:
-    """The images under numbers, and a manifest that says what they are."""
-    manifest = Manifest(folder, ("prompt", "seed"), len(chosen))
+def copy(chosen: list[Chosen], folder: Path) -> None:
+    """The images under numbers, and a manifest that says what they are, and what was drawn."""
+    revised = [REVISED] if any(one.revised_prompt for one in chosen) else []
+    manifest = Manifest(folder, ("prompt", "seed", *revised), len(chosen))
     with manifest.written():
-        for file, prompt, seed in chosen:
-            manifest.add(file.suffix, (prompt, seed)).write_bytes(nameless(file))
+        for one in chosen:
+            drawn = [one.revised_prompt or ""] if revised else []
+            row = (one.prompt, one.seed, *drawn)
+            manifest.add(one.file.suffix, row).write_bytes(nameless(one.file))

@@ -14,7 +14,10 @@ from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 
 
 def record(*files, variant="neutral"):
-    images = [SimpleNamespace(file=file and str(file), seed=k) for k, file in enumerate(files)]
+    images = [
+        SimpleNamespace(file=file and str(file), seed=k, revised_prompt=None)
+        for k, file in enumerate(files)
+    ]
     prompt = SimpleNamespace(text="a nurse", variant=variant, images=images)
     return SimpleNamespace(prompts=[prompt])
 
@@ -34,7 +37,7 @@ def test_names_that_no_file_can_have_are_not_there():
 
 def test_only_neutral_prompts_are_sampled(run):
     image = run.parents[1] / ".t2i/images/a.png"
-    assert choose(record(image, image), 1, 0)[0][1:] in {("a nurse", 0), ("a nurse", 1)}
+    assert choose(record(image, image), 1, 0)[0][1:3] in {("a nurse", 0), ("a nurse", 1)}
     assert len(choose(record(image, image), 5, 0)) == 2
     assert choose(record(image, variant="feminine"), 5, 0) == []
 

@@ -43,6 +43,7 @@ class ImageFolder:
     def __init__(self, folder: Path, entries: Sequence[Entry]) -> None:
         self.folder = folder
         self._files = {(entry.prompt, entry.seed): entry.file for entry in entries}
+        self._revised = {entry.file: r for entry in entries if (r := entry.revised_prompt)}
         self._seeds: dict[str, list[int]] = {}
         for entry in entries:
             self._seeds.setdefault(entry.prompt, []).append(entry.seed)
@@ -51,10 +52,13 @@ class ImageFolder:
     def fingerprint(self) -> str:
         """Hash of the manifest, the contents of the files that it names, and how they are read."""
         files = [
-            [prompt, seed, file, file_digest(self.folder / file)]
+            [prompt, seed, file, file_digest(self.folder / file), *self._drawn(file)]
             for (prompt, seed), file in sorted(self._files.items())
         ]
         return digest([READING, *files])
+
+    def _drawn(self, file: str) -> list[str]:
+        return [self._revised[file]] if file in self._revised else []
 
     @property
     def provenance(self) -> Mapping[str, str]:
@@ -105,7 +109,8 @@ class ImageFolder:
     def _read(self, file: str) -> Generated:
         path = inside(self.folder, file)
         picture = picture_in(path) if path else None
-        return Generated(picture, refusal=None if picture else f"{UNREADABLE}: {file}")
+        refusal = None if picture else f"{UNREADABLE}: {file}"
+        return Generated(picture, refusal=refusal, revised_prompt=self._revised.get(file))
 
     def _shortage(self, missing: Sequence[Request], asked: int) -> str:
         unknown = sorted(

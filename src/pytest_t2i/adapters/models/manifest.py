@@ -13,6 +13,10 @@ from pytest_t2i.files import convert, inside, outside, parse_json, read_csv, rea
 
 COLUMNS = ("file", "prompt", "seed")
 """Of a manifest.csv; the last may be left out."""
+REVISED = "revised_prompt"
+"""A column that may be there: what a service says that it drew."""
+LONGEST_PROMPT = 4000
+"""Characters that are kept of that."""
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
 EXPECTED = (
     "Expected manifest.csv:\n"
@@ -34,6 +38,8 @@ class Entry:
     prompt: str
     seed: int
     """As given, or the place among the pictures of its prompt, from 0."""
+    revised_prompt: str | None = None
+    """What a service says that it drew; None where nothing stands there."""
 
 
 def read_manifest(folder: Path) -> list[Entry]:
@@ -52,7 +58,7 @@ def read_manifest(folder: Path) -> list[Entry]:
         raise ModelLoadError(
             f"{folder} has no {CSV_NAME} and no {JSON_NAME} ({len(names)} files). {EXPECTED}"
         )
-    entries = _numbered(_entry(path, where, row) for where, row in rows)
+    entries = list(_entries(path, rows))
     if not entries:
         raise FileFormatError(path, "it lists no picture.", remedy=EXPECTED)
     _check_seeds(path, entries)
@@ -81,6 +87,7 @@ class _Picture(msgspec.Struct):
     file: str
     prompt: str
     seed: int | str | None = None
+    revised_prompt: str | None = None
 
 
 Row = tuple[str, _Picture]
@@ -89,7 +96,8 @@ Row = tuple[str, _Picture]
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     for where, values in read_csv(path, COLUMNS[:2], remedy=EXPECTED):
-        yield where, _Picture(values["file"], values["prompt"], values.get("seed"))
+        seed, revised = values.get("seed"), values.get(REVISED)
+        yield where, _Picture(values["file"], values["prompt"], seed, revised)
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
@@ -102,32 +110,32 @@ def _json_rows(path: Path) -> Iterator[Row]:
         yield f"[{place}]", convert(path, plain, _Picture, where=f"[{place}]")
 
 
-def _entry(path: Path, where: str, row: _Picture) -> tuple[str, str, int | None]:
-    file, prompt = row.file.strip(), row.prompt.strip()
-    for column, value in (("file", file), ("prompt", prompt)):
-        if not value:
-            problem = f"expected a text, got {value!r}."
-            raise FileFormatError(path, problem, where=f"{where}, column {column}")
-    if row.seed is None or row.seed == "":
-        return file, prompt, None
+def _entries(path: Path, rows: Iterable[Row]) -> Iterator[Entry]:
+    counts: dict[str, int] = {}
+    for where, row in rows:
+        file, prompt = row.file.strip(), row.prompt.strip()
+        for column, value in (("file", file), ("prompt", prompt)):
+            if not value:
+                problem = f"expected a text, got {value!r}."
+                raise FileFormatError(path, problem, where=f"{where}, column {column}")
+        number = counts.get(prompt, 0)
+        counts[prompt] = number + 1
+        seed = _seed(path, where, row.seed)
+        revised = " ".join((row.revised_prompt or "").split())[:LONGEST_PROMPT] or None
+        yield Entry(file, prompt, number if seed is None else seed, revised)
+
+
+def _seed(path: Path, where: str, given: int | str | None) -> int | None:
+    if given is None or given == "":
+        return None
     try:
-        seed = int(row.seed)
+        seed = int(given)
     except ValueError:
         seed = None
     if seed is None or seed.bit_length() > SEED_BITS:
-        problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(row.seed)}."
+        problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(given)}."
         raise FileFormatError(path, problem, where=f"{where}, column seed")
-    return file, prompt, seed
-
-
-def _numbered(rows: Iterable[tuple[str, str, int | None]]) -> list[Entry]:
-    entries: list[Entry] = []
-    counts: dict[str, int] = {}
-    for file, prompt, seed in rows:
-        number = counts.get(prompt, 0)
-        counts[prompt] = number + 1
-        entries.append(Entry(file, prompt, number if seed is None else seed))
-    return entries
+    return seed
 
 
 def _check_seeds(path: Path, entries: list[Entry]) -> None:

@@ -153,3 +153,38 @@ def test_seeds_that_are_none(tmp_path, seed):
     (tmp_path / "manifest.csv").write_text(f"file,prompt,seed\na.png,x,{seed}\n")
     with pytest.raises(FileFormatError, match=r"line 2, column seed: .*at most 63 bits"):
         opened(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["manifest.csv", "manifest.json"])
+def test_what_a_service_drew_is_read_where_it_stands(tmp_path, name):
+    rows = [("0.png", "a nurse", "a smiling  nurse"), ("1.png", "a nurse", "")]
+    for number, (file, *_) in enumerate(rows):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / file)
+    as_json = [{"file": f, "prompt": p, "revised_prompt": r or None} for f, p, r in rows]
+    as_csv = "file,prompt,revised_prompt\n" + "".join(f"{f},{p},{r}\n" for f, p, r in rows)
+    (tmp_path / name).write_text(json.dumps(as_json) if name.endswith("json") else as_csv)
+    model = load(LoadOptions(source=str(tmp_path)))
+    made = model.generate([Request("a nurse", 0), Request("a nurse", 1)])
+    assert [one.revised_prompt for one in made] == ["a smiling nurse", None]
+    before = model.fingerprint
+    (tmp_path / name).write_text((tmp_path / name).read_text().replace("smiling", "young"))
+    assert load(LoadOptions(source=str(tmp_path))).fingerprint != before
+
+
+def test_a_folder_without_that_column_is_what_it_was(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "0.png")
+    prints = set()
+    for text in ("file,prompt\n0.png,a nurse\n", "file,prompt,revised_prompt\n0.png,a nurse,\n"):
+        (tmp_path / "manifest.csv").write_text(text)
+        prints.add(load(LoadOptions(source=str(tmp_path))).fingerprint)
+    assert len(prints) == 1
+
+
+def test_a_drawn_text_that_is_none_is_refused(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "0.png")
+    plain = [{"file": "0.png", "prompt": "a nurse", "revised_prompt": 3}]
+    (tmp_path / "manifest.json").write_text(json.dumps(plain))
+    with pytest.raises(
+        FileFormatError, match=r"\[0\].*expected a text or nothing, got revised_prompt=3"
+    ):
+        load(LoadOptions(source=str(tmp_path)))
