@@ -130,6 +130,9 @@ class Handler(BaseHTTPRequestHandler):
     def _down(self, fault: str, body: Any) -> None:
         self._send(503, b"<html>upstream</html>", "text/html", {"Retry-After": "0"})
 
+    def _error(self, fault: str, body: Any) -> None:
+        self._json(500, {"error": {"message": "out of memory"}})
+
     def _denied(self, fault: str, body: Any) -> None:
         escaped = "".join(f"\\u{ord(sign):04x}" for sign in self._key)
         told = f'{{"error": {{"message": "wrong key {escaped}"}}}}'
@@ -280,6 +283,13 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             while not self.server.ended.wait(0.02):
                 self.wfile.write(b"{")
+
+    def _dripping_head(self, fault: str, body: Any) -> None:
+        """One byte of the headers at a time, for ever."""
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            while not self.server.ended.wait(0.02):
+                self.wfile.write(b"x")
 
     def _endless(self, fault: str, body: Any) -> None:
         self._head(200, "application/json", {"Transfer-Encoding": "chunked"})

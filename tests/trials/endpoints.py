@@ -22,12 +22,27 @@ from random import Random
 
 import openai  # noqa: F401 - loaded before processes are forked
 from image_server import RATES, SWAPPED, drawn
+from leaks import leaks
 from PIL import Image
 from processes import start
 from small_project import has_traceback, last_lines, outcome_of, run_pytest, write
 from tally import Tally
 
-WANTED = "none missing, nothing that is stored asked for again, no traceback"
+WANTED = (
+    "none missing, nothing that is stored asked for again, each fault named in the report, the key "
+    "in none of eight encodings, no traceback"
+)
+NAMED = {
+    "busy": {"busy"},
+    "slow": {"late", "unfinished"},
+    "broken": {"broken"},
+    "policy": {"refused"},
+    "dripping": {"unfinished", "late"},
+    "endless": {"endless"},
+    "dropped": {"dropped"},
+    "restart": {"dropped", "unreachable"},
+}
+"""How the server fails -> as what the report may count it."""
 KEY = "sk-very-secret-0123"
 PROMPTS = 10
 AT_ONCE = 8
@@ -35,6 +50,8 @@ ALL_FAULTS = 300
 """Pictures with which every fault is met."""
 MOST_RUNS = 60
 """Runs after the last kill: a picture that fails in every try ends one."""
+ROUND, MOST_ROUNDS = 100, 20
+"""Pictures more, and how many times at most, until each fault was named in a report."""
 LONGEST = 300.0
 SUITE = """
 import pytest
@@ -112,6 +129,10 @@ class Trial:
     random: Random
     ended: Counter[str] = field(default_factory=Counter)
     """Why runs ended before their end."""
+    told: list[str] = field(default_factory=list)
+    """What runs said."""
+    named: set[str] = field(default_factory=set)
+    """Ways to fail that a finished run has named."""
 
     def stored(self) -> set[Picture]:
         """What is in the store by now."""
@@ -151,14 +172,28 @@ class Trial:
         child.wait(LONGEST)
         self.tally.check(not child.hung, f"hung: {last_lines(child.told)}")
         self.tally.check(not has_traceback(child.told), last_lines(child.told))
-        self.tally.check(KEY not in child.told, "the key is shown")
+        self.told.append(child.told)
         again = before & set(self.endpoint.told("asked", since))
         self.tally.check(not again, f"{len(again)} stored pictures were asked for again")
+        if until is None and child.status in (0, 1, 6):
+            self.name_faults(since)
         is_done = child.status is not None and outcome_of(self.folder) not in ("", "INTERRUPTED")
         if child.status == 4:
             self.ended[_cause(child.told)] += 1
             is_done = False
         return is_done and len(self.stored()) == self.images
+
+    def name_faults(self, since: int) -> None:
+        """A run that came to its end names what the server did wrong, and nothing else."""
+        record = json.loads((self.folder / "reports/t2i/run.json").read_text())
+        counted = record["work"]["faults"]
+        asked = [line for line in self.endpoint.lines()[since:] if line[0] == "asked"]
+        met = {line[3] for line in asked if line[3]}
+        for fault in met:
+            self.tally.check(NAMED[fault] & set(counted), f"{fault} is not among {counted}")
+            self.named.add(fault)
+        possible = set().union(*(NAMED[fault] for fault in met))
+        self.tally.check(set(counted) <= possible, f"{counted} of {met}")
 
     def go(self, kills: int) -> None:
         """Kill it so many times, each when some more are there, then let it finish."""
@@ -170,7 +205,21 @@ class Trial:
             runs, killed = runs + 1, self.tally.kinds["kills of the run"]
         while not self.run(None) and runs < MOST_RUNS + kills:
             runs += 1
+        if self.images >= ALL_FAULTS:
+            self.until_all_are_named()
         self.finish(kills)
+
+    def until_all_are_named(self) -> None:
+        """More pictures, of runs that nobody kills, until each way to fail was met and named."""
+        for _ in range(MOST_ROUNDS):
+            if self.named >= set(RATES):
+                break
+            self.images += ROUND
+            tries = 0
+            while not self.run(None) and tries < MOST_RUNS:
+                tries += 1
+        self.tally.check(self.named >= set(RATES), f"never named: {set(RATES) - self.named}")
+        self.tally.facts["named in reports"] = ", ".join(sorted(self.named))
 
     def finish(self, kills: int) -> None:
         """What came out."""
@@ -179,6 +228,8 @@ class Trial:
         record = json.loads((self.folder / "reports/t2i/run.json").read_text())
         counted = sum(len(prompt["images"]) for prompt in record["prompts"])
         tally.check(counted == self.images, f"the report has {counted} pictures")
+        left = leaks(self.folder, KEY, *self.told)
+        tally.check(not left, f"the key is left: {left[:3]}")
         delivered = Counter(self.endpoint.told("delivered"))
         lost = sum(delivered.values()) - len(delivered)
         asked = [line for line in self.endpoint.lines() if line[0] == "asked"]

@@ -16,6 +16,7 @@ from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
 from pytest_t2i.adapters.mitigated import Mitigated, MitigatedFactory
 from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
+from pytest_t2i.adapters.support.fault_counts import FaultCounts
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import GenerationSettings, Money, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
@@ -41,6 +42,8 @@ from pytest_t2i.settings import Settings
 
 DEFAULT_DETECTOR = "clip-enhance"
 """Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
+PIPELINES = "diffusers"
+"""Adapter of models whose weights are here."""
 OWN_NAMES = ("timm:",)
 """Families whose weights have names of their library's own, which look like aliases."""
 
@@ -86,16 +89,16 @@ class Components:
             adapter, factory, options = self._resolve_model(name)
             options = self._with_settings(options)
             # What a factory of the user's depends on is not known here: it is always asked.
-            ours = adapter == "diffusers" and adapter not in self.registries.models.local
+            ours = adapter == PIPELINES and adapter not in self.registries.models.local
             identity = run_identity = None
             if ours:
                 identity, run_identity = self._identities("model", name, options)
             self._model = NamedComponent(
                 name,
-                lambda: self._versioned(self._paid(factory())(options)),
+                lambda: self._versioned(self._counting(adapter, factory())(options)),
                 identity,
                 self.store,
-                lists_images=adapter != "diffusers",
+                lists_images=adapter != PIPELINES,
                 run_identity=run_identity,
             )
         return self._model
@@ -121,13 +124,23 @@ class Components:
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
 
-    def _paid(self, factory: Factory) -> Factory:
-        """The factory of a model that counts what it spends, where a price is known."""
-        if (spending := self.spending) is None:
-            return factory
-        from pytest_t2i.adapters.models.paid import PaidFactory
+    @property
+    def faults(self) -> FaultCounts:
+        """Counts how often a model behind HTTP failed, in all processes of the run."""
+        return FaultCounts(self.store.folder / "locks" / f"{self.run_id or self.own_id}.faults")
 
-        return PaidFactory(factory, spending)
+    def forget_faults(self) -> None:
+        """The run is over, unless other workers of it go on."""
+        if self.run_id is None:
+            self.faults.clear()
+
+    def _counting(self, adapter: str, factory: Factory) -> Factory:
+        """The factory of a model that counts its faults and what it spends, should it be one."""
+        if adapter == PIPELINES:
+            return factory
+        from pytest_t2i.adapters.models.counting import CountingFactory
+
+        return CountingFactory(factory, self.faults, self.spending)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """A model behind HTTP that knows which version it is, before its fingerprint is asked."""
@@ -250,8 +263,8 @@ class Components:
         return made
 
     def _recipe(self) -> tuple[Factory, LoadOptions]:
-        _, factory, options = self._resolve_model(self.settings.model or "")
-        made, mitigating = self._paid(factory()), self.mitigating()
+        adapter, factory, options = self._resolve_model(self.settings.model or "")
+        made, mitigating = self._counting(adapter, factory()), self.mitigating()
         if mitigating is None:
             return made, self._with_settings(options)
         compared_by = mitigating.named.encoder
@@ -302,7 +315,7 @@ class Components:
         adapter, _, source = name.partition(":")
         if adapter in models:
             return adapter, (lambda: models.get(adapter)), LoadOptions(source=source)
-        diffusers = ("diffusers", lambda: models.get("diffusers"))
+        diffusers = (PIPELINES, lambda: models.get(PIPELINES))
         folder = user_path(name)
         if folder.is_dir():
             return *diffusers, LoadOptions(source=str(folder.absolute()))

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
-from pytest_t2i.errors import (
-    BudgetSpentError,
-    GenerationError,
-    StoreError,
-)
+from pytest_t2i.errors import BudgetSpentError, GenerationError, StoreError
 from pytest_t2i.generation import traces
 from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_variations import check_variations
@@ -127,13 +123,11 @@ class Runner:
                 self._say(note)
 
     def close(self) -> None:
-        """Let the executor go: no more plans.
-
-        It lives until then, as rounds of small plans would else start its processes anew.
-        """
+        """Let the executor go; rounds of small plans would else start its processes anew."""
         for part in map(self.__dict__.get, ("executor", "bill")):
             if (close := getattr(part, "close", None)) is not None:
                 close()
+        self.components.forget_faults()
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""
@@ -173,6 +167,12 @@ class Runner:
     # images
 
     def _make_within_budget(self, plan: Plan, keys: dict[Request, str]) -> None:
+        try:
+            self._make_and_pay(plan, keys)
+        finally:
+            self.work.faults = self.components.faults.counted
+
+    def _make_and_pay(self, plan: Plan, keys: dict[Request, str]) -> None:
         if self.bill is None:
             self._make(plan, keys)
             return

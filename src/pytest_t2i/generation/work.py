@@ -33,6 +33,8 @@ class Work:
     """Requests that tried whether seeds hold; their pictures are not among those made."""
     canary: Count = 0
     """Requests that asked whether the model is that of the baseline; not among those made."""
+    faults: dict[str, Count] = field(default_factory=dict)
+    """How often a model behind HTTP failed, by kind; what was asked for again among it."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user, such as a batch halved for want of memory."""
 
@@ -80,7 +82,9 @@ class Work:
         self.probed += other.probed
         self.canary += other.canary
         self.price = self.price or other.price
-        # Each saw what all of them together had spent by then.
+        # Each saw what all of them together had spent and met by then.
+        kinds = {**self.faults, **other.faults}
+        self.faults = {k: max(self.faults.get(k, 0), other.faults.get(k, 0)) for k in kinds}
         self.paid = max(self.paid, other.paid)
         self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
 

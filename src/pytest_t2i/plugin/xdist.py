@@ -83,11 +83,12 @@ class Workers:
         if self.are_used:
             _progress_file(self._session).unlink(missing_ok=True)
             self._session.store.forget(_made(self._session))
-        spent = self._spent()
+        spent, faults = self._spent(), self._faults()
         if not self._parts:
             return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
         self._session.work.paid = spent
+        self._session.work.faults = faults
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(json.loads(self._parts[0]["counterparts"]))
         tests = unpickled(self._parts[0]["tests"])
@@ -103,6 +104,15 @@ class Workers:
         requests = spending.count.requests
         spending.clear()
         return requests
+
+    def _faults(self) -> dict[str, int]:
+        """How often the model failed all workers together."""
+        if not self.are_used:
+            return {}
+        counts = self._session.components.faults
+        met = counts.counted
+        counts.clear()
+        return met
 
     # worker
 

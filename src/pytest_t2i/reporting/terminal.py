@@ -26,7 +26,7 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.run_facts import canary_words
 from pytest_t2i.reporting.terminal_sections import COLOURS, summary_lines
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.reporting.work import made_images, paid, tried, watched
+from pytest_t2i.reporting.work import failed, made_images, paid, tried, watched
 from pytest_t2i.reporting.wrapping import wrapped
 from pytest_t2i.runs.canary import CHANGED
 from pytest_t2i.runs.record import RunRecord
@@ -212,7 +212,6 @@ def _work(record: RunRecord) -> str:
     refused = f", {work.refused} refused" if work.refused else ""
     told = [early_stopping(record)] if early_stopping(record) else []
     notes = "".join(f"; {note}" for note in [*told, *work.notes])
-    cost = "".join(
-        f"; {words}" for words in (tried(record), watched(record), paid(record)) if words
-    )
+    costs = [tried(record), watched(record), failed(record), paid(record)]
+    cost = "".join(f"; {words}" for words in costs if words)
     return f"images: {made_images(record, rate)}{refused}{cost}{notes}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_t2i.adapters.support.fault_counts import fault_words
 from pytest_t2i.data import Money, Outcome
 from pytest_t2i.reporting.formatting import duration, early_stopping
 from pytest_t2i.runs.record import RunRecord
@@ -59,6 +60,12 @@ def watched(record: RunRecord) -> str:
     return _requests(work.canary, "of the canary", work.spent_on_canary)
 
 
+def failed(record: RunRecord) -> str:
+    """``faults of the endpoint: busy (HTTP 429): 12, broken connection: 3``; "" without any."""
+    met = record.done.faults
+    return f"faults of the endpoint: {fault_words(met)}" if met else ""
+
+
 TRYING = "to try the seeds"
 
 
@@ -94,6 +101,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         rows.append((f"Requests {TRYING}", str(work.probed)))
     if work.canary:
         rows.append(("Requests of the canary", str(work.canary)))
+    if work.faults:
+        rows.append(("Faults of the endpoint", fault_words(work.faults)))
     if work.spent is not None:
         rows.append(("Spent", f"{work.spent} ({work.paid} requests at {work.price})"))
         if not is_cut_short:

@@ -15,13 +15,14 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     fault_of,
 )
 from pytest_t2i.adapters.models.retries import pause_before_next
+from pytest_t2i.adapters.support.fault_counts import OTHER, FaultCounts
 from pytest_t2i.adapters.support.flight import StoppedError
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError, unlogged, within
 from pytest_t2i.adapters.support.pace import Pace
 from pytest_t2i.adapters.support.secrets import Secrets
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Generated, Undetected
-from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import AnswerLimits
 
 A = TypeVar("A")
@@ -37,6 +38,7 @@ class Service(Protocol):
     """What is asked."""
 
     spending: Spending | None
+    faults: FaultCounts | None
 
     def give_up(self) -> None:
         """Called when a try has taken too long."""
@@ -103,8 +105,10 @@ class Asking:
         try:
             with unlogged():
                 return within(seconds, unheard, self._service.give_up)
-        except DeadlinePassedError:
-            return PassingFaultError(f"no whole answer in {seconds:.3g} seconds", is_busy=True)
+        except DeadlinePassedError as passed:
+            kind = "unfinished" if passed.has_begun else "late"
+            words = f"no whole answer in {seconds:.3g} seconds"
+            return PassingFaultError(words, is_busy=True, kind=kind)
         except Exception as error:
             known = fault_of(error)
             if known is None and not self._secrets.are_in(str(error)):
@@ -127,9 +131,20 @@ class Asking:
         given = self.once(lambda: ask(seconds), seconds)
         if spending is not None and getattr(given, "is_free", False):
             spending.give_back()
+        self._count(given)
         if isinstance(given, RefusedError):
             return Generated(None, refusal=str(given) or "refused")
         return given
+
+    def _count(self, given: Generated | T2IError) -> None:
+        counts = self._service.faults
+        if counts is None:
+            return
+        if isinstance(given, T2IError):
+            if not isinstance(given, BudgetSpentError):
+                counts.add(str(getattr(given, "kind", OTHER)))
+        elif given.image is None:
+            counts.add(RefusedError.kind)
 
     def _tell(self, told: T2IError, pause: float) -> None:
         """Say for what is waited; once, where several wait at the same time."""

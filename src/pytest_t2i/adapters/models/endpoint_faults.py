@@ -30,6 +30,8 @@ NOT_CONNECTED = {
     "ConnectError", "ConnectTimeout", "ConnectionRefusedError", "NewConnectionError", "gaierror",
 }  # fmt: skip
 """Exceptions of requests that were never sent."""
+KIND_OF_STATUS = {TOO_MANY: "busy", UNAVAILABLE: "unavailable", TIMEOUT: "late", TOO_EARLY: "busy"}
+"""What these are counted as; others from 500 on are errors of the server."""
 REFUSAL_CODES = {
     "contentpolicyviolation", "moderationblocked", "contentfilter", "contentfiltered",
     "contentmoderation", "safetyviolation", "responsibleaipolicyviolation", "nsfwcontent",
@@ -48,6 +50,8 @@ NO_MONEY = {"insufficientquota", "billinghardlimitreached"}
 class RefusedError(GenerationError):
     """The provider's policy forbids this picture."""
 
+    kind = "refused"
+
 
 class PassingFaultError(GenerationError):
     """May be gone when the endpoint is asked again."""
@@ -59,8 +63,11 @@ class PassingFaultError(GenerationError):
         *,
         is_free: bool = False,
         is_busy: bool = False,
+        kind: str = "broken",
     ) -> None:
         super().__init__(message)
+        self.kind = kind
+        """Under which it is counted (``fault_counts.KINDS``)."""
         self.after = after
         """Seconds that the endpoint asks to wait."""
         self.is_free = is_free
@@ -76,7 +83,13 @@ class BrokenPictureError(PassingFaultError):
 class FinalFaultError(GenerationError):
     """An HTTP status that asking again does not change; the request was not charged."""
 
-    is_free = True
+    is_free, kind = True, "final"
+
+
+class RedirectedError(FinalFaultError):
+    """The endpoint sends a request elsewhere."""
+
+    kind = "redirected"
 
 
 def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
@@ -94,7 +107,9 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
     if passing and plain not in NO_MONEY:
         is_free = status < SERVER_ERROR or status == UNAVAILABLE
         is_busy = status in {TOO_MANY, UNAVAILABLE}
-        return PassingFaultError(told, _seconds(retry_after), is_free=is_free, is_busy=is_busy)
+        kind = KIND_OF_STATUS.get(status, "server error")
+        after = _seconds(retry_after)
+        return PassingFaultError(told, after, is_free=is_free, is_busy=is_busy, kind=kind)
     return FinalFaultError(told)
 
 
@@ -111,11 +126,11 @@ def fault_of(error: Exception) -> T2IError | None:
     modules = {type(one).__module__.partition(".")[0] for one in (error, cause)}
     if modules & NETWORK_MODULES or isinstance(error, OSError):
         names = _names(error)
-        return PassingFaultError(
-            f"{type(cause).__name__}: {cause}",
-            is_free=any(name in NOT_CONNECTED for name in names),
-            is_busy=any("Timeout" in name for name in names),
-        )
+        is_free = any(name in NOT_CONNECTED for name in names)
+        is_busy = any("Timeout" in name for name in names)
+        kind = "unreachable" if is_free else "late" if is_busy else "dropped"
+        told = f"{type(cause).__name__}: {cause}"
+        return PassingFaultError(told, is_free=is_free, is_busy=is_busy, kind=kind)
     return None
 
 
@@ -144,7 +159,8 @@ def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
 def too_large(limits: AnswerLimits) -> BrokenPictureError:
     """An answer beyond its limit: one without an end may be the only one of its kind."""
     return BrokenPictureError(
-        f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more"
+        f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more",
+        kind="endless",
     )
 
 

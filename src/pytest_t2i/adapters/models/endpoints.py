@@ -12,6 +12,7 @@ from pytest_t2i.adapters.languages.addresses import is_address
 from pytest_t2i.adapters.models.asking import LONGEST_PROMPT, Asking
 from pytest_t2i.adapters.models.endpoint_faults import PassingFaultError, fault, picture_from
 from pytest_t2i.adapters.models.told_versions import versions_words
+from pytest_t2i.adapters.support.fault_counts import FaultCounts
 from pytest_t2i.adapters.support.flight import Flight, in_order
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.pace import Pace
@@ -53,6 +54,8 @@ class EndpointModel:
     """Whether it is tried out if the same seed gives the same picture (MayIgnoreSeeds)."""
     spending: Spending | None = None
     """Counts what requests cost; the run sets it where it knows a price."""
+    faults: FaultCounts | None = None
+    """Counts how often it failed, and how; the run sets it."""
     versions: Mapping[str, str] = EMPTY
     """What the service says of the model's version; the run asks for it."""
     counted_versions: Mapping[str, str] = EMPTY

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError, too_large
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
-from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
+from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
@@ -151,6 +151,7 @@ class _Bounds:
     def of_request(self, request: Any) -> None:
         """A request goes nowhere else, and asks for an answer that is not compressed."""
         self._check(request)
+        end_with_call(request)
         request.headers.update(PLAIN)
 
     def of_response(self, response: Any) -> None:

@@ -18,15 +18,15 @@ from pytest_t2i.adapters.models.endpoint_faults import (
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
-    FinalFaultError,
     PassingFaultError,
+    RedirectedError,
     said,
     too_large,
 )
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.models.told_versions import versions_in
 from pytest_t2i.adapters.support.hosts import is_local, named_again, netloc, public_or
-from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, is_cut
+from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
@@ -98,7 +98,10 @@ class OpenAIImages(EndpointModel):
         self._not_taken: set[str] = set()
         self._learning = Lock()
         own: set[str] = set()
-        hooks = {"request": [public_or(own)], "response": [named_again, cut_at(self.limits.bytes)]}
+        hooks = {
+            "request": [public_or(own), end_with_call],
+            "response": [named_again, cut_at(self.limits.bytes)],
+        }
         self._http = openai.DefaultHttpxClient(
             event_hooks=hooks, headers=PLAIN, follow_redirects=False
         )
@@ -128,7 +131,7 @@ class OpenAIImages(EndpointModel):
             where = error.response.headers.get("location")
             if where is None:
                 raise
-            raise FinalFaultError(
+            raise RedirectedError(
                 f"HTTP {error.status_code}: it sends to {netloc(where) or where}; give that "
                 "address as base URL, should it be right"
             ) from None
@@ -211,7 +214,8 @@ class OpenAIImages(EndpointModel):
             raise too_large(self.limits)
         status = reply.status_code
         if status == TOO_MANY or status >= SERVER_ERROR:
-            raise PassingFaultError(f"HTTP {status} where the picture should be")
+            kind = "busy" if status == TOO_MANY else "server error"
+            raise PassingFaultError(f"HTTP {status} where the picture should be", kind=kind)
         if status >= FAILED:
             raise BrokenPictureError(f"HTTP {status} where the picture should be")
         return bytes(reply.content)

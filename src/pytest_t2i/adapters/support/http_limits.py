@@ -7,13 +7,16 @@ without an end, passes them all.
 from __future__ import annotations
 
 import logging
+import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from threading import Lock, Thread, local
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+WAITING = "t2i waits for an answer"
+"""Begins the names of threads that do."""
 CUT = "pytest_t2i.cut"
 """Key of a response's extensions: its body went on beyond the limit."""
 PLAIN = {"accept-encoding": "identity"}
@@ -27,15 +30,68 @@ CLIENTS = ("http", "openai", "huggingface_hub")
 class DeadlinePassedError(Exception):
     """A call was given up at its deadline."""
 
+    def __init__(self, *, has_begun: bool = False) -> None:
+        super().__init__()
+        self.has_begun = has_begun
+        """Whether an answer had begun to come."""
 
-_call = local()
-"""Its ``until`` is when the call ends that this thread makes (``time.monotonic``)."""
+
+class _Call:
+    """A call with an end, and the connections that it waits for."""
+
+    def __init__(self, seconds: float) -> None:
+        self.until = time.monotonic() + seconds
+        self.has_begun = False
+        self._sockets: list[socket.socket] = []
+        self._lock = Lock()
+        self._is_over = False
+
+    def trace(self, event: str, told: Mapping[str, Any]) -> None:
+        """What httpx says of a request (its extension ``trace``)."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._connected(told["return_value"].get_extra_info("socket"))
+        elif event.endswith("receive_response_headers.complete"):
+            self.has_begun = True
+
+    def end(self) -> None:
+        """Nothing more is read: whoever waits for bytes gets the end of them at once."""
+        with self._lock:
+            self._is_over = True
+            for each in self._sockets:
+                _shut(each)
+
+    def _connected(self, made: socket.socket) -> None:
+        with self._lock:
+            self._sockets.append(made)
+            if self._is_over:
+                _shut(made)
+
+
+def _shut(made: socket.socket) -> None:
+    # Of the plain socket: one of TLS would take its state away from the thread that reads it.
+    with suppress(OSError):
+        socket.socket.shutdown(made, socket.SHUT_RDWR)
+
+
+_here = local()
+"""Its ``call`` is the one that this thread makes."""
+
+
+def end_with_call(request: Any) -> None:
+    """A request hook of httpx: its connection ends with the call, while headers come, too.
+
+    A connection is of one request: another one's deadline is not that of the first.
+    """
+    call = getattr(_here, "call", None)
+    if call is not None:
+        request.headers["connection"] = "close"
+        request.extensions = {**request.extensions, "trace": call.trace}
 
 
 def time_left() -> float | None:
     """Seconds that the call of this thread has left; None where it has no end."""
-    until = getattr(_call, "until", None)
-    return None if until is None else until - time.monotonic()
+    call = getattr(_here, "call", None)
+    return None if call is None else call.until - time.monotonic()
 
 
 def is_late() -> bool:
@@ -58,7 +114,7 @@ class _CutStream:
                 self._response.extensions[CUT] = True
                 return
             if is_late():
-                raise DeadlinePassedError
+                raise DeadlinePassedError(has_begun=True)
             yield chunk
 
     def close(self) -> None:
@@ -87,8 +143,9 @@ def is_cut(response: Any) -> bool:
 def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object]) -> T:
     """What ``call`` gives or raises.
 
-    Raises DeadlinePassedError after so many seconds, once ``give_up`` was called; the thread that
-    waits for it ends at the next bytes of the answer, or at the next time-out of a single step.
+    Raises DeadlinePassedError after so many seconds, once ``give_up`` was called. The thread that
+    waits for it ends then where its requests have ``end_with_call`` as a hook; else at the next
+    bytes of the answer, or at the next time-out of a single step.
 
     >>> within(5.0, lambda: "an answer", give_up=lambda: None)
     'an answer'
@@ -96,19 +153,22 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
     given: list[T] = []
     raised: list[BaseException] = []
 
+    made = _Call(seconds)
+
     def run() -> None:
-        _call.until = time.monotonic() + seconds
+        _here.call = made
         try:
             given.append(call())
         except BaseException as error:  # noqa: BLE001 - raised again where it was called
             raised.append(error)
 
-    waiting = Thread(target=run, daemon=True)
+    waiting = Thread(target=run, daemon=True, name=f"{WAITING} {seconds:g} s")
     waiting.start()
     waiting.join(seconds)
     if waiting.is_alive():
+        made.end()
         give_up()
-        raise DeadlinePassedError
+        raise DeadlinePassedError(has_begun=made.has_begun)
     if raised:
         raise raised.pop()
     return given.pop()

@@ -403,7 +403,7 @@ def test_a_host_is_public_where_all_of_its_addresses_are(monkeypatch, found, pub
 
 def test_a_port_that_goes_without_saying_is_the_endpoints_own(monkeypatch):
     model = openai_images.load(LoadOptions(source="m@http://LOCALHOST:80/v1"))
-    (check,) = model._http.event_hooks["request"]
+    check, _ = model._http.event_hooks["request"]
     for url in ("http://localhost/v1/images/generations", "http://localhost:80/a.png"):
         check(model._http.build_request("GET", url))
     with pytest.raises(GenerationError, match="leads to localhost:81"):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
+from contextlib import suppress
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("httpx")
 pytest.importorskip("openai")
+pytest.importorskip("huggingface_hub")
 
 from dripping_server import WAYS, dripping
 from llm_server import serving
@@ -13,8 +20,10 @@ from llm_server import serving
 from pytest_t2i.adapters.detectors.facepp_client import Client
 from pytest_t2i.adapters.detectors.facepp_credentials import Credentials
 from pytest_t2i.adapters.languages import openai
-from pytest_t2i.adapters.support.http_limits import within
-from pytest_t2i.errors import DetectorError, LanguageError, MalformedAnswerError
+from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.support.http_limits import WAITING, _Call, within
+from pytest_t2i.data import Request
+from pytest_t2i.errors import DetectorError, GenerationError, LanguageError, MalformedAnswerError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 LIMITS = AnswerLimits(seconds=0.6, megabytes=0.5)
@@ -76,3 +85,42 @@ def test_within_passes_on_what_is_raised():
 
     with pytest.raises(KeyError, match="as it is"):
         within(5.0, fail, lambda: None)
+
+
+def waiting():
+    """Threads that wait for an answer."""
+    return sum(thread.name.startswith(WAITING) for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("way", ["dripping_body", "dripping_headers", "silent"])
+@pytest.mark.parametrize("service", ["openai", "hf"])
+def test_no_thread_waits_beyond_the_deadline(monkeypatch, way, service):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("HF_TOKEN", KEY)
+    limits = AnswerLimits(seconds=1.2, megabytes=0.5)
+    before = waiting()
+    with dripping(way) as server:
+        source, load = {
+            "openai": (f"m@{server.url}/v1", openai_images.load),
+            "hf": (server.url, hugging_face_images.load),
+        }[service]
+        model = load(LoadOptions(source=source, answers=limits))
+        with pytest.raises(GenerationError, match=r"no whole answer|ReadTimeout"):
+            list(model.generate([Request("a nurse", 0)]))
+        # The server drips on; whoever waited for it has gone.
+        until = time.monotonic() + 2.0
+        while waiting() > before and time.monotonic() < until:
+            time.sleep(0.02)
+        assert waiting() <= before
+
+
+def test_a_connection_that_is_made_too_late_is_ended_too():
+    with dripping("dripping_headers") as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        call = _Call(5.0)
+        call.end()
+        made = socket.create_connection((host, int(port)))
+        stream = SimpleNamespace(get_extra_info=lambda name: made)
+        call.trace("connection.connect_tcp.complete", {"return_value": stream})
+        with made, suppress(OSError):
+            assert made.recv(1) == b""
