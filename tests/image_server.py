@@ -211,6 +211,20 @@ class Handler(BaseHTTPRequestHandler):
     def _html(self, fault: str, body: Any) -> None:
         self._send(200, b"<html>Welcome</html>", "text/html")
 
+    def _text(self, fault: str, body: Any) -> None:
+        self._send(200, b"It works!", "text/plain")
+
+    def _empty(self, fault: str, body: Any) -> None:
+        self._send(200, b"", "application/json")
+
+    def _bad_size(self, fault: str, body: Any) -> None:
+        size = body.get("size") or body.get("parameters")
+        told = {"message": f"Invalid value: '{size}'. Supported values are: '1024x1024'."}
+        self._json(400, {"error": {**told, "param": "size", "code": "invalid_value"}})
+
+    def _gone(self, fault: str, body: Any) -> None:
+        self._json(404, {"error": {"message": f"The model {body.get('model')} does not exist."}})
+
     # by URL
 
     def _url(self, fault: str, body: Any) -> None:
@@ -264,7 +278,8 @@ class Handler(BaseHTTPRequestHandler):
     # connections
 
     def _elsewhere(self, fault: str, body: Any) -> None:
-        self._redirect("http://example.org/v1/images/generations", 307)
+        host = self.server.elsewhere or "example.org"
+        self._redirect(f"http://{host}/v1/images/generations", 307)
 
     def _slow(self, fault: str, body: Any) -> None:
         self.server.ended.wait(self.server.slow)

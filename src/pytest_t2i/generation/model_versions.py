@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 import msgspec
 from filelock import FileLock
 
+from pytest_t2i.adapters.models.endpoint_faults import PassingFaultError
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.models.told_versions import versions_words
 from pytest_t2i.errors import T2IError
@@ -85,7 +86,9 @@ def _silence(model: EndpointModel, before: Known | None, told: object) -> str:
             f"{model} does not say its version at this moment{why}: taken for the one before, "
             f"{versions_words(before.told)}"
         )
-    return f"the version of {model} is not known: {told}" if isinstance(told, T2IError) else ""
+    # A server that is down says so where pictures are asked for.
+    is_told = isinstance(told, PassingFaultError) and told.kind != "unreachable"
+    return f"the version of {model} is not known: {told}" if is_told else ""
 
 
 def _known(store: Store, name: str) -> Known | None:

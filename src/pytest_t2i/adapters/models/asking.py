@@ -34,6 +34,15 @@ LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
 """Characters that are shown of what an endpoint says, and kept of a prompt as it rewrote it."""
 
 
+LATER = " Run again later, or allow more time: --t2i-answer-deadline."
+HINTS = {
+    "unreachable": " See that it runs, and that its address is right.",
+    "broken": " See that the address is that of a model that makes pictures.",
+    "endless": "",
+}
+"""What to do about a fault that stays, by its kind."""
+
+
 class Service(Protocol):
     """What is asked."""
 
@@ -166,7 +175,7 @@ class Asking:
         asked, hint = f" (asked {tried} times)" if tried > 1 else "", ""
         if isinstance(told, PassingFaultError):
             asked += f", and is to wait {told.after:g} seconds" if told.after else ""
-            hint = " Run again later, or allow more time: --t2i-answer-deadline."
+            hint = HINTS.get(told.kind, LATER)
         kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
         raise kind(
             f"{self._service}: {str(told).rstrip('.')}{asked}. What was made before is kept.{hint}"

@@ -91,6 +91,11 @@ class RedirectedError(FinalFaultError):
 
     kind = "redirected"
 
+    def __init__(self, status: int, where: str) -> None:
+        super().__init__(
+            f"HTTP {status}: it sends to {where}; give that address as base URL, should it be right"
+        )
+
 
 def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
     """The error that an HTTP status stands for, with what the endpoint said.

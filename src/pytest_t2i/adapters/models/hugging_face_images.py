@@ -6,7 +6,11 @@ import threading
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError, too_large
+from pytest_t2i.adapters.models.endpoint_faults import (
+    BrokenPictureError,
+    RedirectedError,
+    too_large,
+)
 from pytest_t2i.adapters.models.endpoints import EndpointModel
 from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
@@ -155,8 +159,12 @@ class _Bounds:
         request.headers.update(PLAIN)
 
     def of_response(self, response: Any) -> None:
-        """Its body ends at the limit."""
+        """Its body ends at the limit; what was asked for is asked for nowhere else."""
         named_again(response)
+        where = netloc(str(response.headers.get("location", "")))
+        is_elsewhere = where not in ("", netloc(str(response.request.url)))
+        if response.request.method == "POST" and response.is_redirect and is_elsewhere:
+            raise RedirectedError(response.status_code, where)
         self._cut(response)
         self._responses.append(response)
 

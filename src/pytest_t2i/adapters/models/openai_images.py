@@ -75,7 +75,7 @@ def _named(source: str) -> tuple[str, str]:
     model, at, given = source, "", os.environ.get(BASE_URL, "")
     if named := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
         model, at, given = named[1], "--t2i-model", named[2]
-    elif re.search(r"@[\w.-]+:\d+(/|$)", source):
+    elif re.search(r"@[\w.-]+:\d+(/|$)|@\w+://", source):
         raise ConfigurationError(
             "--t2i-model openai:MODEL@BASE_URL: expected a base URL that begins with http:// or "
             "https://"
@@ -131,10 +131,7 @@ class OpenAIImages(EndpointModel):
             where = error.response.headers.get("location")
             if where is None:
                 raise
-            raise RedirectedError(
-                f"HTTP {error.status_code}: it sends to {netloc(where) or where}; give that "
-                "address as base URL, should it be right"
-            ) from None
+            raise RedirectedError(error.status_code, netloc(where) or where) from None
         else:
             return self._picture(answered, seconds)
         return self.ask(request, seconds)
