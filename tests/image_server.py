@@ -133,6 +133,9 @@ class Handler(BaseHTTPRequestHandler):
     def _error(self, fault: str, body: Any) -> None:
         self._json(500, {"error": {"message": "out of memory"}})
 
+    def _not_implemented(self, fault: str, body: Any) -> None:
+        self._send(501, b"Unsupported method", "text/plain")
+
     def _denied(self, fault: str, body: Any) -> None:
         escaped = "".join(f"\\u{ord(sign):04x}" for sign in self._key)
         told = f'{{"error": {{"message": "wrong key {escaped}"}}}}'

@@ -90,8 +90,10 @@ def test_a_version_that_is_told_later_is_that_of_the_pictures_there_are(endpoint
     assert len(server.asked) == 8
 
 
-def test_a_server_that_knows_no_such_question_is_fine(endpoint):
+@pytest.mark.parametrize("answers", [None, "not_implemented", "denied", "html"])
+def test_a_server_that_knows_no_such_question_is_fine(endpoint, answers):
     with serving() as server:
+        server.models_fail = answers
         told = run(endpoint, server)
     assert "images: 4 made" in told
     assert "version of" not in told

@@ -24,6 +24,8 @@ BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
     429,
     500,
 )
+NOT_IMPLEMENTED = 501
+"""The one HTTP status from 500 on that asking again does not change."""
 UNAVAILABLE = 503
 """The one HTTP status from 500 on that says that nothing was begun."""
 NOT_CONNECTED = {
@@ -108,7 +110,9 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
     by_words = status in {BAD_REQUEST, UNPROCESSABLE} and REFUSING.search(words)
     if plain in REFUSAL_CODES or by_words:
         return RefusedError(words or code)
-    passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or status >= SERVER_ERROR
+    passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or (
+        status >= SERVER_ERROR and status != NOT_IMPLEMENTED
+    )
     if passing and plain not in NO_MONEY:
         is_free = status < SERVER_ERROR or status == UNAVAILABLE
         is_busy = status in {TOO_MANY, UNAVAILABLE}
