@@ -1,5 +1,6 @@
 """Some suites take more than images: a language model, passes beyond those of the pictures.
 
+Others ask what few models are asked, of prompts or by detectors of their own.
 They run when they are named, ``pytest suites/emergence``, and not with ``pytest suites``.
 """
 
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-NAMED_ONLY = ("emergence", "origins")
+NAMED_ONLY = ("emergence", "groups", "origins")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

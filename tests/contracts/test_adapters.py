@@ -89,6 +89,16 @@ def write_pictures(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def write_labelled(folder: Path, seed: int = 0) -> Path:
+    folder.mkdir(parents=True)
+    rows = ["file,label,annotator"]
+    for place, label in enumerate(("male", "female")):
+        noise(100 * seed + place).save(folder / f"{place}.png")
+        rows.append(f"{place}.png,{label},ada")
+    (folder / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
 def noise(seed: int) -> Image.Image:
     rng = np.random.default_rng(seed)
     return Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
@@ -158,6 +168,7 @@ CASES = [
     Case("detectors", "fairface-race", weights(tiny.write_fairface), library="dlib"),
     Case("detectors", "fairface-age", weights(tiny.write_fairface), library="dlib"),
     Case("detectors", "mivolo", weights(tiny.write_mivolo), library="ultralytics"),
+    Case("detectors", "people", weights(write_labelled), library="numpy"),
     Case("faces", "dlib-hog", none, library="dlib"),
     Case("faces", "dlib-cnn", none, library="dlib"),
     Case("faces", "mmod", none),

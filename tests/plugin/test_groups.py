@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i import read_run
+
 CONFTEST = """
+import os
+
 import fakes
 from pytest_t2i.data import Detection
+
+LIMIT = int(os.environ.get("LIMIT", "200"))
 
 class Ages:
     fingerprint = "ages"
@@ -15,14 +21,14 @@ class Ages:
         found = []
         for image in images:
             byte = image.getpixel((0, 0))[0]
-            found.append(Detection("young" if byte < 200 else "old"))
+            found.append(Detection("young" if byte < LIMIT else "old"))
         return found
 
 def pytest_t2i_models():
     return {"fair": fakes.fair}
 
 def pytest_t2i_detectors():
-    return {"ages": lambda options: Ages()}
+    return {"ages": lambda options: Ages(), "colour": fakes.detector}
 
 def pytest_t2i_encoders():
     return {"clip": fakes.encoder}
@@ -40,6 +46,24 @@ def test_gap(sample):
 @pytest.mark.t2i(PEOPLE)
 def test_entropy(sample):
     assert sample.group_entropy >= limit("group_entropy", 0.2)
+
+@pytest.mark.t2i(PEOPLE)
+def test_distance(sample):
+    assert sample.group_distance <= limit("group_distance", 0.2)
+
+@pytest.mark.t2i(PEOPLE)
+def test_model(samples):
+    assert samples.group_distance <= limit("group_distance.model", 0.1)
+
+@pytest.mark.t2i(PEOPLE)
+def test_crossed(samples):
+    if len(samples.detectors) < 2:
+        pytest.skip("one detector")
+    assert samples.crossed("colour").group_distance <= limit("group_distance.crossed", 0.9)
+
+@pytest.mark.t2i(PEOPLE)
+def test_moved(samples, baseline):
+    assert samples.group_distance <= baseline("group_distance")
 
 @pytest.mark.t2i(PEOPLE)
 def test_shares(samples):
@@ -72,3 +96,52 @@ def test_groups_are_recorded_and_shown(aged):
     assert 0 < groups["entropy"] < 1
     page = aged.page()
     assert "Groups by ages" in page
+
+
+@pytest.mark.slow
+def test_groups_have_verdicts_bars_and_tables(aged):
+    checks = {
+        check["subject"]: check
+        for check in aged.record()["checks"]
+        if check["metric"] == "group_distance"
+    }
+    assert checks["model"]["outcome"] == "FAIL"
+    assert any(check["outcome"] == "FAIL" for name, check in checks.items() if name != "model")
+    (groups,) = aged.part("parity")["groups"]
+    assert groups["distance"]["low"] > 0.1
+    assert len(groups["prompts"]) == 4
+    assert sum(groups["prompts"][0]["counts"].values()) == groups["prompts"][0]["images"]
+    assert aged.part("parity")["model_scores"] == []
+    page = aged.page()
+    assert "Distance from even shares" in page
+    assert "no gender label" not in page.split("Groups by ages")[0].split("Prompts")[0]
+    frame = read_run(aged.path / "reports/t2i/run.json").to_frame("groups")
+    assert set(frame[frame.set == "model"].group) == {"young", "adult", "old"}
+    assert frame[frame.set == "model"].images.sum() == sum(
+        prompt["images"] for prompt in groups["prompts"]
+    )
+
+
+@pytest.mark.slow
+def test_two_attributes_are_crossed_and_recorded(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    project.run("--t2i-detector", "ages,colour", "-k", "crossed").assert_outcomes(
+        passed=1, deselected=15
+    )
+    (crossed,) = project.part("parity")["crossed"]
+    assert crossed["detectors"] == "ages \u00d7 colour"
+    assert set(crossed["shares"]) == {
+        f"{age}, {gender}" for age in ("young", "adult", "old") for gender in ("male", "female")
+    }
+    assert "Crossed: ages" in project.page()
+
+
+@pytest.mark.slow
+def test_a_baseline_gates_groups(project, monkeypatch):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    how = ("--t2i-detector", "ages", "-k", "moved or model", "--t2i-images", "40")
+    project.run(*how, "--t2i-save-baseline=base.json")
+    again = project.run(*how, "--t2i-baseline=base.json", "-k", "moved")
+    again.assert_outcomes(passed=1, deselected=15)
+    (check,) = project.record()["checks"]
+    assert check["decided_by"] == "identical pictures"

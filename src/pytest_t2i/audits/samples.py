@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits import distance
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
 from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.origins.measure import Origins
 from pytest_t2i.audits.origins.of_images import origins_of_sample
 from pytest_t2i.audits.origins.optimised_prompts import TOP, WIDTH, chosen_search
-from pytest_t2i.audits.parity import crossed_groups, groups
+from pytest_t2i.audits.parity import crossed_groups
 from pytest_t2i.audits.parity import measure as parity
+from pytest_t2i.audits.parity.grouped_samples import GroupedSample, GroupedSamples
 from pytest_t2i.audits.parity.measure import Corrected
-from pytest_t2i.audits.references import measure as references
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.audits.variety.vendi import diversity_of
@@ -28,7 +28,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 
 
 @dataclass(frozen=True, repr=False)
-class Sample(DetectedPrompt):
+class Sample(GroupedSample):
     """All detections of one prompt.
 
     >>> import pytest
@@ -37,9 +37,6 @@ class Sample(DetectedPrompt):
     ... def test_it(sample: Sample) -> None:
     ...     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 0.5)
     """
-
-    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
-    """The prompts of the same test function; None: it stands alone."""
 
     def __repr__(self) -> str:
         return f"<Sample of {self.prompt.id}: {len(self.seeds)} images, {self.ref.name}>"
@@ -52,11 +49,6 @@ class Sample(DetectedPrompt):
                 if name in audit.of_sample:
                     return audit.of_sample[name](self)
             raise AttributeError(f"{self!r} has no {name!r}")
-
-    @property
-    def together(self) -> Siblings[DetectedPrompt]:
-        """The prompts that share its error level, itself at least."""
-        return self.siblings or Siblings([self], [self.prompt.id])
 
     @property
     def prompt_bias_score(self) -> Measurement:
@@ -72,21 +64,6 @@ class Sample(DetectedPrompt):
     def share_of_men(self) -> Interval | None:
         """Men among the clear images, with an interval; None without a clear image."""
         return parity.share_of_men(self)
-
-    @property
-    def shares(self) -> dict[str, Interval]:
-        """Share of each group among the images with a label; {} without any."""
-        return groups.shares_of_prompt(self)
-
-    @property
-    def group_gap(self) -> Measurement:
-        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
-        return groups.gap(self)
-
-    @property
-    def group_entropy(self) -> Measurement:
-        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
-        return groups.entropy(self)
 
     def wals(
         self,
@@ -185,11 +162,11 @@ class Sample(DetectedPrompt):
         Of two labels it is |p_male - r_male|; with an even reference, half of |prompt bias score|.
         Raises ConfigurationError where the reference has no shares for the prompt or the labels.
         """
-        return references.of_prompt(self, self.together, reference)
+        return distance.of_prompt(self, self.together, reference)
 
 
 @dataclass(frozen=True, repr=False)
-class Samples(DetectedPrompts):
+class Samples(GroupedSamples):
     """The samples of several prompts: what a model-level metric is computed from.
 
     >>> import pytest
@@ -229,21 +206,13 @@ class Samples(DetectedPrompts):
         """What a perfectly fair model would show in the paper's score with these counts."""
         return parity.fair_floor(self)
 
-    @property
-    def shares(self) -> dict[str, Interval]:
-        """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
-
-        Whole prompts are resampled, as images of one prompt are alike.
-        """
-        return groups.shares_of_model(self)
-
     def total_variation_distance(self, reference: Reference) -> Measurement:
         """Mean over prompts of their distance from the reference, corrected for few images.
 
         With an even reference and two labels it is half the model bias score. People's labels do
         not correct it. Raises as ``Sample.total_variation_distance`` does.
         """
-        return references.of_model(self, reference)
+        return distance.of_model(self, reference)
 
     def wals(
         self,
@@ -279,17 +248,9 @@ class Samples(DetectedPrompts):
         parts = crossed_groups.by(self.members, axis)
         return {concept: self._part(members) for concept, members in parts.items()}
 
-    def demographic_parity_difference(self, axis: str) -> Measurement:
-        """Largest minus smallest share of men among the concepts of an axis, from 0 to 1.
-
-        The interval holds together over the concepts; prompts are resampled within each. Raises
-        UnknownNameError for an axis that no prompt has.
-        """
-        return crossed_groups.demographic_parity_difference(self, axis)
-
     def most_biased(self, count: int = parity.WORST) -> str:
         """The prompts furthest from parity, the worst first; both sides where both are as bad."""
         return parity.most_biased(self, count)
 
     def _part(self, members: tuple[Sample, ...]) -> Samples:
-        return replace(self, members=members, corrected=None)
+        return replace(self, members=members, corrected=None, corrected_groups=None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
 from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
@@ -33,8 +34,13 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
         sequential=test.sequential,
         estimator=settings.estimator,
         alike=settings.undetected_alike,
+        detectors=context.detectors,
     )
-    return replace(uncorrected, corrected=given_correction(uncorrected, context.given_labels))
+    return replace(
+        uncorrected,
+        corrected=given_correction(uncorrected, context.given_labels),
+        corrected_groups=given_group_correction(uncorrected, context.given_labels),
+    )
 
 
 def one_sample(

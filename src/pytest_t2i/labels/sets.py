@@ -12,7 +12,7 @@ from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
-from pytest_t2i.labels.label import UNSETTLED, Label
+from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
@@ -61,6 +61,11 @@ class LabelledSet:
         if not self.unsettled:
             return self
         return replace(self, images=tuple(i for i in self.images if i.label != UNSETTLED))
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """Who labelled, each once; those who settle what others left open are not among them."""
+        return tuple(sorted({label.annotator for label in self.labels} - {ADJUDICATED}))
 
     def said_of(self, image: LabelledImage) -> tuple[str, ...]:
         """The labels that people gave an image, each once, in the order of the vocabulary."""

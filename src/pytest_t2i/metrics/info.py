@@ -14,6 +14,7 @@ _EXCESS = "How far an attribute's share exceeds the real world's (\u03a8)."
 _OWN_REFUSAL = "own definition: share refused, feminine minus masculine"
 _REFUSED = "Above 0 feminine prompts are refused more often than masculine ones."
 _NEARER = "Above 0 the neutral images lie nearer to the masculine ones."
+_FROM_EVEN = "half the L1 distance of shares from even ones"
 _ALL = (
     MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True),
     MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1", in_baselines=True),
@@ -41,6 +42,7 @@ _ALL = (
     MetricInfo("cooccurrence_gap", -1.0, 1.0, "away_from_zero", "Wu eq. 4"),
     MetricInfo("coverage", 0.0, 1.0, "lower", "Wu eq. 7"),
     MetricInfo("cohen_kappa", -1.0, 1.0, "lower", "Cohen 1960"),
+    MetricInfo("group_distance", 0.0, 1.0, "higher", _FROM_EVEN, in_baselines=True),
     MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share"),
     MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
     MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),

@@ -46,6 +46,7 @@ PARTS = {
     "sensitivity": parity.SensitivityRecord,
     "groups": parity.GroupsRecord,
     "cells": parity.CellsRecord,
+    "crossed": parity.CrossedRecord,
     "group_correction": parity.GroupCorrectionRecord,
     "audits.parity.record": parity.ParityPart,
     "trials": trials.TrialRecord,
@@ -67,6 +68,7 @@ def test_every_key_is_documented_and_nothing_else(section):
     inner["sensitivity"] = parity.VariationRecord
     inner["correction"] = parity.CorrectedPrompt
     inner["cells"] = parity.CellRecord
+    inner["groups"] = parity.GroupPrompt
     inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":

@@ -41,7 +41,10 @@ class ParityAudit(Audit["ParityPart"]):
 
     name = "parity"
     place = 10
-    formerly = ("model_scores", "groups", "cells", "sensitivity", "correction", "group_correction")
+    formerly = (
+        "model_scores", "groups", "cells", "sensitivity", "correction", "group_correction",
+        "crossed",
+    )  # fmt: skip
     fixtures: Mapping[str, Fixture] = {
         "sample": Fixture(
             lambda context, test: context.sample(test),

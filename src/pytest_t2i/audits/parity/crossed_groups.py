@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES
 from pytest_t2i.data import Bounds, Evidence, Prompt
 from pytest_t2i.errors import UnknownNameError
@@ -38,11 +38,17 @@ def by(members: tuple[Member, ...], axis: str) -> dict[str, tuple[Member, ...]]:
     }
 
 
-def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measurement:
-    """Largest minus smallest share of men among the concepts of an axis."""
+def demographic_parity_difference(
+    samples: DetectedPrompts, axis: str, label: str = ""
+) -> Measurement:
+    """Largest minus smallest share of a label, of men unless it says more, among concepts."""
     groups = by(samples.members, axis)
+    counted = checked_label(samples, label)
     images = {
-        name: [[float(sign > 0) for sign in entry.signs if sign] for entry in part]
+        name: [
+            [float(d.label == counted) for d in entry.detections if d.label is not None]
+            for entry in part
+        ]
         for name, part in groups.items()
     }
     may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
@@ -59,20 +65,20 @@ def demographic_parity_difference(samples: DetectedPrompts, axis: str) -> Measur
             (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
         )
         remarks = [
-            f"{word} share of men: {name} {share}"
+            f"{word} share of {_told(counted)}: {name} {share}"
             for word, (name, share) in (("largest", ranked[-1]), ("smallest", ranked[0]))
         ]
     made = sum(len(sample.seeds) for part in groups.values() for sample in part)
     return Measurement(
         metric=INFO["demographic_parity_difference"],
-        subject=f"model by {axis}",
+        subject=f"model by {axis}" if counted == MALE else f"model by {axis}, {counted}",
         is_of_model=True,
         interval=interval,
         images=made,
         evidence=partial(_evidence, samples, images, unknown),
         absent=f"fewer than two of {len(groups)} groups have a clear image among {made} images",
         remarks=tuple(remarks),
-        worst_case=_worst_case(groups),
+        worst_case=_worst_case(groups, counted),
     )
 
 
@@ -103,13 +109,29 @@ def _evidence(
     return Evidence(*worst, labelled=p_values(images, images))
 
 
-def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]]) -> Bounds | None:
-    """Where the difference of these images lies, each undetected one a man, a woman or no one."""
+def checked_label(samples: DetectedPrompts, label: str) -> str:
+    """The label that is counted: "male" where the detector gives it and none is named.
+
+    Raises UnknownNameError for one that the detector never gives.
+    """
+    known = samples.members[0].groups if samples.members else {MALE: 0}
+    if (label or MALE) not in known:
+        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(known))!r})"
+        raise UnknownNameError("label of the detector", label or MALE, known, remedy)
+    return label or MALE
+
+
+def _told(label: str) -> str:
+    return {MALE: "men", FEMALE: "women"}.get(label, label)
+
+
+def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:
+    """Where the difference lies, each undetected image of the label, of another or of none."""
     unknown = [sum(s.undetected.total() for s in part) for part in groups.values()]
     images = [sum(len(s.seeds) for s in part) for part in groups.values()]
     if not any(unknown) or len(groups) < 2:  # noqa: PLR2004 - a gap is between two
         return None
-    men = [sum(s.male for s in part) for part in groups.values()]
+    men = [sum(s.counts[label] for s in part) for part in groups.values()]
     low, high = statistics.widest_gap(
         [m / n for m, n in zip(men, images, strict=True)],
         [(m + u) / n for m, u, n in zip(men, unknown, images, strict=True)],

@@ -85,10 +85,30 @@ class GroupCorrectionRecord:
     """Group -> its share of the clear images of these prompts; None without any."""
     corrected: Mapping[str, ShareInterval]
     """What people would give on the same images (PPI++)."""
+    annotators: Count | None = None
+    """How many people labelled; None in older files."""
+    distance: ShareInterval | None = None
+    """Mean distance of prompts from even shares, corrected; None with too few labels."""
+    distance_by_detector: Share | None = None
+    """The same by the detector's words, not corrected for few images."""
 
     def __post_init__(self) -> None:
         if not self.corrected.keys() <= self.by_detector.keys():
             raise ValueError("expected by_detector to have every group of corrected")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPrompt:
+    """How one prompt's images fall into the groups."""
+
+    id: str
+    """Of the prompt."""
+    images: Count
+    """With a label."""
+    counts: Mapping[str, Count]
+    """Group -> images."""
+    distance: ShareInterval | None
+    """From even shares; None without a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +122,24 @@ class GroupsRecord:
     """Largest minus smallest share."""
     entropy: Share
     """Normalised: 1 is even, 0 is one group only."""
+    distance: ShareInterval | None = None
+    """Mean over prompts of half the L1 distance of their shares from even ones."""
+    prompts: tuple[GroupPrompt, ...] = ()
+    """The furthest from even first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedRecord:
+    """Two attributes crossed: what two detectors say of the same images."""
+
+    detectors: Name
+    """Both names."""
+    images: Count
+    """To which both gave a label."""
+    shares: Mapping[str, ShareInterval]
+    """Combination -> its share of these images over all prompts; the intervals hold together."""
+    distance: ShareInterval | None = None
+    """Mean over prompts of the distance of the combinations' shares from even ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +201,8 @@ class ParityPart:
     """None without people's labels of images of the run."""
     group_correction: GroupCorrectionRecord | None = None
     """Where --t2i-labels holds labels other than male and female."""
+    crossed: tuple[CrossedRecord, ...] = ()
+    """Two detectors crossed, the deciding one with each other one."""
 
     def of_deciding(self) -> tuple[ModelScore, ...]:
         """Model bias scores by the detector whose word decides."""

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.correction import given_correction
-from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
     CorrectedPrompt,
     CorrectionRecord,
-    GroupCorrectionRecord,
-    GroupsRecord,
     ModelScore,
     ParityPart,
     SensitivityRecord,
     VariationRecord,
 )
+from pytest_t2i.audits.parity.recording_groups import (
+    recorded_correction,
+    recorded_crossings,
+    recorded_groups,
+    tells_gender,
+)
 from pytest_t2i.audits.parity.sensitivity import sensitivity
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.audits.widest import widest_of
-from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.labels import CLEAR
-from pytest_t2i.metrics import group_entropy, group_gap
 
 
 def measured(context: AuditContext) -> ParityPart | None:
     """Over all prompts of a run; None where no test asks for any."""
+
+    def samples(detector: str) -> Samples:
+        return _all_samples(context, detector)
+
     part = ParityPart(
         tuple(_model_scores(context)),
-        tuple(_groups(context)),
+        tuple(recorded_groups(context, samples)),
         tuple(_cells(context)),
         tuple(_sensitivity(context)),
         _correction(context),
-        _group_correction(context),
+        crossed=tuple(recorded_crossings(context, samples)),
+        group_correction=recorded_correction(context, samples),
     )
     return part if part != ParityPart() else None
 
@@ -47,6 +51,8 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
         samples = _all_samples(context, detector)
         if not samples.members:
             return
+        if not tells_gender(context, detector):
+            continue
         yield _score("model", detector, samples)
         if len(axes := samples.by_axis()) > 1:
             yield from (_score(name, detector, part) for name, part in axes.items())
@@ -84,6 +90,7 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
         words=settings.words,
         sequential=sequential,
         estimator=settings.estimator,
+        detectors=context.detectors,
     )
 
 
@@ -110,17 +117,6 @@ def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
         yield SensitivityRecord(bound, result.fragile, tuple(variations))
 
 
-def _groups(context: AuditContext) -> Iterator[GroupsRecord]:
-    """Groups of each detector whose labels are not male and female."""
-    for detector in context.detectors:
-        if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
-            continue
-        shares = _all_samples(context, detector).shares
-        if len(shares) > 1:
-            counts = {name: share.estimate for name, share in shares.items()}
-            yield GroupsRecord(detector, shares, group_gap(counts), group_entropy(counts))
-
-
 def _cells(context: AuditContext) -> Iterator[CellsRecord]:
     """One table for each two axes that were crossed."""
     tables: dict[tuple[str, str], list[CellRecord]] = {}
@@ -132,24 +128,6 @@ def _cells(context: AuditContext) -> Iterator[CellsRecord]:
             tables.setdefault((rows, columns), []).append(cell)
     for (rows, columns), cells in tables.items():
         yield CellsRecord(rows, columns, tuple(cells))
-
-
-def _group_correction(context: AuditContext) -> GroupCorrectionRecord | None:
-    """What people's labels make of a detector's groups; None without any of the run."""
-    labelled, detector = context.given_labels, context.detectors[0]
-    corrected = given_group_correction(_all_samples(context, detector), labelled)
-    if corrected is None or labelled is None:
-        return None
-    plain = (None if math.isnan(share) else share for share in corrected.shares.detector)
-    return GroupCorrectionRecord(
-        labelled=str(labelled.folder),
-        detector=detector,
-        labels=corrected.shares.labels,
-        prompts=corrected.prompts,
-        left_out=corrected.left_out,
-        by_detector=dict(zip(corrected.groups, plain, strict=True)),
-        corrected=dict(zip(corrected.groups, corrected.shares.shares, strict=True)),
-    )
 
 
 def _correction(context: AuditContext) -> CorrectionRecord | None:

@@ -7,12 +7,18 @@ from typing import Any
 
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
-    GroupsRecord,
     ModelScore,
     ParityPart,
     SensitivityRecord,
 )
 from pytest_t2i.audits.parity.report_correction import corrected, corrected_groups
+from pytest_t2i.audits.parity.report_groups import (
+    crossed_section,
+    groups_figure,
+    groups_frame,
+    groups_in_words,
+    groups_section,
+)
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Outcome
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
@@ -38,10 +44,6 @@ IS_FRAGILE = (
     "(suites/detectors) before you act on it."
 )
 IS_FIRM = "No choice turns PASS into FAIL or FAIL into PASS."
-GROUPS = (
-    "Share of each group among the images with a label, over all prompts. Gap between the largest "
-    "and the smallest {gap:.2f}; entropy {entropy:.2f}, where 1 is even and 0 one group only."
-)
 CELLS = "Share of men among the clear images of each combination, with its interval; 50 % is even."
 
 
@@ -52,7 +54,8 @@ def sections(
     made = [
         _scores(part, checks, str(settings.get("estimator", "corrected"))),
         _choices(part.sensitivity),
-        *map(_groups, part.groups),
+        *(groups_section(groups, checks) for groups in part.groups),
+        *map(crossed_section, part.crossed),
         *map(_cells, part.cells),
         *corrected(part, checks),
         *corrected_groups(part),
@@ -156,20 +159,6 @@ def _choices(several: Iterable[SensitivityRecord]) -> Section:
     return Section("Would another choice turn the verdict?", tuple(blocks))
 
 
-def _groups(groups: GroupsRecord) -> Section:
-    ranked = sorted(groups.shares.items(), key=lambda pair: -pair[1].estimate)
-    shares = ", ".join(f"{name} {interval.estimate:.3f}" for name, interval in ranked)
-    told = f"groups by {groups.detector}: {shares} (entropy {groups.entropy:.2f}, even is 1)"
-    return Section(
-        f"Groups by {groups.detector}",
-        (
-            Note(GROUPS.format(gap=groups.gap, entropy=groups.entropy)),
-            Paragraph(told, "summary"),
-            Table(f"Shares by {groups.detector}", ("Group", "Share"), tuple(ranked)),
-        ),
-    )
-
-
 def _cells(cells: CellsRecord) -> Section:
     """Share of men, first axis down, second across."""
     known = {(cell.row, cell.column): cell.share for cell in cells.cells}
@@ -195,12 +184,24 @@ def summary(part: ParityPart) -> Summary:
         for score in part.of_deciding()
         if score.corrected is not None
     }
+    series |= {
+        f"group_distance/{groups.detector}": groups.distance
+        for groups in part.groups
+        if groups.distance is not None
+    }
+    told = [groups_in_words(groups) for groups in part.groups]
     return Summary(
-        "" if model is None else _in_words(model),
+        "; ".join(told) if model is None else _in_words(model),
         series,
-        {"scores": _frame(part)},
-        values=[Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores],
-        figures=() if model is None else (_figure(model),),
+        {"scores": _frame(part), "groups": groups_frame(part)},
+        values=[
+            *(Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores),
+            *(Value("group_distance", "model", g.distance, g.detector) for g in part.groups),
+        ],
+        figures=(
+            *(() if model is None else (_figure(model),)),
+            *map(groups_figure, part.groups),
+        ),
         scope=_scope(part),
         limitations=()
         if part.correction

@@ -1,4 +1,8 @@
-"""Distance of a prompt's images, and of a model's, from a reference distribution."""
+"""Distance of a prompt's images, and of a model's, from shares that they should have.
+
+Any number of groups, as the detector names them. ``references`` asks it of a given distribution,
+``parity`` of even shares.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,14 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
-from pytest_t2i.data import Bounds, Evidence, Interval
+from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import INFO, total_variation_distance
 from pytest_t2i.prompts import Reference
 from pytest_t2i.statistics.undetected.worst_case_labels import worst_case_labels
 from pytest_t2i.verdicts.family import Family
 from pytest_t2i.verdicts.measurement import Measurement
 
-METRIC = INFO["total_variation_distance"]
+TOTAL_VARIATION = INFO["total_variation_distance"]
 FURTHEST = 5
 """Prompts named in a failure text."""
 Counted = tuple[tuple[str, int, float], ...]
@@ -25,17 +29,20 @@ Counted = tuple[tuple[str, int, float], ...]
 
 
 def of_prompt(
-    sample: DetectedPrompt, siblings: Siblings[DetectedPrompt], reference: Reference
+    sample: DetectedPrompt,
+    siblings: Siblings[DetectedPrompt],
+    reference: Reference,
+    metric: MetricInfo = TOTAL_VARIATION,
 ) -> Measurement:
     """How far a prompt's labels are from the reference."""
     counted = _counted(sample, reference)
     unknown = sample.undetected.total()
     return Measurement(
-        metric=METRIC,
+        metric=metric,
         subject=sample.prompt.id,
         interval=_interval(counted, sample.level),
         images=sum(count for _, count, _ in counted),
-        family=siblings.family((METRIC.name, id(reference)), partial(_family, reference)),
+        family=siblings.family((metric.name, id(reference)), partial(_family, reference)),
         place=siblings.places[sample.prompt.id],
         absent=f"none of {len(sample.seeds)} images has a label: {dict(sample.undetected)}",
         remarks=(f"shares: {_shares(counted)}", f"expected by: {reference.source}"),
@@ -85,7 +92,9 @@ def _worst(counted: Counted, unknown: int, side: Beyond) -> Counted:
     return tuple(zip(labels, map(int, filled), shares, strict=True))
 
 
-def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
+def of_model(
+    samples: DetectedPrompts, reference: Reference, metric: MetricInfo = TOTAL_VARIATION
+) -> Measurement:
     """Mean over prompts of how far their labels are from the reference."""
     members = [_counted(sample, reference) for sample in samples]
     counts = np.array([[count for _, count, _ in member] for member in members])
@@ -101,7 +110,7 @@ def of_model(samples: DetectedPrompts, reference: Reference) -> Measurement:
             *remarks,
         ]
     return Measurement(
-        metric=METRIC,
+        metric=metric,
         subject="model",
         is_of_model=True,
         interval=_of_all(samples, counts, shares),

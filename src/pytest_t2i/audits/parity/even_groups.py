@@ -1,0 +1,122 @@
+"""Distance from even shares of a detector's groups, however many there are: what parity is of them.
+
+Half the sum of |share - 1 / groups|, from 0 (even) to 1 - 1 / groups; of male and female it is half
+the bias score. Limits, families, a recorded run and people's labels act on it as on bias scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits import distance
+from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.parity.group_change import model_change, prompt_change
+from pytest_t2i.audits.parity.group_correction import GroupCorrection
+from pytest_t2i.audits.unsettled import held
+from pytest_t2i.data import Evidence, Interval
+from pytest_t2i.metrics import INFO
+from pytest_t2i.prompts.references import uniform
+from pytest_t2i.verdicts.measurement import Measurement
+
+METRIC = INFO["group_distance"]
+EVEN = uniform()
+MOST_LEFT_OUT = 0.1
+"""Share of prompts without enough labels from which on labels correct no verdict on the model."""
+LOOKED = (
+    "the number of images was chosen while looking at men and women: run without --t2i-sequential"
+)
+NO_RECORD = "a baseline keeps the words of the deciding detector alone"
+
+
+def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
+    """How far the shares of a prompt's groups are from even."""
+    made = distance.of_prompt(sample, siblings, EVEN, METRIC)
+    if sample.sequential:
+        return made.without_evidence(LOOKED)
+    return replace(
+        made,
+        remarks=made.remarks[:1],
+        change=lambda baseline, margin, level: prompt_change(
+            sample, siblings, baseline, margin, level
+        ),
+    )
+
+
+def of_model(samples: DetectedPrompts, corrected: GroupCorrection | None = None) -> Measurement:
+    """Mean over prompts of how far their groups are from even, corrected for few images.
+
+    Where people labelled some of the images with groups, their word corrects the detector's.
+    """
+    made = distance.of_model(samples, EVEN, METRIC)
+    if samples.sequential:
+        return made.without_evidence(LOOKED)
+    if corrected is not None:
+        return _corrected(samples, corrected)
+    return replace(
+        made,
+        change=lambda baseline, margin, level: model_change(samples, baseline, margin, level),
+    )
+
+
+def interval_of_model(samples: DetectedPrompts) -> Interval | None:
+    """Mean distance from even shares with its interval; None without a label."""
+    return distance.of_model(samples, EVEN, METRIC).interval
+
+
+def _corrected(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
+    if corrected.left_out > MOST_LEFT_OUT * len(samples):
+        return Measurement(
+            METRIC,
+            "model",
+            None,
+            absent=(
+                f"{corrected.left_out} of {len(samples)} prompts have too few labels to correct "
+                "them: label more (t2i label), or run without --t2i-labels"
+            ),
+            is_of_model=True,
+        )
+    made = _by_labels(samples, corrected)
+    others = [_by_labels(samples, one) for one in corrected.fillings]
+    return held(made, others, corrected.labelled)
+
+
+def _by_labels(samples: DetectedPrompts, corrected: GroupCorrection) -> Measurement:
+    counts = corrected.counts.counts
+    even = np.full(counts.shape[1], 1.0 / counts.shape[1])
+    interval = statistics.mean_total_variation_interval(
+        counts, even, level=samples.level, seed=samples.seed, words=samples.words
+    )
+    plain = corrected.by_detector_alone
+    beside = "no label of these groups" if plain is None else f"{plain:.3f}"
+    return Measurement(
+        metric=METRIC,
+        subject="model",
+        interval=replace(interval, method=f"{interval.method} + ppi++"),
+        images=samples.images if samples.words == "fixed" else None,
+        evidence=partial(_evidence, samples, counts, even),
+        remarks=(f"{corrected.describe()}; uncorrected: {beside}",),
+        is_of_model=True,
+    )
+
+
+def _evidence(
+    samples: DetectedPrompts,
+    counts: np.ndarray,
+    even: Sequence[float] | np.ndarray,
+    bound: float,
+    level: float,
+) -> Evidence:
+    del level
+    beyond, within = (
+        statistics.mean_total_variation_p_value(
+            counts, even, bound, alternative=alternative, words=samples.words, seed=samples.seed
+        )
+        for alternative in ALTERNATIVES
+    )
+    return Evidence(beyond, within)

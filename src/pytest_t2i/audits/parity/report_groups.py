@@ -1,0 +1,141 @@
+"""What parity shows of groups: shares, prompts, two attributes crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_t2i.audits.parity.record import (
+    CrossedRecord,
+    GroupPrompt,
+    GroupsRecord,
+    ParityPart,
+)
+from pytest_t2i.audits.summary import Figure, Frame
+from pytest_t2i.data import Interval
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
+from pytest_t2i.verdicts.check import Check, judged
+
+METRIC = "group_distance"
+GROUPS = (
+    "Share of each group among the images with a label, over all prompts. Gap between the largest "
+    "and the smallest {gap:.2f}; entropy {entropy:.2f}, where 1 is even and 0 one group only. The "
+    "distance from even shares is half the sum of |share - 1/{number}| of a prompt, from 0 (even) "
+    "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
+)
+CROSSED = (
+    "Of {images} images both told a label. The intervals of all {number} combinations hold "
+    "together (Bonferroni). Even would be {even:.3f} each."
+)
+
+
+def groups_in_words(groups: GroupsRecord) -> str:
+    """One line: shares, the largest first, and how far they are from even."""
+    ranked = ", ".join(f"{name} {share.estimate:.3f}" for name, share in _ranked(groups.shares))
+    far = f"; distance from even {groups.distance}" if groups.distance else ""
+    return f"groups by {groups.detector}: {ranked} (entropy {groups.entropy:.2f}, even is 1{far})"
+
+
+def groups_section(groups: GroupsRecord, checks: Sequence[Check]) -> Section:
+    """Shares over all prompts, and of each prompt how far it is from even."""
+    number = len(groups.shares)
+    note = GROUPS.format(
+        gap=groups.gap, entropy=groups.entropy, number=number, most=1.0 - 1.0 / number
+    )
+    blocks: tuple[Block, ...] = (
+        Note(note),
+        Paragraph(groups_in_words(groups), "summary"),
+        _shares(f"Shares by {groups.detector}", groups.shares),
+    )
+    if groups.prompts:
+        blocks = (*blocks, _prompts(groups, judged(checks, METRIC)), _counts(groups))
+    return Section(f"Groups by {groups.detector}", blocks)
+
+
+def crossed_section(crossed: CrossedRecord) -> Section:
+    """Shares of combinations, at one level for all."""
+    number = len(crossed.shares)
+    far = f"; distance from even {crossed.distance}" if crossed.distance else ""
+    (most, share), (least, small) = (_ranked(crossed.shares)[place] for place in (0, -1))
+    told = (
+        f"{crossed.detectors}: most {most} {share.estimate:.3f}, least {least} "
+        f"{small.estimate:.3f}{far}"
+    )
+    note = CROSSED.format(images=crossed.images, number=number, even=1.0 / number)
+    chart = _shares(f"Shares of {crossed.detectors}", crossed.shares)
+    return Section(f"Crossed: {crossed.detectors}", (Note(note), Paragraph(told, "summary"), chart))
+
+
+def _ranked(shares: Mapping[str, Interval]) -> list[tuple[str, Interval]]:
+    return sorted(shares.items(), key=lambda pair: -pair[1].estimate)
+
+
+def _shares(title: str, shares: Mapping[str, Interval]) -> BarChart:
+    even = 1.0 / len(shares)
+    bars = tuple(Bar(name, share, reference=even) for name, share in _ranked(shares))
+    return BarChart(title, bars, 0.0, 1.0, "Share", "Group", reference="Even")
+
+
+def _prompts(groups: GroupsRecord, checks: Mapping[str, Sequence[Check]]) -> BarChart:
+    bars = tuple(
+        Bar.judged(
+            prompt.id,
+            prompt.distance,
+            checks.get(prompt.id, ()),
+            note=_most(prompt),
+            absent="no image with a label",
+        )
+        for prompt in groups.prompts
+    )
+    title = f"Distance from even shares by {groups.detector}, the furthest first"
+    return BarChart(title, bars, 0.0, 1.0, "Distance from even shares", level="detail")
+
+
+def _most(prompt: GroupPrompt) -> str:
+    """``18 of 20 20-29``: its largest group."""
+    if not prompt.images:
+        return ""
+    name, count = max(prompt.counts.items(), key=lambda pair: pair[1])
+    return f"{name}: {count} of {prompt.images}"
+
+
+def _counts(groups: GroupsRecord) -> Table:
+    names = tuple(groups.shares)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (prompt.id, *(prompt.counts.get(name, 0) for name in names)) for prompt in groups.prompts
+    )
+    return Table(f"Images per group by {groups.detector}", ("Prompt", *names), rows, "detail")
+
+
+def groups_figure(groups: GroupsRecord) -> Figure:
+    """The distance for the first screen."""
+    title, section = "Distance from even shares", f"Groups by {groups.detector}"
+    known = groups.distance
+    if known is None:
+        return Figure(title, "none", ("no image with a label",), section)
+    most, share = _ranked(groups.shares)[0]
+    notes = (
+        f"{len(groups.shares)} groups by {groups.detector}; 0 is even",
+        f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}]",
+        f"most often {most}: {share.estimate:.3f} of the images with a label",
+    )
+    return Figure(title, f"{known.estimate:.3f}", notes, section, known)
+
+
+def groups_frame(part: ParityPart) -> Frame:
+    """One row per group over all prompts, per group of each prompt, and per combination."""
+    columns = ("set", "detector", "group", "images", "share")
+    return Frame(columns, list(_rows(part)), ("share",))
+
+
+def _rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
+    for groups in part.groups:
+        for name, share in groups.shares.items():
+            images = sum(prompt.counts.get(name, 0) for prompt in groups.prompts)
+            yield "model", groups.detector, name, images, share
+        for prompt in groups.prompts:
+            for name, images in prompt.counts.items():
+                yield prompt.id, groups.detector, name, images, None
+    for crossed in part.crossed:
+        for name, share in crossed.shares.items():
+            images = round(share.estimate * crossed.images)
+            yield "model", crossed.detectors, name, images, share

@@ -1,0 +1,81 @@
+"""People's labels in the place of a detector: what no network tells, such as Monk's skin tones.
+
+A picture is recognised by its pixels, whatever its file is called. One without a label, or whose
+label is unsettled or does not count (low quality), is undetected and never a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.support.black_or_unreadable import picture_digest, readable
+from pytest_t2i.data import Detection, Undetected, digest
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.labels.label import UNSETTLED
+from pytest_t2i.labels.sets import LabelledSet, load_labelled_set
+from pytest_t2i.protocols import LoadOptions
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+NO_LABEL = "nobody labelled it"
+UNSETTLED_TOLD = "people labelled it differently: settle it with t2i label FOLDER --review"
+
+
+def load(options: LoadOptions) -> People:
+    """The labels of a folder, as a detector: ``--t2i-detector people:FOLDER``.
+
+    Args:
+        options: ``source`` is the folder with labels.csv (and labels.toml), or a Label Studio
+            export.
+
+    Raises:
+        ConfigurationError: no folder was given, or it holds no label.
+        FileFormatError: labels are malformed.
+    """
+    if not options.source:
+        raise ConfigurationError(
+            "the detector people reads the labels of a folder, and none was given. Write "
+            "people:FOLDER, where FOLDER holds the pictures and their labels.csv (t2i label)"
+        )
+    return People(load_labelled_set(options.source))
+
+
+class People:
+    """Says what people said of a picture; obeys Detector."""
+
+    def __init__(self, labelled: LabelledSet) -> None:
+        """Args: the pictures with their labels, whose vocabulary becomes the detector's."""
+        self.labels = labelled.vocabulary.clear
+        self.fingerprint = digest(["people", labelled.fingerprint, self.labels])
+        self.provenance = {
+            "labels": str(labelled.folder), "annotators": str(len(labelled.annotators)),
+        }  # fmt: skip
+        self._said = {_pixels_in(labelled, image.file): image.label for image in labelled}
+
+    def detect(self, images: Sequence[Image]) -> list[Detection]:
+        """A label, or why there is none, for each picture."""
+        return screened(
+            images, lambda new: [_detection(self._said, self.labels, image) for image in new]
+        )
+
+
+def _detection(said: Mapping[bytes, str], labels: Sequence[str], image: Image) -> Detection:
+    word = said.get(picture_digest(image))
+    if word in labels:
+        return Detection(word)
+    detail = {None: NO_LABEL, UNSETTLED: UNSETTLED_TOLD}.get(word, f"labelled {word}")
+    return Detection(None, Undetected.LOW_CONFIDENCE, detail=detail)
+
+
+def _pixels_in(labelled: LabelledSet, file: str) -> bytes:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(labelled.folder / file) as opened:
+            picture = readable(opened)
+    except (OSError, UnidentifiedImageError):
+        picture = None
+    return file.encode() if picture is None else picture_digest(picture)

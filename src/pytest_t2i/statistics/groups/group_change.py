@@ -1,0 +1,192 @@
+"""Did a model's images move away from even shares of groups? Two runs of the same prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pytest_t2i.data import Interval
+from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.shares.intervals import check_level
+
+Labels = Sequence[npt.ArrayLike]
+"""Per prompt the group of every image, 0 to groups - 1, or -1 for undetected."""
+FEWEST_REDRAWS = 1000
+AT_ONCE = 2_000_000
+"""Redrawn labels held in memory at a time."""
+TIE = 1e-9
+POWER = 0.8
+"""Of the growth that is told as found."""
+
+
+class GroupChange(NamedTuple):
+    """A permutation test of whether a model moved away from even shares.
+
+    >>> GroupChange(0.4, 0.06).found
+    0.06
+    """
+
+    p_value: float
+    """Against "the model is the same as before", for a growth of its distance; in (0, 1]."""
+    found: float
+    """The growth that is found in about 80 % of runs at the level asked for."""
+
+
+def interval_difference(before: Interval, after: Interval) -> Interval:
+    """How much a value grew, from an interval of each by "square and add".
+
+    .. math:: d - sqrt((e_2 - l_2)^2 + (u_1 - e_1)^2),  d + sqrt((u_2 - e_2)^2 + (e_1 - l_1)^2)
+
+    (Newcombe 1998; Zou and Donner 2008.) Holds the level of the two where they are independent,
+    more where images of one seed are alike.
+
+    Args:
+        before: what it was.
+        after: what it is.
+
+    Returns:
+        Interval of after minus before; n is the smaller one's.
+
+    Raises:
+        ValueError: the levels differ.
+
+    >>> print(interval_difference(Interval(0.2, 0.1, 0.3, 0.95, "", 9),
+    ...                           Interval(0.5, 0.4, 0.6, 0.95, "", 9)))
+    0.300 [0.159, 0.441]
+    """
+    if before.level != after.level:
+        raise ValueError(f"expected equal levels, got {before.level} and {after.level}")
+    change = after.estimate - before.estimate
+    down = math.hypot(after.estimate - after.low, before.high - before.estimate)
+    up = math.hypot(after.high - after.estimate, before.estimate - before.low)
+    fewer = min(before.n, after.n)
+    return Interval(change, change - down, change + up, after.level, "square-and-add", fewer)
+
+
+def group_change_test(
+    before: Labels,
+    after: Labels,
+    groups: int,
+    *,
+    level: float,
+    seed: int,
+    shared_seeds: bool,
+    redraws: int = 2000,
+) -> GroupChange:
+    """Permutation test of a growth of the mean distance of prompts from even shares.
+
+    If no prompt's shares changed, the images of a prompt before and after could as well be
+    exchanged: within pairs of one seed, or, where seeds say nothing, all of them (Fisher 1935).
+    The statistic is the mean over prompts of half the L1 distance from even shares, after minus
+    before, each less the distance that its number of images shows of even shares.
+
+    .. math:: p = (1 + number of redraws that grow at least as much) / (redraws + 1)
+
+    Args:
+        before: group of every recorded image, per prompt; -1 for undetected.
+        after: the same of the images now; of as many and the same seeds with ``shared_seeds``.
+        groups: how many groups there are.
+        level: one-sided level, for the growth that is told as found.
+        seed: seed of the redraws.
+        shared_seeds: whether images of one place are a pair.
+        redraws: number of redraws, at least 1000.
+
+    Returns:
+        The p-value, and the growth that would be found; both are of the prompts that have images
+        with a label on both sides, 1 and 1 where none has.
+
+    Raises:
+        ValueError: lengths differ, a group is none, or there are too few redraws.
+
+    >>> old, new = [[0, 1, 2] * 8] * 6, [[0, 0, 1] * 8] * 6
+    >>> group_change_test(old, new, 3, level=0.95, seed=0, shared_seeds=False).p_value < 0.01
+    True
+    """
+    check_level(level)
+    if redraws < FEWEST_REDRAWS:
+        raise ValueError(f"redraws must be at least {FEWEST_REDRAWS}, got {redraws}")
+    pairs = [
+        (_groups(f"before[{k}]", old, groups), _groups(f"after[{k}]", new, groups))
+        for k, (old, new) in enumerate(zip(before, after, strict=True))
+    ]
+    if shared_seeds:
+        for k, (old, new) in enumerate(pairs):
+            inputs.same_shape(**{f"before[{k}]": old, f"after[{k}]": new})
+    used = [pair for pair in pairs if all(np.any(side >= 0) for side in pair)]
+    if not used:
+        return GroupChange(1.0, 1.0)
+    rng = np.random.default_rng(seed)
+    observed, drawn = 0.0, np.zeros(redraws)
+    for old, new in used:
+        observed += float(_growth(old[None], new[None], groups)[0])
+        parts = [
+            _growth(*sides, groups) for sides in _redrawn(old, new, rng, redraws, shared_seeds)
+        ]
+        drawn += np.concatenate(parts)
+    beyond = int(np.sum(drawn >= observed - TIE))
+    spread = float(np.std(drawn)) / len(used)
+    found = (float(stats.norm.ppf(level)) + float(stats.norm.ppf(POWER))) * spread
+    return GroupChange((1 + beyond) / (redraws + 1), min(1.0, found))
+
+
+def _groups(name: str, given: npt.ArrayLike, groups: int) -> npt.NDArray[np.int64]:
+    values = np.asarray(given)
+    if np.any((values < -1) | (values >= groups)) or not np.all(values == np.round(values)):
+        raise ValueError(f"{name} must hold -1 to {groups - 1}, got {values.tolist()[:5]}...")
+    return values.astype(np.int64)
+
+
+def _redrawn(
+    old: npt.NDArray[np.int64],
+    new: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+    redraws: int,
+    shared_seeds: bool,
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Images before and after as they could as well have come, [n_rows, n_images] each."""
+    both = np.concatenate([old, new])
+    at_once = max(1, AT_ONCE // both.size)
+    for start in range(0, redraws, at_once):
+        rows = min(at_once, redraws - start)
+        if shared_seeds:
+            swapped = rng.random((rows, old.size)) < 0.5  # noqa: PLR2004 - a coin
+            yield np.where(swapped, new, old), np.where(swapped, old, new)
+        else:
+            mixed = rng.permuted(np.broadcast_to(both, (rows, both.size)), axis=1)
+            yield mixed[:, : old.size], mixed[:, old.size :]
+
+
+def _growth(
+    old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], groups: int
+) -> npt.NDArray[np.float64]:
+    return _excess(new, groups) - _excess(old, groups)
+
+
+def _excess(labels: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.float64]:
+    """Distance from even shares of each row, less what chance shows of even ones."""
+    counts = np.stack([np.sum(labels == group, axis=1) for group in range(groups)], axis=1)
+    n = counts.sum(axis=1)
+    seen = np.maximum(n, 1)
+    distance = np.abs(counts / seen[:, None] - 1.0 / groups).sum(axis=1) / 2.0
+    floors = even_floors(int(n.max()), groups)
+    return np.where(n > 0, distance - floors[n], 0.0)
+
+
+def even_floors(images: int, groups: int) -> npt.NDArray[np.float64]:
+    """Mean distance from even shares that n images of even shares show, for n = 0 to ``images``.
+
+    >>> even_floors(2, 2).round(2).tolist()
+    [0.0, 0.5, 0.25]
+    """
+    share = 1.0 / groups
+    result = np.zeros(images + 1)
+    for n in range(1, images + 1):
+        k = np.arange(n + 1)
+        one = float(stats.binom.pmf(k, n, share) @ np.abs(k / n - share))
+        result[n] = groups * one / 2.0
+    return result

