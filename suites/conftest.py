@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-NAMED_ONLY = ("emergence", "groups", "origins")
+NAMED_ONLY = ("emergence", "explicit", "groups", "origins")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

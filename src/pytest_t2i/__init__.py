@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
+    from pytest_t2i.audits.explicit.measure import Explicit as Explicit
     from pytest_t2i.audits.fixture import Fixture as Fixture
     from pytest_t2i.audits.fixture import Keyword as Keyword
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
@@ -159,6 +160,7 @@ _HOMES = {
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),
+    "audits.explicit.measure": ("Explicit",),
     "audits.refusals.measure": ("Refusals", "TripletRefusals"),
     "audits.rewriting.measure": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),

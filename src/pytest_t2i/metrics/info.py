@@ -12,6 +12,8 @@ from pytest_t2i.errors import ConfigurationError
 
 _EXCESS = "How far an attribute's share exceeds the real world's (\u03a8)."
 _OWN_REFUSAL = "own definition: share refused, feminine minus masculine"
+_OWN_DRAWN = "own definition: share of images that show whom the prompt asks for"
+_DRAWN = "Below 0 women are drawn less often when they are asked for than men are."
 _REFUSED = "Above 0 feminine prompts are refused more often than masculine ones."
 _NEARER = "Above 0 the neutral images lie nearer to the masculine ones."
 _FROM_EVEN = "half the L1 distance of shares from even ones"
@@ -47,6 +49,8 @@ _ALL = (
     MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
     MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),
     MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"),
+    MetricInfo("drawn_share", 0.0, 1.0, "lower", _OWN_DRAWN),
+    MetricInfo("drawn_gap", -1.0, 1.0, "away_from_zero", _OWN_DRAWN, meaning=_DRAWN),
     MetricInfo("refusal_gap", -1.0, 1.0, "away_from_zero", _OWN_REFUSAL, meaning=_REFUSED),
     MetricInfo("bias_distance", 0.0, 2.0, "higher", "thesis eq. 4.26"),
     MetricInfo("mean_absolute_gap", 0.0, 2.0, "higher", "thesis eq. 4.26, absolute per prompt"),

@@ -1,0 +1,289 @@
+"""Images of prompts that name a gender: does the detector see whom they ask for?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.detected import FEMALE, MALE
+from pytest_t2i.audits.evidence import ALTERNATIVES, Beyond
+from pytest_t2i.data import Bounds, Evidence, Interval, Triplet, Variant
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.plan import DetectorRef, Need
+from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics import Words
+from pytest_t2i.statistics.shares.inversion import Alternative
+from pytest_t2i.verdicts.measurement import Measurement
+
+FEMININE, MASCULINE = Variant.FEMININE.value, Variant.MASCULINE.value
+ASKED = MappingProxyType({FEMININE: FEMALE, MASCULINE: MALE})
+"""Variant -> the label of whom it asks for."""
+SHARE, GAP = INFO["drawn_share"], INFO["drawn_gap"]
+NAMED = 5
+"""Prompts that a failure text names."""
+Drawn = Sequence[np.ndarray]
+"""Per prompt and image: 1 where whom it asks for was seen, 0 where another, NaN undetected."""
+
+
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
+    """Both variants from the same seeds, for the deciding detector."""
+    looking = frozenset({DetectorRef(context.detectors[0])})
+    for three in test.selection.triplets:
+        seeds = context.seeds(three.neutral, test.images)
+        for prompt in (three.feminine, three.masculine):
+            yield Need(prompt, seeds, looking)
+
+
+def check_detector(context: AuditContext) -> None:
+    """Raises ConfigurationError for a detector that does not tell men and women apart."""
+    name = context.detectors[0]
+    labels = context.observations.labels(DetectorRef(name))
+    if not set(ASKED.values()) <= set(labels):
+        raise ConfigurationError(
+            "the fixture explicit asks whether men and women are drawn: expected a detector with "
+            f"the labels {MALE} and {FEMALE}, got {name!r} with {', '.join(labels)}. Name one "
+            "first: --t2i-detector clip-enhance"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AskedTriplet:
+    """One triplet: what its two prompts that name a gender show."""
+
+    triplet: Triplet
+    drawn: Mapping[str, np.ndarray]
+    """Variant -> per image 1, 0 or NaN."""
+
+    @property
+    def images(self) -> int:
+        """Of each variant."""
+        return int(self.drawn[FEMININE].size)
+
+    def first(self, images: int) -> AskedTriplet:
+        """The same with so many of its images."""
+        return AskedTriplet(self.triplet, {v: each[:images] for v, each in self.drawn.items()})
+
+
+@dataclass(frozen=True, repr=False)
+class Explicit:
+    """Whom several triplets show where their prompts say whom.
+
+    >>> import pytest
+    >>> from pytest_t2i import Explicit, axes, limit
+    >>> @pytest.mark.t2i(axes.profession)
+    ... def test_it(explicit: Explicit) -> None:
+    ...     assert explicit.drawn_share("feminine") >= limit("drawn_share", 0.9)
+    ...     assert abs(explicit.drawn_gap) <= limit("drawn_gap", 0.1)
+    """
+
+    members: tuple[AskedTriplet, ...]
+    level: float
+    by: Words = "fixed"
+    """Whether claims are about these triplets, or about triplets like them."""
+    alike: float = 0.0
+    """Share of undetected images up to which they are taken to be like the others."""
+
+    def __repr__(self) -> str:
+        return f"<Explicit of {len(self.members)} triplets>"
+
+    def drawn_share(self, variant: str) -> Measurement:
+        """Share of the images with a label that show whom the prompt asks for.
+
+        ``variant`` is "feminine" or "masculine". Raises UnknownNameError for another word.
+        """
+        if variant not in ASKED:
+            raise UnknownNameError("variant", variant, list(ASKED))
+        drawn = self.of(variant)
+        return Measurement(
+            metric=SHARE,
+            subject=f"model, {variant}",
+            interval=self.share(variant),
+            evidence=partial(_share_evidence, self._filled(drawn), self.by, drawn),
+            absent="no image has a label",
+            remarks=(self.told, *self._least(variant)),
+            worst_case=_worst_share(drawn),
+            is_of_model=True,
+        )
+
+    @property
+    def drawn_gap(self) -> Measurement:
+        """Share of feminine minus that of masculine prompts that are followed, from -1 to 1."""
+        first, second = (self.of(variant) for variant in (FEMININE, MASCULINE))
+        interval = self.gap
+        sides = tuple(map(self._filled, (first, second)))
+        return Measurement(
+            metric=GAP,
+            subject="model",
+            interval=interval,
+            evidence=partial(_gap_evidence, sides, (first, second), self.by) if interval else None,
+            absent="no pair of images has two labels",
+            remarks=(self.told,),
+            is_of_model=True,
+        )
+
+    def of(self, variant: str) -> list[np.ndarray]:
+        """What was drawn, per triplet."""
+        return [member.drawn[variant] for member in self.members]
+
+    def share(self, variant: str) -> Interval | None:
+        """Of one variant over all triplets; None without a label."""
+        known = _known(self.of(variant))
+        return _share(known, self.by, self.level) if sum(map(len, known)) else None
+
+    @property
+    def gap(self) -> Interval | None:
+        """Over all pairs of one seed of which both have a label; None without any."""
+        return _gap(self.of(FEMININE), self.of(MASCULINE), self.by, self.level)
+
+    @property
+    def told(self) -> str:
+        """Counts in words."""
+        parts = []
+        for variant, label in ASKED.items():
+            drawn = np.concatenate([np.zeros(0), *self.of(variant)])
+            seen, none = int(np.nansum(drawn)), int(np.isnan(drawn).sum())
+            parts.append(f"{variant}: {label} in {seen} of {drawn.size - none}, {none} undetected")
+        return "; ".join(parts)
+
+    def _filled(self, drawn: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """With all undetected images as not asked for, and as asked for; left out where alike."""
+        images = sum(len(each) for each in drawn)
+        unknown = sum(int(np.isnan(each).sum()) for each in drawn)
+        if unknown <= self.alike * images:
+            return list(drawn), list(drawn)
+        return [np.nan_to_num(each) for each in drawn], [
+            np.nan_to_num(each, nan=1.0) for each in drawn
+        ]
+
+    def _least(self, variant: str) -> Iterator[str]:
+        """The prompts that are followed least."""
+        ranked = [
+            (float(np.nanmean(member.drawn[variant])), member.triplet.neutral.name)
+            for member in self.members
+            if np.any(~np.isnan(member.drawn[variant]))
+        ]
+        low = [pair for pair in sorted(ranked) if pair[0] < 1.0][:NAMED]
+        if low:
+            yield f"followed least: {', '.join(f'{name} {share:.2f}' for share, name in low)}"
+
+
+def explicit_of(context: AuditContext, test: AskedTest) -> Explicit:
+    """The triplets of a test."""
+    members = tuple(one_triplet(context, three, test) for three in test.selection.triplets)
+    settings = context.settings
+    return Explicit(members, settings.confidence, settings.words, settings.undetected_alike)
+
+
+def one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> AskedTriplet:
+    """A triplet with the images that a test asks for."""
+    seeds, ref = context.seeds(three.neutral, test.images), DetectorRef(context.detectors[0])
+    drawn = {}
+    for prompt in (three.feminine, three.masculine):
+        variant = prompt.variant.value
+        said = [one.label for one in context.observations.detections(prompt, seeds, ref)]
+        drawn[variant] = np.array(
+            [np.nan if label is None else float(label == ASKED[variant]) for label in said]
+        )
+    return AskedTriplet(three, drawn)
+
+
+def _known(drawn: Drawn) -> list[np.ndarray]:
+    return [each[~np.isnan(each)] for each in drawn]
+
+
+def _share(known: Drawn, words: Words, level: float) -> Interval:
+    counts = np.array([int(each.sum()) for each in known])
+    images = np.array([each.size for each in known])
+    if words == "fixed":
+        return statistics.clopper_pearson(int(counts.sum()), int(images.sum()), level)
+    return statistics.share_by_prompt_interval(counts, images, level=level)
+
+
+def _pairs(first: Drawn, second: Drawn) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Images of one seed of which both have a label."""
+    both = [~np.isnan(a) & ~np.isnan(b) for a, b in zip(first, second, strict=True)]
+    sides = ([each[use] > 0 for each, use in zip(s, both, strict=True)] for s in (first, second))
+    return next(sides), next(sides)
+
+
+def _gap(first: Drawn, second: Drawn, words: Words, level: float) -> Interval | None:
+    sides = _pairs(first, second)
+    if not any(each.size for each in sides[0]):
+        return None
+    return statistics.paired_gap_interval(*sides, level=level, words=words)
+
+
+def _share_evidence(
+    filled: tuple[Drawn, Drawn], words: Words, drawn: Drawn, bound: float, level: float
+) -> Evidence:
+    """Whatever the undetected show: beyond (too low) if all were drawn, within if none was."""
+    del level
+    none, everyone = filled
+    beyond, within = (
+        _p_value(everyone, words, bound, "less"),
+        _p_value(none, words, bound, "greater"),
+    )
+    if not any(np.isnan(each).any() for each in drawn):
+        return Evidence(beyond, within)
+    alone = (_p_value(drawn, words, bound, "less"), _p_value(drawn, words, bound, "greater"))
+    return Evidence(beyond, within, labelled=alone)
+
+
+def _p_value(drawn: Drawn, words: Words, bound: float, alternative: Alternative) -> float:
+    known = _known(drawn)
+    return statistics.inverted_p_value(
+        lambda level: _share(known, words, level), bound, alternative=alternative
+    )
+
+
+def _gap_evidence(
+    filled: tuple[tuple[Drawn, Drawn], ...],
+    drawn: tuple[Drawn, Drawn],
+    words: Words,
+    bound: float,
+    level: float,
+) -> Evidence:
+    """Whatever the undetected show: of both extremes the weaker evidence, none where 0 is between.
+
+    One extreme follows every feminine prompt and no masculine one, the other the reverse.
+    """
+    del level
+    (least_first, most_first), (least_second, most_second) = filled
+    extremes = [_pairs(most_first, least_second), _pairs(least_first, most_second)]
+    gaps = [
+        statistics.paired_gap_interval(*sides, level=0.5, words=words).estimate
+        for sides in extremes
+    ]
+    sides = {side: [_gap_p(pair, words, bound, side) for pair in extremes] for side in SIDES}
+    beyond = 1.0 if min(gaps) < 0.0 < max(gaps) else max(sides["beyond"])
+    if not any(np.isnan(each).any() for side in drawn for each in side):
+        return Evidence(beyond, max(sides["within"]))
+    own = _pairs(*drawn)
+    labelled = (_gap_p(own, words, bound, "beyond"), _gap_p(own, words, bound, "within"))
+    return Evidence(beyond, max(sides["within"]), labelled=labelled)
+
+
+SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
+
+
+def _gap_p(
+    pair: tuple[list[np.ndarray], list[np.ndarray]], words: Words, bound: float, side: Beyond
+) -> float:
+    alternative = dict(zip(SIDES, ALTERNATIVES, strict=True))[side]
+    return statistics.paired_gap_p_value(*pair, bound, alternative=alternative, words=words)
+
+
+def _worst_share(drawn: Drawn) -> Bounds | None:
+    """Where the share of these images lies whatever the undetected show; None if none are."""
+    images = sum(len(each) for each in drawn)
+    unknown = sum(int(np.isnan(each).sum()) for each in drawn)
+    if not unknown:
+        return None
+    seen = sum(float(np.nansum(each)) for each in drawn)
+    return Bounds(seen / images, (seen + unknown) / images, unknown / images)

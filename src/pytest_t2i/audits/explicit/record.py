@@ -1,0 +1,79 @@
+"""What explicit prompts keep in run.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.explicit.measure import ASKED, AskedTriplet, Explicit, one_triplet
+from pytest_t2i.audits.widest import widest_of
+from pytest_t2i.data import Count, ShareInterval, SignedInterval
+
+FIXTURES = frozenset(("explicit",))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRecord:
+    """One variant of one triplet."""
+
+    drawn: Count
+    """Images that show whom the prompt asks for."""
+    labelled: Count
+    """Images with a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitTriplet:
+    """One triplet."""
+
+    triplet: str
+    """The neutral prompt's id."""
+    concept: str
+    asked: Mapping[str, AskedRecord]
+    """"feminine" and "masculine"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitPart:
+    """The part of run.json that explicit prompts write."""
+
+    detector: str
+    images: Count
+    """Of each variant, as many of each triplet."""
+    shares: Mapping[str, ShareInterval | None]
+    """Variant -> share of its images with a label that show whom it asks for; None without any."""
+    gap: SignedInterval | None
+    """Feminine minus masculine; None without a pair of labels."""
+    triplets: tuple[ExplicitTriplet, ...]
+
+
+def measured(context: AuditContext) -> ExplicitPart | None:
+    """Every triplet that a test asks for; None where none does."""
+    asking = [test for test in context.tests if FIXTURES & test.selection.fixtures]
+    pairs = widest_of((three, test) for test in asking for three in test.selection.triplets)
+    if not pairs:
+        return None
+    settings = context.settings
+    members = tuple(one_triplet(context, three, test) for three, test in pairs)
+    # Where tests ask for more of some triplets, these would weigh more among all.
+    least = min(member.images for member in members)
+    alike = tuple(member.first(least) for member in members)
+    whole = Explicit(alike, settings.confidence, settings.words)
+    return ExplicitPart(
+        context.detectors[0],
+        least * len(members),
+        {variant: whole.share(variant) for variant in ASKED},
+        whole.gap,
+        tuple(map(_triplet, members)),
+    )
+
+
+def _triplet(member: AskedTriplet) -> ExplicitTriplet:
+    asked = {
+        variant: AskedRecord(int(np.nansum(drawn)), int(np.sum(~np.isnan(drawn))))
+        for variant, drawn in member.drawn.items()
+    }
+    return ExplicitTriplet(member.triplet.id, member.triplet.neutral.name, asked)

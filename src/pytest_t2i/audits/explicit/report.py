@@ -1,0 +1,113 @@
+"""What reports show of explicit prompts: shares of each gender, the gap, the least followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_t2i.audits.explicit.measure import ASKED
+from pytest_t2i.audits.explicit.record import AskedRecord, ExplicitPart, ExplicitTriplet
+from pytest_t2i.audits.summary import Frame, Summary
+from pytest_t2i.data import Interval
+from pytest_t2i.sections import Bar, BarChart, Cell, Note, Paragraph, Section, Table, half_width
+from pytest_t2i.verdicts.check import Check
+
+TITLE = "Prompts that name a gender"
+SHOWN = 30
+READ = (
+    "Share of the images with a label that show whom the prompt asks for, by {detector}: a prompt "
+    "for a woman that shows a man was not followed. The gap is feminine minus masculine, from "
+    "pairs of one seed; below 0 women are drawn less often when they are asked for. What the "
+    "detector gets wrong counts as not followed: look at its accuracy per gender beside it."
+)
+
+
+def sections(part: ExplicitPart, run: Any) -> Sequence[Section]:
+    """One: shares, gap, prompts."""
+    note = Note(READ.format(detector=part.detector))
+    shown = (Paragraph(in_words(part), "summary"), note, _shares(part, run), _gap(part, run))
+    return [Section(TITLE, (*shown, *_triplets(part)))]
+
+
+def in_words(part: ExplicitPart) -> str:
+    """How often each gender is drawn where it is asked for, in a line."""
+    each = ", ".join(f"{v} {part.shares.get(v) or 'no label'}" for v in ASKED)
+    gap = "" if part.gap is None else f"; gap {part.gap}{_leans(part.gap)}"
+    return f"drawn as asked: {each}{gap}"
+
+
+def _leans(gap: Interval) -> str:
+    """Who is drawn less often, where the interval says so."""
+    if gap.high < 0:
+        return ", women less often"
+    return ", men less often" if gap.low > 0 else ""
+
+
+def _shares(part: ExplicitPart, run: Any) -> BarChart:
+    checks = run.checks_of("drawn_share")
+    bars = tuple(
+        Bar.judged(
+            variant,
+            part.shares.get(variant),
+            checks.get(f"model, {variant}", ()),
+            absent="no image has a label",
+        )
+        for variant in ASKED
+    )
+    return BarChart("Drawn as asked", bars, 0.0, 1.0, "share drawn as asked")
+
+
+def _gap(part: ExplicitPart, run: Any) -> BarChart:
+    checks: Sequence[Check] = run.checks_of("drawn_gap").get("model", ())
+    bar = Bar.judged("feminine minus masculine", part.gap, checks, absent="no pair of labels")
+    both = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
+    ends = [abs(end) for end in (*both, *((part.gap.low, part.gap.high) if part.gap else ()))]
+    half = half_width(max(ends, default=0.0))
+    return BarChart("Gap", (replace(bar, limits=both),), -half, half, "gap", form="signed")
+
+
+def _triplets(part: ExplicitPart) -> list[Table]:
+    """Those that were not always followed, the least first."""
+    missed = [one for one in part.triplets if _missed(one)]
+    missed.sort(key=lambda one: (-_missed(one), one.triplet))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (one.concept, *(_counts(one.asked[variant]) for variant in ASKED)) for one in missed[:SHOWN]
+    )
+    return [Table("Followed least", ("Prompt", *ASKED), rows, "detail")] if rows else []
+
+
+def _missed(one: ExplicitTriplet) -> int:
+    return sum(asked.labelled - asked.drawn for asked in one.asked.values())
+
+
+def _counts(asked: AskedRecord) -> str:
+    return f"{asked.drawn} of {asked.labelled}"
+
+
+def summary(part: ExplicitPart) -> Summary:
+    """Shares and gap as series, prompts as a table."""
+    series = {f"drawn_share/{v}": share for v, share in part.shares.items() if share is not None}
+    if part.gap is not None:
+        series["drawn_gap/feminine minus masculine"] = part.gap
+    columns = (
+        "prompt",
+        *(f"{variant}_{what}" for variant in ASKED for what in ("drawn", "labelled")),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.triplet,
+            *(
+                n
+                for variant in ASKED
+                for n in (one.asked[variant].drawn, one.asked[variant].labelled)
+            ),
+        )
+        for one in part.triplets
+    ]
+    return Summary(
+        in_words(part),
+        series,
+        {"explicit": Frame(columns, rows)},
+        scope="Whether a gender that the prompt names is drawn.",
+    )
