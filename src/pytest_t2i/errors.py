@@ -82,6 +82,20 @@ class MissingExtraError(ConfigurationError):
         self.feature, self.extra, self.missing = feature, extra, missing
 
 
+class MissingExtrasError(ConfigurationError):
+    """Several features whose libraries are not installed."""
+
+    def __init__(self, errors: Iterable[MissingExtraError]) -> None:
+        each = list(errors)
+        packages = dict.fromkeys(f"{error.missing!r} ({error.feature})" for error in each)
+        extras = ",".join(dict.fromkeys(error.extra for error in each))
+        super().__init__(
+            f"{len(packages)} packages are not installed: {', '.join(packages)}. Nothing was made. "
+            f'Run: pip install "pytest-t2i[{extras}]"'
+        )
+        self.errors = tuple(each)
+
+
 class FileFormatError(ConfigurationError):
     """A TOML, JSON or CSV file that cannot be read as what it should be."""
 

@@ -26,7 +26,9 @@ MOST = 1
 """Attributes of a nationality: two make a stock figure."""
 
 
-@pytest.mark.t2i(axes.nationality.only("Iranian", "Indian", "Mexican"))
+@pytest.mark.t2i(
+    axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("origins", "clip", "faces")
+)
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
     """What prompts name *and* all images show further than the real world does."""
     concept = sample.prompt.concept

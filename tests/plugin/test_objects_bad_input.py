@@ -133,6 +133,6 @@ def test_nouns_without_their_extra(project, monkeypatch):
     project.write({"test_suite.py": GROUPS})
     code, told = project.refused(*OBJECTS)
     assert code == USAGE
-    assert "nouns of prompts needs the package" in told
+    assert "'textblob' (nouns of prompts), 'lemminflect' (nouns of prompts)" in told
     assert 'pip install "pytest-t2i[nouns]"' in told
     assert project.made() == []

@@ -54,6 +54,8 @@ class Fixture:
     """What ``pytest --fixtures`` says."""
     finds: bool = False
     """Whether it needs an object finder."""
+    extras: tuple[str, ...] = ()
+    """Extras that it needs besides: missing packages are told before an image is made."""
     unmet: Callable[[Settings], str] = _nothing_unmet
     """Why a run cannot give it: the test is skipped; "" where it can."""
     unseen: Callable[[AuditContext, Any], str] = _nothing_unseen

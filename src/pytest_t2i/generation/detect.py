@@ -11,7 +11,7 @@ from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError, blamed, shown
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.found_objects import checked_objects
-from pytest_t2i.generation.plan import DetectorRef, ImageNeeds, Plan
+from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import MadeFor
@@ -65,15 +65,6 @@ class Observer:
     batch: int | None = None
     detected: int = 0
     """Detections made so far."""
-
-    def check(self, plan: Plan) -> None:
-        """Find out now, before a GPU second is spent, that a detector cannot be had."""
-        for ref in {ref for needs in plan.needs.values() for ref in needs.detectors}:
-            _ = self.components.detector(ref).fingerprint
-        for name in {name for needs in plan.needs.values() for name in needs.encoders}:
-            _ = self.components.encoder(name).fingerprint
-        for name in {name for needs in plan.needs.values() for name in needs.finders}:
-            _ = self.components.finder(name).fingerprint
 
     def look(self, pictures: Pictures, title: str = "looking at images") -> None:
         """Everything that is not known yet, batch by batch, with progress."""

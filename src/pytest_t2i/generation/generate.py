@@ -18,6 +18,7 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
 from pytest_t2i.generation.executors import each_once, in_batches
 from pytest_t2i.generation.given_pictures import picture_of
+from pytest_t2i.generation.packages import check_packages
 from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
@@ -87,9 +88,9 @@ class Runner:
         self.work.planned = len(plan)
         if not plan.needs:
             return self.work
+        check_packages(plan, self.components)
         self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
-        self.observer.check(plan)
         check_variations(plan, self.components)
         self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)

@@ -87,6 +87,8 @@ class Plan:
     """By text; the first test that asked names it."""
     texts: dict[str, set[str]] = field(default_factory=dict)
     """Encoder -> texts whose features are asked for."""
+    extras: set[str] = field(default_factory=set)
+    """Extras that tests need besides these parts."""
 
     def add(self, need: Need) -> None:
         """Merge what one test needs."""

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_t2i.audits.fixture import Keyword
 from pytest_t2i.data import EMPTY, Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, names_of, shown
+from pytest_t2i.generation.packages import OF_TESTS
 from pytest_t2i.generation.plan import OBSERVED
 from pytest_t2i.prompts import (
     Axes,
@@ -23,7 +24,7 @@ from pytest_t2i.runs.prompt_ids import tagged, tags_of
 from pytest_t2i.runs.selection import Selection
 from pytest_t2i.settings import MOST_IMAGES
 
-KEYWORDS = ("images", "attributes", "observe")
+KEYWORDS = ("images", "attributes", "observe", "extras")
 """Keywords of every mark; audits have more."""
 
 
@@ -56,6 +57,7 @@ def select(
         ),
         attributes=_attributes(keywords.get("attributes", ())),
         observe=_observe(keywords.get("observe", ())),
+        extras=_extras(keywords.get("extras", ())),
     ).checked()
 
 
@@ -135,6 +137,14 @@ def _observe(value: Any) -> tuple[str, ...]:
                 f"mark t2i: what to observe is one of {', '.join(OBSERVED)}, got {name!r}"
             )
     return tuple(dict.fromkeys(names))
+
+
+def _extras(value: Any) -> frozenset[str]:
+    names = names_of("an extra", value)
+    for name in names:
+        if name not in OF_TESTS:
+            raise ConfigurationError(f"mark t2i: extras are of {', '.join(OF_TESTS)}, got {name!r}")
+    return frozenset(names)
 
 
 def _attributes(value: Any) -> tuple[Attribute, ...]:

@@ -42,6 +42,8 @@ class Selection:
     """What is kept for the instruments: names of generation.plan.OBSERVED."""
     most_images: int | None = None
     """At most that many images per prompt, when the run has more."""
+    extras: frozenset[str] = frozenset()
+    """Extras that the test needs besides the parts that look at its images."""
 
     def members(self, kind: About) -> tuple[Any, ...]:
         """Its members of a kind."""
@@ -113,6 +115,7 @@ def narrowed(
         selection.only(members),
         fixtures=frozenset(used),
         finds=any(fixture.finds for fixture in used.values()),
+        extras=selection.extras.union(*(fixture.extras for fixture in used.values())),
         keywords=tuple(pair for pair in selection.keywords if pair[0] in understood),
     )
 

@@ -226,6 +226,7 @@ class Session:
         plan = Plan(self.generation, self.components.mitigating())
         refs = frozenset(DetectorRef(name) for name in self.detectors)
         for test in distinct(self.tests.values()):
+            plan.extras |= test.selection.extras
             plan.add_all(
                 Need(prompt, self.seeds(prompt, test.images), refs)
                 for prompt in test.selection.prompts

@@ -44,6 +44,7 @@ class DependenciesAudit(Audit["DependenciesRecord"]):
                 "triplets",
                 doc="The objects of triplets by what brought them in, the prompt or the scene.",
                 finds=True,
+                extras=("nouns",),
             )
         }
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_t2i.audits.explicit.measure import ASKED
-from pytest_t2i.audits.explicit.record import AskedRecord, ExplicitPart, ExplicitTriplet
+from pytest_t2i.audits.explicit.record import ExplicitPart, ExplicitTriplet
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.data import Interval
 from pytest_t2i.sections import Bar, BarChart, Cell, Note, Paragraph, Section, Table, half_width
@@ -72,7 +72,8 @@ def _triplets(part: ExplicitPart) -> list[Table]:
     missed = [one for one in part.triplets if _missed(one)]
     missed.sort(key=lambda one: (-_missed(one), one.triplet))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (one.concept, *(_counts(one.asked[variant]) for variant in ASKED)) for one in missed[:SHOWN]
+        (one.concept, *(_counts(*_numbers(one, variant)) for variant in ASKED))
+        for one in missed[:SHOWN]
     )
     return [Table("Followed least", ("Prompt", *ASKED), rows, "detail")] if rows else []
 
@@ -81,8 +82,14 @@ def _missed(one: ExplicitTriplet) -> int:
     return sum(asked.labelled - asked.drawn for asked in one.asked.values())
 
 
-def _counts(asked: AskedRecord) -> str:
-    return f"{asked.drawn} of {asked.labelled}"
+def _numbers(one: ExplicitTriplet, variant: str) -> tuple[int, int]:
+    """Images of a variant drawn as asked, and those with a label."""
+    asked = one.asked.get(variant)
+    return (0, 0) if asked is None else (asked.drawn, asked.labelled)
+
+
+def _counts(drawn: int, labelled: int) -> str:
+    return f"{drawn} of {labelled}"
 
 
 def summary(part: ExplicitPart) -> Summary:
@@ -97,11 +104,7 @@ def summary(part: ExplicitPart) -> Summary:
     rows: list[tuple[Cell, ...]] = [
         (
             one.triplet,
-            *(
-                n
-                for variant in ASKED
-                for n in (one.asked[variant].drawn, one.asked[variant].labelled)
-            ),
+            *(n for variant in ASKED for n in _numbers(one, variant)),
         )
         for one in part.triplets
     ]

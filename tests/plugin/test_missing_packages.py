@@ -1,0 +1,100 @@
+"""All that is missing is told at once, before an image is made."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.errors import MissingExtraError
+from pytest_t2i.generation.packages import OF_TESTS, check_packages
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+
+CONFTEST = """
+import fakes
+from pytest_t2i.errors import MissingExtraError
+
+class Absent:
+    def __init__(self, extra, module):
+        raise MissingExtraError(f"the part {extra}", extra, module)
+
+def pytest_t2i_models():
+    return {"fair": fakes.fair}
+
+def pytest_t2i_detectors():
+    return {"colour": fakes.detector, "absent": lambda options: Absent("fairface", "timm")}
+
+def pytest_t2i_encoders():
+    return {"clip": lambda options: Absent("open-clip", "open_clip")}
+"""
+SUITE = """
+import pytest
+from pytest_t2i import axes
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"), extras=("origins", "nouns"))
+def test_it(triplets):
+    raise AssertionError("nothing to look at")
+"""
+
+
+@pytest.fixture
+def blocked(monkeypatch):
+    for name in ("sklearn", "textblob", "lemminflect"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.usefixtures("blocked")
+def test_everything_is_told_at_once(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    code, told = project.refused("--t2i-detector", "colour,absent")
+    assert code == 4
+    assert "4 packages are not installed" in told or "5 packages are not installed" in told
+    for package in ("'sklearn' (clusters of faces)", "'textblob'", "'lemminflect'", "'open_clip'"):
+        assert package in told
+    assert "Nothing was made." in told
+    assert 'pip install "pytest-t2i[nouns,origins,' in told
+    assert project.made() == []
+
+
+@pytest.mark.usefixtures("blocked")
+def test_one_alone_is_told_as_ever(project):
+    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
+    suite = SUITE.replace("triplets", "samples").replace('"origins", "nouns"', '"origins",')
+    project.write({"test_suite.py": suite})
+    code, told = project.refused("--t2i-detector", "colour")
+    assert code == 4
+    assert "clusters of faces needs the package 'sklearn', which is not installed." in told
+    assert 'pip install "pytest-t2i[origins]"' in told
+    assert project.made() == []
+
+
+def test_an_extra_that_is_none_is_refused(project):
+    project.write({"test_suite.py": SUITE.replace('"nouns"', '"nuns"')})
+    code, told = project.refused()
+    assert code == 2
+    assert "mark t2i: extras are of" in told
+    assert "got 'nuns'" in told
+
+
+def test_each_part_is_asked_and_another_error_comes_as_it_is():
+    class Parts:
+        def model(self):
+            raise MissingExtraError("the model", "diffusers", "diffusers")
+
+        def detector(self, ref):
+            raise MissingExtraError("the detector", "clip", "torch")
+
+        encoder = finder = detector
+
+    plan = Plan(GenerationSettings())
+    plan.add(Need(Prompt("a nurse", "job", "nurse"), (0,), frozenset({DetectorRef("clip")})))
+    with pytest.raises(Exception, match=r"'diffusers' \(the model\), 'torch' \(the detector\)"):
+        check_packages(plan, Parts())
+    broken = type("Broken", (Parts,), {"model": lambda self: 1 / 0})
+    with pytest.raises(ZeroDivisionError):
+        check_packages(plan, broken())
+
+
+def test_extras_of_tests_are_those_of_the_package():
+    assert {"nouns", "origins", "faces", "clip", "timm"} <= set(OF_TESTS)
