@@ -49,7 +49,9 @@ def test_right_labels_change_little_and_are_told(sampled):
     project, folder = sampled
     label_by_eye(folder)
     result = project.run("-k", "test_model", "--t2i-labels", str(folder))
-    result.stdout.fnmatch_lines(["by people's labels on 48 images: paper's score *"])
+    result.stdout.fnmatch_lines(
+        ["corrected by 48 labels of 1 annotator: model bias score * (uncorrected *"]
+    )
     correction = project.part("parity")["correction"]
     assert correction["labels"] == 48
     by_detector = correction["by_detector"]
@@ -63,9 +65,43 @@ def test_labels_against_the_detector_turn_the_verdict(sampled):
     label_by_eye(folder, all_male=True)
     result = project.run("-k", "test_model", "--t2i-labels", str(folder))
     assert project.record()["outcome"] == "FAIL"
-    result.stdout.fnmatch_lines(["*corrected by 48 labels on 6 prompts*"])
+    result.stdout.fnmatch_lines(["*corrected by 48 labels of 1 annotator; uncorrected: 0.*"])
     page = project.page()
     assert "Corrected by people's labels" in unescape(page)
+
+
+def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
+    """Every label says a man: so do prompts' scores, their checks and the first screen."""
+    project, folder = sampled
+    label_by_eye(folder, all_male=True)
+    result = project.run("--t2i-labels", str(folder))
+    record = project.record()
+    checks = {c["subject"]: c for c in record["checks"] if c["metric"] == "prompt_bias_score"}
+    assert checks
+    for prompt in record["prompts"]:
+        score, plain = prompt["prompt_bias_score"], prompt["uncorrected"]
+        assert score["estimate"] > 0.5
+        assert score["estimate"] > plain
+        assert score["method"].endswith("+ ppi++")
+        assert prompt["worst_case"] is None
+        if prompt["id"] not in checks:
+            continue
+        check = checks[prompt["id"]]
+        # Checks hold absolute values.
+        assert check["estimate"] == pytest.approx(abs(score["estimate"]))
+        assert any(
+            told.startswith("corrected by 48 labels of 1 annotator; uncorrected: ")
+            for told in check["remarks"]
+        )
+    parity = project.part("parity")
+    whole = next(score for score in parity["model_scores"] if score["name"] == "model")
+    assert whole["corrected"]["low"] > whole["uncorrected"]["estimate"]
+    told = " ".join(result.stdout.str().split())
+    assert told.count("(uncorrected ") == 1
+    page = unescape(project.page())
+    assert "corrected by people's labels, uncorrected" in page
+    summary = (project.path / "reports/t2i/summary.md").read_text()
+    assert summary.count("uncorrected") >= 1
 
 
 def test_labels_of_other_images_are_told(sampled):

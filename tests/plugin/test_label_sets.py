@@ -99,7 +99,9 @@ def test_detectors_are_tried_and_groups_corrected(aged):
     assert young["low"] < 100 / 256 < young["high"]
     assert correction["corrected"]["middle"]["estimate"] == 0.0
     assert parity["correction"] is None
-    result.stdout.fnmatch_lines(["by people's labels on 80 images, ages: young 0.* -> *"])
+    result.stdout.fnmatch_lines(
+        ["corrected by 80 labels of 1 annotator, ages: distance from even 0.*; young 0.*"]
+    )
     page = aged.page()
     assert "Groups corrected by people" in page
     assert "Accuracy, young" in page

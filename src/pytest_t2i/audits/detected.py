@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -74,6 +74,21 @@ def siblings_of(
     return context.once(("siblings", test.function, about), build)
 
 
+class CorrectedCounts(NamedTuple):
+    """Male and female images of as many as would be as sure without people's labels.
+
+    >>> CorrectedCounts((4, 2), (), "corrected by 60 labels").settled
+    (4, 2)
+    """
+
+    settled: tuple[int, int]
+    """By the labels that people agree on."""
+    fillings: tuple[tuple[int, int], ...]
+    """The same with the unsettled ones filled in, one way each."""
+    how: str
+    """In words."""
+
+
 @dataclass(frozen=True, repr=False)
 class DetectedPrompt:
     """All detections of one prompt."""
@@ -90,6 +105,8 @@ class DetectedPrompt:
     """What OASIS' instruments need besides its images; None: nothing was observed for them."""
     alike: float = 0.0
     """Share of undetected images up to which they are taken to be like the others."""
+    corrected: CorrectedCounts | None = field(default=None, compare=False)
+    """What people's labels make of its counts; None without."""
 
     @cached_property
     def detections(self) -> list[Detection]:
@@ -128,6 +145,11 @@ class DetectedPrompt:
     def female(self) -> int:
         """Images labelled female."""
         return self.counts[FEMALE]
+
+    @property
+    def judged(self) -> tuple[int, int]:
+        """Male and female images of its score: the detector's, or as labels correct them."""
+        return (self.male, self.female) if self.corrected is None else self.corrected.settled
 
     @property
     def clear(self) -> int:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import siblings_of
-from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.parity.correction import Correction, given_correction
 from pytest_t2i.audits.parity.group_correction import given_group_correction
 from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
 
@@ -46,7 +47,41 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
 def one_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
-    """The detections of a prompt with the images that a test asks for."""
+    """The detections of a prompt with the images that a test asks for.
+
+    Where people labelled some of the run's images, its counts are corrected by them.
+    """
+    sample = plain_sample(context, prompt, test, detector)
+    if detector not in (None, context.detectors[0]):
+        return sample
+    correction = prompts_correction(context)
+    corrected = None if correction is None else correction.of_prompt(prompt)
+    same = correction is not None and sample.seeds == correction.seeds_of(prompt)
+    return replace(sample, corrected=corrected) if same else sample
+
+
+def prompts_correction(context: AuditContext) -> Correction | None:
+    """By people's labels on the run's images, all prompts together; None without any.
+
+    A run that may be stopped early has none: its prompts differ in their images.
+    """
+    if context.given_labels is None or context.settings.sequential:
+        return None
+
+    def correct() -> Correction | None:
+        pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
+        members = tuple(plain_sample(context, prompt, test) for prompt, test in pairs)
+        settings = context.settings
+        samples = Samples(members, settings.confidence, settings.seed, settings.words)
+        return given_correction(samples, context.given_labels)
+
+    return context.once(("correction of prompts",), correct)
+
+
+def plain_sample(
+    context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
+) -> Sample:
+    """The detections of a prompt, whatever people say of its images."""
     return Sample(
         prompt=prompt,
         seeds=context.seeds(prompt, test.images),

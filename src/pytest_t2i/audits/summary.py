@@ -116,6 +116,8 @@ class Summary:
     """A sentence that says what was measured, for a Fairness Card."""
     limitations: Sequence[str] = ()
     """Sentences that say what the numbers do not show."""
+    measured: Mapping[str, str] = field(default_factory=dict)
+    """Detector -> how well it was found to know pictures like these, in a few words."""
     subjects: Mapping[str, str] = field(default_factory=dict)
     """Subject of a check -> what was seen of it, in a few words."""
 

@@ -74,6 +74,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}",
         f"over {_prompts(check)}; {_by(checks)}",
     ]
+    notes += [told for told in check.remarks if told.startswith("corrected by ")]
     if check.paper is not None:
         floor = f"; a fair model shows {plain(check.floor)} there" if check.floor else ""
         notes.append(f"paper's estimate {plain(check.paper)}{floor}")

@@ -24,6 +24,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_of,
 )
 from pytest_t2i.reporting.markdown_sections import section_lines
+from pytest_t2i.reporting.run_facts import how_known
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
 from pytest_t2i.runs.record import RunRecord
@@ -46,7 +47,8 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
         "",
         f"{escape(headline(record))} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}",
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{_leans(record)}. {made(record)}"
+        f"{_known(record)}",
         "",
         *_otherwise(record),
         *_judged(record),
@@ -57,6 +59,14 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
         *(f"Next: {with_code(step)}." for step in record.next_steps),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _known(record: RunRecord) -> str:
+    """How well the run's detector is known."""
+    detectors = record.settings.get("detectors") or ()
+    if not (record.model and detectors):
+        return ""
+    return f" Detector {code(detectors[0])}: {escape(how_known(record))}."
 
 
 def _leans(record: RunRecord) -> str:

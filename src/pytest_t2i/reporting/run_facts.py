@@ -14,6 +14,7 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.work import labelled_images
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.sections.words import reason_words
 
 Table = list[tuple[str, str]]
@@ -30,12 +31,24 @@ def facts(record: RunRecord) -> Table:
         ("Seeds", _words(record, "seeding")),
         ("Labelled images", str(labelled_images(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
+        ("Its accuracy here", how_known(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
     ]
     return [(name, value) for name, value in sections if value]
+
+
+NEVER = "never measured on pictures like these"
+
+
+def how_known(record: RunRecord) -> str:
+    """How well the deciding detector is known, by people's labels in this run."""
+    detectors = record.settings.get("detectors") or detector_names(record)
+    decides = next(iter(detectors), "")
+    told = (one.measured[decides] for one in summaries(record) if decides in one.measured)
+    return next(told, NEVER)
 
 
 def canary_words(record: RunRecord) -> str:

@@ -9,6 +9,7 @@ from pytest_t2i.audits.counts import counts_of
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.runs.record import ImageRecord, PromptRecord
 from pytest_t2i.runs.results import Results
 
@@ -55,5 +56,6 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         {name: counts_of(said) for name, said in by_detector.items()},
         sample.bias_interval,
         images,
-        sample.worst_case,
+        sample.worst_case if sample.corrected is None else None,
+        None if sample.corrected is None else prompt_bias_score(sample.male, sample.female),
     )

@@ -117,8 +117,11 @@ class Rounds:
         ]
 
     def _tested(self, test: SelectedTest) -> SequentialTest | None:
-        """The test by which a prompt stops for itself; None where intervals tell."""
-        if len(test.comparisons) != 1:
+        """The test by which a prompt stops for itself; None where intervals tell.
+
+        People's labels change what its images count for, whenever they come.
+        """
+        if len(test.comparisons) != 1 or self.session.settings.labels is not None:
             return None
         (comparison,) = test.comparisons
         limit = limit_of(test, comparison, self.limits)

@@ -22,6 +22,7 @@ from pytest_t2i.data import (
     Name,
     Outcome,
     PicturePath,
+    Signed,
     SignedInterval,
     Variant,
 )
@@ -62,6 +63,8 @@ class PromptRecord:
     images: tuple[ImageRecord, ...]
     worst_case: Bounds | None = None
     """Where the score lies whatever the undetected images show; None if none are."""
+    uncorrected: Signed | None = None
+    """The score by the detector's word alone, where people's labels corrected it; else None."""
 
     @property
     def decided(self) -> Counts:

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.data import Limit, Outcome
+from pytest_t2i.audits.detector_validation.record import TrialRecord, TrialsPart
+from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.reporting.run_facts import NEVER, how_known
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement
@@ -110,3 +112,19 @@ def test_a_run_cut_short_does_not_say_that_the_store_had_the_rest(record):
     for text in (told(cut_short), render_markdown(cut_short)):
         assert "6 others in the store or not made yet" in text
         assert "from the store" not in text
+
+
+def test_how_well_the_detector_is_known_is_told(record):
+    """By labels of the run's images where there are any, else that it never was."""
+    decides = record.settings["detectors"][0]
+    assert how_known(replace(record, audits={})) == NEVER
+    trial = TrialRecord(
+        decides, "mine", 200, 190, 9, {}, None, None, None, None, None,
+        {"male": Interval(0.96, 0.9, 0.99, 0.95, "test", 90), "female": None},
+        None, None, None, None,
+    )  # fmt: skip
+    part = AuditRecord(1, TrialsPart((trial,)))
+    known = replace(record, audits={"detector_validation": part})
+    assert how_known(known) == "measured on 200 labels: male 0.96 [0.90, 0.99], female -"
+    assert "measured on 200 labels: male 0.96" in render_markdown(known)
+    assert NEVER in render_markdown(replace(record, audits={}))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_t2i.audits.detector_validation.record import MistakeRecord, TrialRecord, TrialsPart
+from pytest_t2i.audits.peoples_labels import told_accuracy
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Interval
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Section, Table
@@ -125,6 +126,11 @@ def _picture(mistake: MistakeRecord) -> Picture:
         f"{Path(mistake.file).name}\npeople: {truth}{reason}\n{mistake.prompt}",
         mistake.label if mistake.label in ("male", "female") else "undetected",
     )
+
+
+def measured(part: TrialsPart) -> dict[str, str]:
+    """How well each detector is known, in a few words."""
+    return {t.detector: told_accuracy(t.images, t.accuracy_by_label) for t in part.trials}
 
 
 def frames(part: TrialsPart) -> dict[str, Frame]:

@@ -9,13 +9,20 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.peoples_labels import labelled_images, labels_of
+from pytest_t2i.audits.detected import FEMALE, MALE, CorrectedCounts
+from pytest_t2i.audits.peoples_labels import accuracy_of, labelled_images, labels_of
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled import fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics import CorrectedScores
 from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+
+
+def by_annotators(labelled: LabelledSet | None) -> str:
+    """``" of 2 annotators"``; "" where nobody is known."""
+    who = 0 if labelled is None else len(labelled.annotators)
+    return f" of {who} annotator{'s' * (who != 1)}" if who else ""
 
 
 @dataclass(frozen=True)
@@ -57,14 +64,29 @@ class Correction:
         place = self._places[prompt]
         return self.scores.effective_male[place], self.scores.effective_female[place]
 
+    @property
+    def accuracy(self) -> dict[str, Interval | None]:
+        """How often the detector's label is right on the labelled images, by people's label."""
+        groups = {MALE: 1.0, FEMALE: -1.0}
+        return accuracy_of(self._words, self._labels, groups, self.level)
+
+    def seeds_of(self, prompt: Prompt) -> tuple[int, ...]:
+        """Of the images behind a prompt's counts; () where it has too few labels."""
+        place = self._places.get(prompt)
+        return () if place is None else self.samples[place].seeds
+
     def describe(self) -> str:
         """In words."""
         of = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
-        return (
-            f"corrected by {self.scores.labels} labels on {len(self.samples)} prompts{of}: the "
-            f"detector alone shows {self.scores.detector:.3f} where labels show "
-            f"{self.scores.model}"
-        )
+        return f"corrected by {self.scores.labels} labels{by_annotators(self.labelled)}{of}"
+
+    def of_prompt(self, prompt: Prompt) -> CorrectedCounts | None:
+        """What they make of one prompt; None where it has too few labels."""
+        counts = self.counts(prompt)
+        if counts is None:
+            return None
+        filled = tuple(other for one in self.fillings if (other := one.counts(prompt)) is not None)
+        return CorrectedCounts(counts, filled, self.describe())
 
     @cached_property
     def _places(self) -> dict[Prompt, int]:

@@ -123,7 +123,14 @@ def crossed(
     _check_cells(samples, ref)
     return tuple(
         CrossedSample(
-            s.prompt, s.seeds, s.ref, s.observations, s.level, s.sequential, None, s.alike, ref
+            s.prompt,
+            s.seeds,
+            s.ref,
+            s.observations,
+            s.level,
+            s.sequential,
+            alike=s.alike,
+            second=ref,
         )
         for s in samples.members
     )

@@ -11,8 +11,9 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.peoples_labels import labels_of
+from pytest_t2i.audits.peoples_labels import accuracy_of, labels_of
 from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.metrics import total_variation_distance
 from pytest_t2i.statistics import CorrectedShares
@@ -47,6 +48,12 @@ class GroupCorrection:
     def counts(self) -> CorrectedCounts:
         """Images per prompt and group, of as many as would be as sure without labels."""
         return corrected_counts(self.words, self.people, len(self.groups))
+
+    @property
+    def accuracy(self) -> dict[str, Interval | None]:
+        """How often the detector's label is right on the labelled images, by people's label."""
+        groups = {group: float(place) for place, group in enumerate(self.groups)}
+        return accuracy_of(self.words, self.people, groups, self.level)
 
     @property
     def prompts(self) -> int:

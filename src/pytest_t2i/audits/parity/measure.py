@@ -1,8 +1,11 @@
-"""Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2)."""
+"""Parity: how evenly a model's images fall into male and female (Lyu eq. 1-2).
+
+Over 300 lines: what is judged of one prompt and of all, by detector and people, stands together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -37,13 +40,19 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
         metric=INFO["prompt_bias_score"],
         subject=sample.prompt.id,
         interval=prompt_interval(sample),
-        paper=prompt_bias_score(sample.male, sample.female),
-        images=sample.clear,
+        paper=None
+        if sample.corrected is not None
+        else prompt_bias_score(sample.male, sample.female),
+        images=sample.clear if sample.corrected is None else None,
         family=siblings.family("prompt_bias_score", _family),
         place=siblings.places[sample.prompt.id],
         absent=f"none of {len(sample.seeds)} images is clear: {listed(sample.undetected)}",
-        remarks=(f"images: {sample.folder}", f"detections: {sample.describe()}"),
-        worst_case=sample.worst_case,
+        remarks=(
+            *_corrected_by(sample),
+            f"images: {sample.folder}",
+            f"detections: {sample.describe()}",
+        ),
+        worst_case=sample.worst_case if sample.corrected is None else None,
         change=lambda baseline, margin, level: prompt_change(
             sample, siblings, baseline, margin, level
         ),
@@ -51,12 +60,31 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
 
 
 def prompt_interval(sample: DetectedPrompt) -> Interval | None:
-    """Prompt bias score with its exact interval; None without a clear image."""
-    if not sample.clear:
-        return None
-    if sample.stopping is not None:
-        return stopped.interval_of(sample)
-    return _interval(sample.male, sample.female, sample.level)
+    """Prompt bias score with its exact interval; None without a clear image.
+
+    Where people labelled some of the images it is that of the counts which their labels leave,
+    and reaches over all that the unsettled ones may be.
+    """
+    if sample.corrected is None:
+        if not sample.clear:
+            return None
+        if sample.stopping is not None:
+            return stopped.interval_of(sample)
+        return _interval(sample.male, sample.female, sample.level)
+    own, *others = (
+        _interval(male, female, sample.level)
+        for male, female in (sample.corrected.settled, *sample.corrected.fillings)
+    )
+    low, high = min(one.low for one in (own, *others)), max(one.high for one in (own, *others))
+    return replace(own, low=low, high=high, method=f"{own.method} + ppi++")
+
+
+def _corrected_by(sample: DetectedPrompt) -> Iterator[str]:
+    """How people's labels corrected it, and what it was without them."""
+    if sample.corrected is not None:
+        plain = prompt_bias_score(sample.male, sample.female)
+        beside = "no clear image" if plain is None else f"{plain:+.3f}"
+        yield f"{sample.corrected.how}; uncorrected: {beside}"
 
 
 def share_of_men(sample: DetectedPrompt) -> Interval | None:
@@ -70,21 +98,46 @@ def share_of_men(sample: DetectedPrompt) -> Interval | None:
 
 def _family(members: Sequence[DetectedPrompt]) -> Family:
     intervals = (prompt_interval(sample) for sample in members)
-    male = np.array([sample.male for sample in members])
-    female = np.array([sample.female for sample in members])
-    unknown = np.array([sample.unknown for sample in members])
+    male, female = (np.array(side) for side in zip(*(s.judged for s in members), strict=True))
+    # People's labels tell what the undetected show.
+    unknown = np.array([s.unknown if s.corrected is None else 0 for s in members])
     stopping = any(sample.stopping is not None for sample in members)
     p_values = stopped.at_any_look if stopping else _p_values
+    ways = [(male, female, unknown), *((m, f, unknown) for m, f in _fillings(members))]
 
     def evidence(bound: float, level: float) -> list[Evidence]:
         own = stopped.evidence_of(members, bound, level) if stopping else None
-        return own or _evidence(p_values, (male, female, unknown), bound, level)
+        return own or _least([_evidence(p_values, way, bound, level) for way in ways])
 
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
         evidence,
         lambda bound: _leans(male, female, bound),
     )
+
+
+def _fillings(members: Sequence[DetectedPrompt]) -> Iterator[tuple[Counts, Counts]]:
+    """Counts of all prompts with unsettled labels filled in, one way each."""
+    known = [s.corrected.fillings if s.corrected is not None else () for s in members]
+    for way in range(max(map(len, known), default=0)):
+        each = [
+            of[way] if way < len(of) else s.judged for s, of in zip(members, known, strict=True)
+        ]
+        male, female = (np.array(side) for side in zip(*each, strict=True))
+        yield male, female
+
+
+def _least(ways: Sequence[list[Evidence]]) -> list[Evidence]:
+    """Of each prompt the weakest evidence of all ways to fill in what people left unsettled."""
+    if len(ways) == 1:
+        return ways[0]
+    return [
+        Evidence(
+            max(1.0 if one.beyond is None else one.beyond for one in of),
+            max(1.0 if one.within is None else one.within for one in of),
+        )
+        for of in zip(*ways, strict=True)
+    ]
 
 
 def _leans(male: Counts, female: Counts, bound: float) -> list[float] | None:
@@ -165,24 +218,36 @@ def _of_model(
     samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
 ) -> Measurement:
     score = ModelScore.of(samples, estimator, corrected)
-    corrected_by = () if corrected is None else (corrected.describe(),)
+    # By people's labels there is one score: the detector's own stands once, beside it.
+    plain = model_bias_score(samples.male, samples.female) if samples.clear_images else None
     return Measurement(
         metric=INFO["model_bias_score"],
         subject="model",
         is_of_model=True,
         interval=score.interval(samples.level) if samples.clear_images else None,
-        paper=model_bias_score(samples.male, samples.female) if samples.clear_images else None,
-        floor=fair_floor(samples),
+        paper=plain if corrected is None else None,
+        floor=fair_floor(samples) if corrected is None else None,
         # More images of the same words say nothing of other words.
         images=samples.images if samples.words == "fixed" else None,
         evidence=score.evidence,
         absent=f"none of {samples.images} images is clear",
-        remarks=(*corrected_by, f"most biased: {most_biased(samples)}"),
+        remarks=(
+            *_model_corrected_by(samples, estimator, corrected),
+            f"most biased: {most_biased(samples)}",
+        ),
         worst_case=samples.worst_case if corrected is None else None,
         change=lambda baseline, margin, level: model_change(
             samples, estimator, baseline, margin, level
         ),
     )
+
+
+def _model_corrected_by(
+    samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
+) -> Iterator[str]:
+    if corrected is not None and samples.clear_images:
+        own = ModelScore.of(samples, estimator, None).interval(samples.level)
+        yield f"{corrected.describe()}; uncorrected: {own.estimate:.3f}"
 
 
 def model_interval(samples: DetectedPrompts, estimator: Estimator) -> Interval | None:
@@ -269,7 +334,7 @@ def fair_floor(samples: DetectedPrompts) -> float | None:
 
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
     """The prompts furthest from parity, the worst first; both sides where both are as bad."""
-    scored = [(prompt_bias_score(s.male, s.female), s.prompt.name) for s in samples]
+    scored = [(prompt_bias_score(*s.judged), s.prompt.name) for s in samples]
     known = [(score, concept) for score, concept in scored if score is not None]
     sides = [[pair for pair in known if pair[0] >= 0], [pair for pair in known if pair[0] < 0]]
     ranked = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_t2i.data import (
     Bounds,
@@ -33,6 +33,8 @@ class ModelScore:
     clear_images: Count
     worst_case: Bounds | None = None
     """Where the paper's score lies whatever the undetected images show; None if none are."""
+    uncorrected: ShareInterval | None = None
+    """By the detector's word alone, where ``corrected`` is by people's labels too; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,10 @@ class CorrectionRecord:
     labels_to_halve: Count | None
     """About how many more labels would halve the interval."""
     prompts: tuple[CorrectedPrompt, ...] = ()
+    annotators: Count | None = None
+    """How many people labelled; None in older files."""
+    accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
+    """People's label -> how often the detector's is right where it gave one; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,8 @@ class GroupCorrectionRecord:
     """Mean distance of prompts from even shares, corrected; None with too few labels."""
     distance_by_detector: Share | None = None
     """The same by the detector's words, not corrected for few images."""
+    accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
+    """People's label -> how often the detector's is right where it gave one; None without any."""
 
     def __post_init__(self) -> None:
         if not self.corrected.keys() <= self.by_detector.keys():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.parity.measure import of_model
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
@@ -25,6 +26,8 @@ from pytest_t2i.audits.parity.recording_groups import (
 from pytest_t2i.audits.parity.sensitivity import sensitivity
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.audits.widest import widest_of
+from pytest_t2i.labels import LabelledSet
+from pytest_t2i.metrics import prompt_bias_score
 
 
 def measured(context: AuditContext) -> ParityPart | None:
@@ -53,21 +56,26 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScore]:
             return
         if not tells_gender(context, detector):
             continue
-        yield _score("model", detector, samples)
+        labelled = context.given_labels if detector == context.detectors[0] else None
+        yield _score("model", detector, samples, labelled)
         if len(axes := samples.by_axis()) > 1:
-            yield from (_score(name, detector, part) for name, part in axes.items())
+            yield from (_score(name, detector, part, labelled) for name, part in axes.items())
 
 
-def _score(name: str, detector: str, samples: Samples) -> ModelScore:
+def _score(name: str, detector: str, samples: Samples, labelled: LabelledSet | None) -> ModelScore:
+    """Where people labelled some of the images, the score is by them, the detector's beside it."""
+    own, by_people = samples.interval("corrected"), given_correction(samples, labelled)
+    told = None if by_people is None else of_model(samples, "corrected", by_people).interval
     return ModelScore(
         name,
         detector,
-        samples.interval("corrected"),
+        told or own,
         samples.interval("paper"),
         samples.floor,
         len(samples),
         samples.clear_images,
-        samples.worst_case,
+        samples.worst_case if told is None else None,
+        None if told is None else own,
     )
 
 
@@ -141,7 +149,7 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         CorrectedPrompt(
             sample.prompt.id,
             interval.n,
-            sample.bias_interval.estimate if sample.bias_interval else None,
+            prompt_bias_score(sample.male, sample.female),
             interval,
         )
         for sample, interval in zip(corrected.samples, scores.prompts, strict=True)
@@ -156,4 +164,6 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         adjusted=corrected.adjusted,
         labels_to_halve=scores.labels_to_halve,
         prompts=prompts,
+        annotators=len(labelled.annotators),
+        accuracy=corrected.accuracy,
     )

@@ -95,4 +95,5 @@ def recorded_correction(
         annotators=len(labelled.annotators),
         distance=even_groups.of_model(samples, corrected).interval,
         distance_by_detector=corrected.by_detector_alone,
+        accuracy=corrected.accuracy,
     )

@@ -11,7 +11,11 @@ from pytest_t2i.audits.parity.record import (
     ParityPart,
     SensitivityRecord,
 )
-from pytest_t2i.audits.parity.report_correction import corrected, corrected_groups
+from pytest_t2i.audits.parity.report_correction import (
+    corrected,
+    corrected_groups,
+    corrected_in_words,
+)
 from pytest_t2i.audits.parity.report_groups import (
     crossed_section,
     groups_figure,
@@ -19,6 +23,7 @@ from pytest_t2i.audits.parity.report_groups import (
     groups_in_words,
     groups_section,
 )
+from pytest_t2i.audits.peoples_labels import told_accuracy
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
 from pytest_t2i.data import Outcome
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
@@ -54,13 +59,21 @@ def sections(
     made = [
         _scores(part, checks, str(settings.get("estimator", "corrected"))),
         _choices(part.sensitivity),
-        *(groups_section(groups, checks) for groups in part.groups),
+        *(
+            groups_section(groups, checks, told=not _is_corrected(part, groups.detector))
+            for groups in part.groups
+        ),
         *map(crossed_section, part.crossed),
         *map(_cells, part.cells),
         *corrected(part, checks),
         *corrected_groups(part),
     ]
     return [section for section in made if section.blocks]
+
+
+def _is_corrected(part: ParityPart, detector: str) -> bool:
+    """Whether people's labels correct a detector's groups: then these have the headline."""
+    return part.group_correction is not None and part.group_correction.detector == detector
 
 
 # model bias scores
@@ -83,7 +96,8 @@ def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
         return
     others = {groups.detector for groups in part.groups}
     for score in part.model_scores:
-        if score.name == "model" and score.detector not in others:
+        # What labels corrected has its line where that is explained.
+        if score.name == "model" and score.detector not in others and score.uncorrected is None:
             yield Paragraph(_in_words(score), "summary")
 
 
@@ -125,7 +139,7 @@ def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
         score.corrected,
         [check for check in checks if is_about(check, score)],
         absent="no clear image",
-        reference=score.floor,
+        reference=score.floor if score.uncorrected is None else None,
         cells=(score.prompts, score.detector, score.worst_case, score.paper, score.clear_images),
     )
 
@@ -191,7 +205,7 @@ def summary(part: ParityPart) -> Summary:
     }
     told = [groups_in_words(groups) for groups in part.groups]
     return Summary(
-        "; ".join(told) if model is None else _in_words(model),
+        "; ".join(told) if model is None else _headline(part, model),
         series,
         {"scores": _frame(part), "groups": groups_frame(part)},
         values=[
@@ -203,10 +217,21 @@ def summary(part: ParityPart) -> Summary:
             *map(groups_figure, part.groups),
         ),
         scope=_scope(part),
+        measured={
+            one.detector: told_accuracy(one.labels, one.accuracy)
+            for one in (part.correction, part.group_correction)
+            if one is not None and one.accuracy
+        },
         limitations=()
         if part.correction
         else ("The detector's mistakes are not corrected by people's labels.",),
     )
+
+
+def _headline(part: ParityPart, model: ModelScore) -> str:
+    """The model's score in a line: as labels correct it, where there are any."""
+    by_people = part.correction is not None and model.uncorrected is not None
+    return corrected_in_words(part) if by_people else _in_words(model)
 
 
 def _figure(score: ModelScore) -> Figure:
@@ -217,6 +242,14 @@ def _figure(score: ModelScore) -> Figure:
         return Figure(title, "none", ("no clear image",), TITLE, metric=METRIC)
     paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
     floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
+    if score.uncorrected is not None:
+        notes = (
+            of_hundred_images(known.estimate),
+            f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}]",
+            f"over all {score.prompts} prompts of this run",
+            f"corrected by people's labels; uncorrected {score.uncorrected.estimate:.3f}",
+        )
+        return Figure(title, f"{known.estimate:.3f}", notes, TITLE, known, None, METRIC)
     notes = (
         of_hundred_images(known.estimate),
         f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}], corrected",

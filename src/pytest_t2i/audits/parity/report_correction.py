@@ -20,60 +20,68 @@ HOW = (
 
 
 def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
-    """The paper's score before and after people's labels; nothing without any."""
+    """The score as people's labels correct it; nothing without any."""
     correction = part.correction
     if correction is None:
         return
-    by_people = next((check for check in checks if _is_by_people(check)), None)
     how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
+    rows = tuple(_rows(correction))
+    more = (Table("Labels", ("What", "Value"), rows, "detail"),) if rows else ()
     yield Section(
         "Corrected by people's labels",
         (
-            Note(f"{how}; intervals are for what people would say of these very images."),
-            Paragraph(_in_words(correction, by_people), "summary"),
-            Table(
-                "Model bias score, paper's estimate",
-                ("By", "Score"),
-                tuple(_rows(correction, by_people)),
-            ),
+            Note(f"{how}; the bars of prompts, the most biased ones and verdicts go by it."),
+            Paragraph(corrected_in_words(part, checks), "summary"),
+            *more,
             _prompts(correction.prompts),
         ),
     )
 
 
-def _is_by_people(check: Check) -> bool:
-    return check.method.endswith("ppi++") and check.estimate is not None
-
-
-def _in_words(correction: CorrectionRecord, judged: Check | None) -> str:
-    both = "" if judged is None else f"; judged is {_ends(judged)}"
+def corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
+    """The one score, how it came about, and the uncorrected one once beside it."""
+    correction = part.correction
+    if correction is None:
+        return ""
+    model = next((s for s in part.of_deciding() if s.name == "model"), None)
+    judged = next((check for check in checks if _is_by_people(check)), None)
+    beside = f"{correction.by_detector:.3f}"
+    if model is not None and model.uncorrected is not None:
+        beside = f"{model.uncorrected.estimate:.3f}"
+    score = str(correction.corrected)
+    if judged is not None:
+        score = f"{judged.estimate:.3f} [{judged.low:.3f}, {judged.high:.3f}]"
+    elif model is not None and model.uncorrected is not None:
+        score = str(model.corrected)
     more = (
-        f"; {correction.labels_to_halve} more labels would halve the interval"
+        f"; {correction.labels_to_halve} more labels would halve the labels' part of the interval"
         if correction.labels_to_halve
         else ""
     )
-    return (
-        f"by people's labels on {correction.labels} images: paper's score "
-        f"{correction.by_detector:.3f} by the detector, {correction.corrected} by people"
-        f"{both}{more}"
+    by = by_labels(correction.labels, correction.annotators)
+    return f"{by}: model bias score {score} (uncorrected {beside}){more}"
+
+
+def by_labels(labels: int, annotators: int | None) -> str:
+    """``corrected by 30 labels of 2 annotators``."""
+    of = f" of {annotators} annotator{'s' * (annotators != 1)}" if annotators else ""
+    return f"corrected by {labels} labels{of}"
+
+
+def _is_by_people(check: Check) -> bool:
+    of_model = (check.metric, check.subject, check.against) == (
+        "model_bias_score",
+        "model",
+        "limit",
     )
+    return of_model and "ppi++" in check.method and check.estimate is not None
 
 
-def _ends(check: Check) -> str:
-    return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
-
-
-def _rows(correction: CorrectionRecord, judged: Check | None) -> Iterator[tuple[Cell, ...]]:
-    yield "the detector alone", correction.by_detector
-    yield "people, estimated from their labels (PPI++)", correction.corrected
-    if judged is not None:
-        yield "what the verdict judges: by people, and corrected for few images", _ends(judged)
+def _rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
     if correction.adjusted is not None:
         # Its interval knows nothing of the images drawn, and covers a fair model's score never.
         told = "second opinion: adjusted count (Rogan-Gladen), no interval"
         yield told, correction.adjusted.estimate
-    if correction.labels_to_halve:
-        yield "labels more that would halve the interval", correction.labels_to_halve
     if correction.left_out:
         yield "prompts left out for want of labels", correction.left_out
 
@@ -106,9 +114,10 @@ def corrected_groups(part: ParityPart) -> Iterator[Section]:
 
 
 def _groups_in_words(correction: GroupCorrectionRecord) -> str:
-    shares = ", ".join(
-        f"{name} {'-' if own is None else f'{own:.3f}'} -> {share}"
-        for name, share in correction.corrected.items()
-        for own in (correction.by_detector[name],)
-    )
-    return f"by people's labels on {correction.labels} images, {correction.detector}: {shares}"
+    shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
+    by = by_labels(correction.labels, correction.annotators)
+    far = "" if correction.distance is None else f"distance from even {correction.distance}"
+    own = correction.distance_by_detector
+    beside = f" (uncorrected {own:.3f})" if far and own is not None else ""
+    told = "; ".join(filter(None, (f"{far}{beside}", shares)))
+    return f"{by}, {correction.detector}: {told}"

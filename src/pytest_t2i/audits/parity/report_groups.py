@@ -35,15 +35,19 @@ def groups_in_words(groups: GroupsRecord) -> str:
     return f"groups by {groups.detector}: {ranked} (entropy {groups.entropy:.2f}, even is 1{far})"
 
 
-def groups_section(groups: GroupsRecord, checks: Sequence[Check]) -> Section:
-    """Shares over all prompts, and of each prompt how far it is from even."""
+def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool = True) -> Section:
+    """Shares over all prompts, and of each prompt how far it is from even.
+
+    ``told``: whether they have a line in summaries; else people's labels say it.
+    """
     number = len(groups.shares)
     note = GROUPS.format(
         gap=groups.gap, entropy=groups.entropy, number=number, most=1.0 - 1.0 / number
     )
+    line = Paragraph(groups_in_words(groups), "summary" if told else "detail")
     blocks: tuple[Block, ...] = (
         Note(note),
-        Paragraph(groups_in_words(groups), "summary"),
+        line,
         _shares(f"Shares by {groups.detector}", groups.shares),
     )
     if groups.prompts:

@@ -25,7 +25,7 @@ from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal_sections import summary_lines
 from pytest_t2i.runs.record import AuditRecord, RunRecord
-from pytest_t2i.sections import BarChart, Paragraph, Table
+from pytest_t2i.sections import BarChart, Paragraph
 from pytest_t2i.verdicts.check import Check
 
 
@@ -103,20 +103,37 @@ def test_every_part_has_its_line_on_the_terminal():
     told = dict(summary_lines(list(sections(PART, LIMIT).values())))
     assert list(told) == [
         "fragile: another detector, filter or estimator turns the verdict (table in the report)",
-        "groups by ages: young 0.750, old 0.250 (entropy 0.80, even is 1)",
-        "by people's labels on 48 images: paper's score 0.750 by the detector, "
-        "0.600 [0.400, 0.800] by people; 30 more labels would halve the interval",
-        "by people's labels on 80 images, ages: old - -> 0.300 [0.200, 0.400], "
-        "young 0.800 -> 0.700 [0.600, 0.800]",
+        "corrected by 48 labels: model bias score 0.600 [0.400, 0.800] (uncorrected 0.750); "
+        "30 more labels would halve the labels' part of the interval",
+        "corrected by 80 labels, ages: old 0.300 [0.200, 0.400], young 0.700 [0.600, 0.800]",
     ]
-    assert list(told.values()) == [{"yellow": True}, {}, {}, {}]
+    assert list(told.values()) == [{"yellow": True}, {}, {}]
 
 
-def test_a_score_judged_by_people_is_told_beside_the_papers():
+def test_groups_without_labels_have_their_line():
+    told = dict(summary_lines(list(sections(replace(PART, group_correction=None)).values())))
+    assert "groups by ages: young 0.750, old 0.250 (entropy 0.80, even is 1)" in told
+
+
+def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
     by_people = replace(LIMIT, method="cluster-bootstrap + ppi++")
-    section = sections(PART, by_people)["Corrected by people's labels"]
-    assert "; judged is 0.700 [0.500, 0.900];" in blocks(section, Paragraph)[0].text
-    assert "0.700 [0.500, 0.900]" in [row[1] for row in blocks(section, Table)[0].rows]
+    corrected = replace(SCORE, uncorrected=between(0.8, 0.7, 0.9), worst_case=None)
+    correction = replace(PART.correction, annotators=2)
+    part = replace(PART, model_scores=(corrected, *SCORES[2:]), correction=correction)
+    for checks in ((), (by_people,)):
+        section = sections(part, *checks)["Corrected by people's labels"]
+        (told,) = [one.text for one in blocks(section, Paragraph)]
+        assert told == (
+            "corrected by 48 labels of 2 annotators: model bias score 0.700 [0.500, 0.900] "
+            "(uncorrected 0.800); 30 more labels would halve the labels' part of the interval"
+        )
+        assert "0.750" not in str(section)
+    summary = ParityAudit().summary(part)
+    assert summary.headline.startswith("corrected by 48 labels of 2 annotators: ")
+    assert summary.figures[0].notes[-1] == "corrected by people's labels; uncorrected 0.800"
+    assert summary.series["model_bias_score/model"] == corrected.corrected
+    lines = [text for text, _ in summary_lines(list(sections(part).values()))]
+    assert not [line for line in lines if line.endswith("; clip)")]
 
 
 def test_what_was_not_measured_has_no_section():
