@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Undetected as Undetected
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.data import Variation as Variation
+    from pytest_t2i.errors import GenerationError as GenerationError
     from pytest_t2i.errors import T2IError as T2IError
     from pytest_t2i.generation.plan import DetectorRef as DetectorRef
     from pytest_t2i.generation.plan import Need as Need
@@ -170,7 +171,7 @@ _HOMES = {
     "library.load": ("Loaded", "load"),
     "reporting.page": ("write_page",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
-    "errors": ("T2IError",),
+    "errors": ("GenerationError", "T2IError"),
     "prompts": (
         "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
         "read_captions", "read_reference", "read_stereotypes", "triplet",

@@ -109,7 +109,12 @@ class ModelLoadError(T2IError):
 
 
 class GenerationError(T2IError):
-    """A model that failed while it made images."""
+    """A model that failed while it made images, or an executor that could not have them made.
+
+    >>> raise GenerationError("the queue takes no more requests")
+    Traceback (most recent call last):
+    pytest_t2i.errors.GenerationError: the queue takes no more requests
+    """
 
 
 class BudgetSpentError(GenerationError):

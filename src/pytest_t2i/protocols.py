@@ -307,6 +307,9 @@ class ExecutorOptions:
     """Tells the user something, in the summary of the run too."""
     source: str = ""
     """What stands behind the colon in ``--t2i-executor name:source``: an address, a number."""
+    fingerprint: Callable[[], str] = lambda: ""
+    """The model's, by which the store keeps its pictures; "" where it is not known. A model that is
+    loaded elsewhere must have the same."""
 
 
 @runtime_checkable

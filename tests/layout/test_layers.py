@@ -61,7 +61,11 @@ def test_pure_rooms_open_no_file(room):
 
 
 def test_a_new_companion_uses_the_public_package_alone():
-    files = source.REPOSITORY.glob("plugins/pytest-t2i-mitigation/src/**/*.py")
+    files = [
+        path
+        for companion in ("mitigation", "ray")
+        for path in source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py")
+    ]
     used = {name for path in files for name in source.imported_by(path) if "pytest_t2i" in name}
     inside = {name for name in used if name.startswith("pytest_t2i.") and name.count(".") > 1}
     public = ("pytest_t2i.metrics.", "pytest_t2i.sections.", "pytest_t2i.statistics.")

@@ -71,6 +71,8 @@ WHOLE = {"timm": ("fairface", "mivolo")}
 """Module -> extras that bring it together with all else that the feature of their name needs."""
 FACTORIES = "module:factory[:source] is taken, too."
 """What a message adds to the known names."""
+INSTALL = {("executor", "ray"): "pip install pytest-t2i-ray"}
+"""Kind and name -> what brings it."""
 
 
 @dataclass(slots=True)
@@ -112,8 +114,8 @@ class Registry:
         if base in self:
             return base, source
         factory, _, rest = source.partition(":")
-        if not factory or not _is_module(base):
-            raise UnknownNameError(self.kind, base, self.names(), FACTORIES)
+        if not factory or (self.kind, base) in INSTALL or not _is_module(base):
+            raise UnknownNameError(self.kind, base, self.names(), self._hint(base))
         path = f"{base}:{factory}"
         if path not in self.local:
             self.local[path] = import_factory(path)
@@ -160,6 +162,10 @@ class Registry:
     def watched(self, used: set[PartName]) -> Registry:
         """The same registry; what it is asked for is noted."""
         return _WatchedRegistry(self.kind, self.local, used)
+
+    def _hint(self, name: str) -> str:
+        brings = INSTALL.get((self.kind, name))
+        return f"Run: {brings}" if brings else FACTORIES
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         return _installed(GROUPS[self.kind])

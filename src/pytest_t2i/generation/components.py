@@ -253,7 +253,10 @@ class Components:
         """
         name = self.settings.executor
         factory, source = named_part(self.registries.executors, name)
-        told = ExecutorOptions(self.model().name, self.maker, self._recipe, batch, say, source)
+        model = self.model()
+        told = ExecutorOptions(
+            model.name, self.maker, self._recipe, batch, say, source, lambda: model.fingerprint
+        )
         with blamed(GenerationError, "executor", name):
             made = factory(told)
         if not isinstance(made, Executor):

@@ -135,14 +135,16 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
     """Make everything together with the other xdist workers.
 
     One worker per device makes images, the others wait: on one device, two pipelines would only
-    take memory from one another. A maker that dies frees its lock, and another takes over.
+    take memory from one another. An executor that loads models elsewhere is asked by one worker
+    alone, or there were as many of its processes for each. A maker that dies frees its lock, and
+    another takes over.
     """
     session = results.session
     done = _made(session)
     folder = session.store.folder / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     while session.store.fact(done) is None:
-        for device in devices(session.settings.device):
+        for device in _shared_out(session):
             lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
             try:
                 with lock.acquire(timeout=0):
@@ -155,6 +157,12 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
         time.sleep(WAIT)
     stop_at(session, session.store.fact(done))
     session.work.planned = len(results.make_plan())
+
+
+def _shared_out(session: Session) -> list[str]:
+    """The devices that each have a worker that makes images."""
+    asked = session.settings.device
+    return devices(asked) if session.settings.executor == "in-process" else [asked]
 
 
 def _made(session: Session) -> str:
