@@ -330,7 +330,10 @@ class Executor(Protocol):
     """
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Each request once with its image, in any order."""
+        """Each request once with its image, in any order.
+
+        They are claimed as they are taken: by the thread that called this, and not all at once.
+        """
 
 
 @runtime_checkable

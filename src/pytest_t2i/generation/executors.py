@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
+from pytest_t2i.generation.lanes import InLanes, Lanes
 from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
@@ -28,6 +29,10 @@ class InProcess:
     """Images per batch; halved when a batch does not fit into the device's memory."""
     say: Callable[[str], None]
     """Tells the user something."""
+    is_lane: bool = False
+    """Whether it is one of several that share a model's cores."""
+    _lanes: list[Lanes] = field(default_factory=list)
+    """Of the model, once it is known to have any."""
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
         """Each request once, with its image; a batch is made when its first image is asked for."""
@@ -37,8 +42,21 @@ class InProcess:
                 model = self.model()
             if isinstance(model, MakesEach):
                 yield from self._each(model, chain(part, waiting))
+            elif (lanes := self._lanes_of(model)) is not None:
+                yield from lanes.run(chain(part, waiting))
             else:
                 yield from self._made(part)
+
+    def _lanes_of(self, model: TextToImage) -> Lanes | None:
+        """Threads that make images side by side; None where one alone is as good."""
+        if self.is_lane or not isinstance(model, InLanes):
+            return None
+        if not self._lanes:
+            self._lanes.append(Lanes(model, self.batch, self._alone, self.say))
+        return self._lanes[0] if self._lanes[0].models else None
+
+    def _alone(self, model: TextToImage, batch: int, say: Callable[[str], None]) -> InProcess:
+        return InProcess(self.name, lambda: model, batch, say, is_lane=True)
 
     def _each(
         self, model: MakesEach, requests: Iterable[Request]
@@ -116,12 +134,14 @@ def devices(asked: str) -> list[str]:
 
 
 def each_once(
-    executor: Executor, requests: Sequence[Request], name: str
+    executor: Executor, requests: Iterable[Request], name: str
 ) -> Iterator[tuple[Request, Generated]]:
     """What an executor gives; GenerationError where it does not give each request once."""
-    waiting = set(requests)
+    waiting: set[Request] = set()
+    taken: list[Request] = []
+    asked = _noted(requests, waiting, taken)
     with blamed(GenerationError, "executor", name):
-        given = iter(executor.run(requests))
+        given = iter(executor.run(asked))
     while True:
         with blamed(GenerationError, "executor", name):
             pair = next(given, None)
@@ -135,10 +155,21 @@ def each_once(
             )
         waiting.remove(request)
         yield request, generated
+    waiting.update(asked)  # what it never came to
     if waiting:
         raise GenerationError(
-            f"executor {name!r}: expected {len(requests)} images, {len(waiting)} are missing"
+            f"executor {name!r}: expected {len(taken)} images, {len(waiting)} are missing"
         )
+
+
+def _noted(
+    requests: Iterable[Request], waiting: set[Request], taken: list[Request]
+) -> Iterator[Request]:
+    """Requests, each noted as it is taken."""
+    for request in requests:
+        waiting.add(request)
+        taken.append(request)
+        yield request
 
 
 def in_batches(

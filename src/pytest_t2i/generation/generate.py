@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -82,7 +82,7 @@ class Runner:
     def run(self, plan: Plan) -> Work:
         """Make what is missing, then have it looked at.
 
-        A kill at any moment loses at most the batch in flight.
+        A kill at any moment loses at most the pictures in flight: two batches.
         """
         started = time.monotonic()
         self.work.planned = len(plan)
@@ -209,8 +209,7 @@ class Runner:
         try:
             waiting = Waiting(self.store, self._say)
             while missing:
-                parts = (missing[k : k + CLAIMED] for k in range(0, len(missing), CLAIMED))
-                made = sum(self._make_free(plan, keys, part) for part in parts)
+                made = self._make_free(plan, keys, missing)
                 # What another process claimed is waited for, and made here should it give up.
                 missing = self._missing(plan, keys, missing)
                 if missing and not made:
@@ -218,14 +217,31 @@ class Runner:
         finally:
             self.progress.stop()
 
-    def _make_free(self, plan: Plan, keys: dict[Request, str], part: Sequence[Request]) -> int:
-        """Make those of a part that no other process makes; how many that were."""
-        claimed = self.store.claim([keys[request] for request in part])
-        mine = set(claimed)
-        # Another process may have made some of them just before they became ours.
-        todo = self._missing(plan, keys, [request for request in part if keys[request] in mine])
-        self._make_claimed(plan, keys, todo, claimed)
-        return len(todo)
+    def _make_free(self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]) -> int:
+        """Make those that no other process makes; how many that were."""
+        before, claimed = self.work.made, list[str]()
+        name = self.components.settings.executor
+        model = self.components.model()
+        self.store.name_model(model.fingerprint, model.name)
+        requests = self._claimed(plan, keys, among, claimed)
+        try:
+            for part in in_batches(each_once(self.executor, requests, name), self._kept_at_once):
+                self._keep(plan, keys, part)
+        finally:
+            self.store.release(claimed)
+        return self.work.made - before
+
+    def _claimed(
+        self, plan: Plan, keys: dict[Request, str], among: Sequence[Request], claimed: list[str]
+    ) -> Iterator[Request]:
+        """Requests as the executor takes them; what it did not come to is left for others."""
+        for start in range(0, len(among), CLAIMED):
+            part = among[start : start + CLAIMED]
+            mine = set(self.store.claim([keys[request] for request in part]))
+            claimed += mine
+            # Another process may have made some of them just before they became ours.
+            todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
+            yield from (traces.asked(r, plan.needs[r]) for r in todo)
 
     def _missing(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]
@@ -242,19 +258,6 @@ class Runner:
             for r in among
             if keys[r] not in images or (r in unseen and images[keys[r]].file is not None)
         ]
-
-    def _make_claimed(
-        self, plan: Plan, keys: dict[Request, str], todo: Sequence[Request], claimed: list[str]
-    ) -> None:
-        requests = [traces.asked(r, plan.needs[r]) for r in todo]
-        name = self.components.settings.executor
-        model = self.components.model()
-        self.store.name_model(model.fingerprint, model.name)
-        try:
-            for part in in_batches(each_once(self.executor, requests, name), self._kept_at_once):
-                self._keep(plan, keys, part)
-        finally:
-            self.store.release(claimed)
 
     def _keep(
         self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from copy import copy, deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -170,6 +171,31 @@ class DiffusersModel:
         self._texts = (
             TextBank(pipeline, self._family, device, self._calls.further) if self._family else None
         )
+
+    def lanes(self, most: int) -> list[DiffusersModel]:
+        """One for each thread, all with the same weights and a scheduler of their own.
+
+        A GPU makes one batch at a time, beside a thread that keeps and shows pictures; a single
+        core does nothing beside another thing.
+        """
+        if self.device.type != "cpu":
+            return [self]
+        return [self, *(self._twin() for _ in range(most - 1))] if most > 1 else []
+
+    def needs_all(self, request: Request) -> bool:
+        """Whether the network itself is watched, which others use at the same time."""
+        return not request.observe <= {TEXT_EMBEDDING, FINAL_LATENT}
+
+    def stop(self) -> None:
+        """End the batch that another thread makes after its present step."""
+        self.pipeline._interrupt = True  # noqa: SLF001 - what diffusers has for this
+
+    def _twin(self) -> DiffusersModel:
+        pipeline = copy(self.pipeline)
+        pipeline.scheduler = deepcopy(self.pipeline.scheduler)
+        twin = DiffusersModel(pipeline, self.device, self._options, self._facts)
+        twin._texts = self._texts
+        return twin
 
     @cached_property
     def fingerprint(self) -> str:

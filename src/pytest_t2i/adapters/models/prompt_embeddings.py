@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,7 @@ class TextBank:
         self._further = further or {}
         self._cache: OrderedDict[tuple[str, str | None], Embeds] = OrderedDict()
         self._bytes = 0
+        self._turn = threading.Lock()
         self._accepted = set(inspect.signature(pipeline.encode_prompt).parameters)
 
     def arguments(self, prompts: Sequence[str], negative: str | None) -> Embeds:
@@ -107,6 +109,10 @@ class TextBank:
         return self._remembered("negative", negative)
 
     def _remembered(self, side: str, text: str | None) -> Embeds:
+        with self._turn:  # threads that share the pipeline ask for the same texts
+            return self._kept(side, text)
+
+    def _kept(self, side: str, text: str | None) -> Embeds:
         key = (side, text)
         if key not in self._cache:
             self._cache[key] = self._encode(side, text)

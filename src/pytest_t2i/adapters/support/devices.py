@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,31 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+class _Quiet:
+    """No warnings while any thread is inside: Python keeps one list of filters for all."""
+
+    def __init__(self) -> None:
+        self._turn, self._inside = threading.Lock(), 0
+        self._kept = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._turn:
+            self._inside += 1
+            if self._inside == 1:
+                self._kept = warnings.catch_warnings()
+                self._kept.__enter__()
+                warnings.simplefilter("ignore")
+
+    def __exit__(self, *_: object) -> None:
+        with self._turn:
+            self._inside -= 1
+            if not self._inside:
+                self._kept.__exit__(None, None, None)
+
+
+_QUIET = _Quiet()
+
+
 @contextmanager
 def memory_guard(doing: str) -> Iterator[None]:
     """Runs a library: out of memory becomes OutOfDeviceMemoryError, its warnings stay inside.
@@ -108,8 +134,7 @@ def memory_guard(doing: str) -> Iterator[None]:
     try:
         # The libraries warn of each other's deprecations; under pytest -W error a user's run
         # would fail for what the user cannot mend.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _QUIET:
             yield
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):

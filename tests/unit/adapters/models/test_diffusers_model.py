@@ -17,6 +17,7 @@ from pytest_t2i.adapters.models import diffusers as adapter
 from pytest_t2i.adapters.support.black_or_unreadable import is_black
 from pytest_t2i.data import Generated, GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
+from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.protocols import LoadOptions, TextEmbedding, TextToImage
 
 pytestmark = pytest.mark.slow
@@ -275,3 +276,51 @@ def test_pipeline_of_an_unknown_family_gets_prompts(monkeypatch):
         assert np.abs(pixels(a) - pixels(b)).max() <= 1
     with pytest.raises(ConfigurationError, match="cannot be observed"):
         tested.embed_text(["x"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_pictures_of_lanes_are_those_of_one_thread(family):
+    """Threads that share the weights, each with a scheduler of its own, mix nothing up."""
+    tested = load(tiny.written(family.write))
+    asked = requests(24, settings(guidance=guidance_of(family), steps=3), BOTH)
+    expected = {r.seed: g for r, g in zip(asked, in_batches(tested, asked, 4), strict=True)}
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        running = InProcess("tiny", lambda: tested, 12, print)
+        made = {request.seed: generated for request, generated in running.run(iter(asked))}
+        assert len(running._lanes[0].models) == 3
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert made.keys() == expected.keys()
+    worst = max(np.abs(pixels(made[k]) - pixels(expected[k])).max() for k in made)
+    assert worst == 0 if is_strict() and before == 1 else worst <= 1
+    for seed, generated in made.items():
+        latent = expected[seed].trace.final_latent
+        np.testing.assert_allclose(generated.trace.final_latent, latent, atol=1e-4)
+
+
+def test_a_lane_that_is_stopped_ends_after_its_step():
+    tested = load(tiny.written(tiny.FAMILIES[0].write))
+    steps = []
+
+    def stop_at_second(module, arguments):
+        steps.append(1)
+        if len(steps) == 2:
+            tested.stop()
+
+    hook = tested.pipeline.unet.register_forward_pre_hook(stop_at_second)
+    tested.generate(requests(2, settings(steps=20, guidance=1.0)))
+    hook.remove()
+    assert len(steps) == 2
+
+
+def test_what_watches_the_network_is_made_alone():
+    tested = model(tiny.FAMILIES[0].write)
+    plain, *watched = (
+        Request("a", 0, observe=frozenset(names))
+        for names in (BOTH, {"attention"}, {"velocity"}, {"final_latent", "foreseen"})
+    )
+    assert not tested.needs_all(plain)
+    assert all(map(tested.needs_all, watched))

@@ -1,0 +1,187 @@
+"""Several threads make images with one model: nothing is lost, mixed up or held without bound."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import pytest
+from PIL import Image
+
+from pytest_t2i.data import Generated, Request
+from pytest_t2i.errors import GenerationError, OutOfDeviceMemoryError
+from pytest_t2i.generation import lanes
+from pytest_t2i.generation.executors import InProcess
+
+REQUESTS = [Request("a photo of a nurse", seed) for seed in range(40)]
+WATCHED = frozenset({"attention"})
+
+
+@dataclass
+class Model:
+    """Counts what is made at the same time, of this and its twins."""
+
+    most: int = 2
+    fails: object = None
+    takes: float = 0.002
+    fingerprint: str = "1"
+    batches: list[int] = field(default_factory=list)
+    threads: set[str] = field(default_factory=set)
+    busy: list[int] = field(default_factory=lambda: [0, 0])
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    stopped: list[bool] = field(default_factory=list)
+    cores: list[int] = field(default_factory=list)
+
+    def lanes(self, most):
+        return [self] * min(self.most, most)
+
+    def needs_all(self, request):
+        return bool(request.observe)
+
+    def stop(self):
+        self.stopped.append(True)
+
+    def generate(self, requests):
+        with self.turn:
+            self.busy[0] += 1
+            self.busy[1] = max(self.busy)
+            self.batches.append(len(requests))
+            self.threads.add(threading.current_thread().name)
+            self.cores.append(lanes.cores())
+            if any(request.observe for request in requests):
+                assert self.busy[0] == 1
+        try:
+            time.sleep(self.takes * len(requests))
+            for request in requests:
+                if self.fails is not None and self.fails(request, len(requests)):
+                    raise self.fails(request, len(requests))
+                yield Generated(Image.new("RGB", (2, 2), (request.seed, 0, 0)))
+        finally:
+            with self.turn:
+                self.busy[0] -= 1
+
+
+@pytest.fixture(autouse=True)
+def four_cores(monkeypatch):
+    count = threading.local()
+    monkeypatch.setattr(lanes, "cores", lambda: getattr(count, "is", 4))
+    monkeypatch.setattr(lanes, "use_cores", lambda cores: setattr(count, "is", cores))
+
+
+def executor(model, batch=8, notes=None):
+    return InProcess("m", lambda: model, batch, (notes if notes is not None else []).append)
+
+
+def seeds(pairs):
+    return [request.seed for request, _ in pairs]
+
+
+def test_each_is_made_once_side_by_side_in_batches_that_share_the_batch():
+    model = Model()
+    pairs = list(executor(model).run(iter(REQUESTS)))
+    assert sorted(seeds(pairs)) == list(range(40))
+    assert all(made.image.getpixel((0, 0))[0] == request.seed for request, made in pairs)
+    assert set(model.batches) == {4}
+    assert model.busy == [0, 2]
+    assert all(name.startswith("t2i-lane") for name in model.threads)
+    # Each of the two has half of the cores, and the thread that asked has its own back.
+    assert set(model.cores) == {2}
+    assert lanes.cores() == 4
+
+
+def test_few_images_are_shared_out_too():
+    model = Model(most=4)
+    assert sorted(seeds(executor(model, batch=32).run(iter(REQUESTS[:6])))) == list(range(6))
+    assert model.batches == [2, 2, 2]
+
+
+def test_no_more_is_taken_than_two_batches_ahead():
+    taken = []
+
+    def asked():
+        for request in REQUESTS:
+            taken.append(request)
+            yield request
+
+    made = executor(Model(takes=0.0)).run(asked())
+    first = next(made)
+    time.sleep(0.1)
+    assert first
+    assert len(taken) <= 2 * 8 + 4
+    made.close()
+
+
+def test_a_model_that_does_not_gain_is_used_by_the_thread_that_asks():
+    model = Model(most=0)
+    assert seeds(executor(model).run(iter(REQUESTS))) == list(range(40))
+    assert model.threads == {threading.current_thread().name}
+    assert set(model.batches) == {8}
+
+
+def test_what_watches_the_network_is_made_alone_and_all_is_made():
+    watched = [Request("a photo of a nurse", 100 + k, observe=WATCHED) for k in range(6)]
+    asked = [*REQUESTS[:10], *watched, *REQUESTS[10:20]]
+    model = Model()
+    assert sorted(seeds(executor(model).run(iter(asked)))) == sorted(r.seed for r in asked)
+
+
+def test_an_error_loses_nothing_that_was_made_and_nothing_new_is_begun():
+    def fails(request, size):
+        return GenerationError("no picture of it") if request.seed == 9 else None
+
+    model, given = Model(fails=fails), []
+    with pytest.raises(GenerationError, match="no picture of it"):
+        given.extend(request.seed for request, _ in executor(model).run(iter(REQUESTS)))
+    assert 8 in given  # of the batch that failed
+    assert 9 not in given
+    assert len(model.batches) < 10
+    assert lanes.cores() == 4
+
+
+def test_a_batch_that_does_not_fit_is_made_in_smaller_ones():
+    def fails(request, size):
+        return OutOfDeviceMemoryError("full") if size > 2 else None
+
+    notes: list[str] = []
+    assert sorted(seeds(executor(Model(fails=fails), notes=notes).run(iter(REQUESTS)))) == list(
+        range(40)
+    )
+    assert notes
+    assert "going on with 2 images per batch" in notes[0]
+
+
+def test_who_stops_asking_waits_for_no_more_than_is_begun():
+    model = Model(takes=0.01)
+    made = executor(model).run(iter(REQUESTS))
+    next(made)
+    made.close()
+    assert model.stopped
+    assert model.busy[0] == 0
+    assert len(model.batches) < 10
+
+
+def test_warnings_are_as_before_once_no_thread_is_inside():
+    devices = pytest.importorskip("pytest_t2i.adapters.support.devices")
+    before = list(warnings.filters)
+    inside = threading.Barrier(2)
+
+    def first():
+        with devices.memory_guard("a"):
+            inside.wait()
+            inside.wait()
+
+    def second():
+        inside.wait()
+        with devices.memory_guard("b"):
+            inside.wait()  # the first one leaves before this one does
+            time.sleep(0.05)
+            warnings.warn("not told", stacklevel=1)
+
+    threads = [threading.Thread(target=target) for target in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(warnings.filters) == before
