@@ -4,45 +4,142 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.say import say
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.store import archive
+from pytest_t2i.generation.store.contents import contents
+from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.repair import Findings, repair, verify
 
 SHOWN = 10
 """Files that are named."""
 EVERY = 200
 """Files between two words of progress."""
+ASKS = {"merge": "source", "import": "source", "export": "target"}
+"""Action -> the argument that it needs."""
+NAMED = {"source": "--from", "target": "--to"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which store."""
     parser.add_argument(
         "action",
-        choices=("verify", "repair"),
-        help="verify: read every row and file, and strike what is damaged, so that it is made "
-        "again; repair: make a new index from the pictures",
+        choices=("show", "verify", "repair", "merge", "export", "import"),
+        help="show: count what is there; verify: read every row and file, and strike what is "
+        "damaged, so that it is made again; repair: make a new index from the pictures; merge: "
+        "copy what another store has and this one lacks; export: write it as one tar file; "
+        "import: merge such a file",
     )
     parser.add_argument(
         "folder", nargs="?", type=path, default=Path(".t2i"), help="of the store (.t2i)"
     )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        type=path,
+        metavar="PATH",
+        help="folder of the store to merge, or the file to import",
+    )
+    parser.add_argument("--to", dest="target", type=path, metavar="FILE", help="file to export to")
 
 
-def run(action: str, folder: Path) -> int:
-    """Verify or repair; 1 when something was damaged."""
-    findings = (verify if action == "verify" else repair)(folder, _tick)
+def run(action: str, folder: Path, source: Path | None, target: Path | None) -> int:
+    """Do it; 1 when something was damaged."""
+    _check_arguments(action, {"source": source, "target": target})
+    whole, lines = _ACTIONS[action](folder, source or target or folder)
     if sys.stderr.isatty():
         print(end="\r", file=sys.stderr)  # noqa: T201 - a command line tool
-    for line in _lines(action, folder, findings):
+    for line in lines:
         say(line)
-    return 0 if findings.is_whole else 1
+    return 0 if whole else 1
+
+
+def _check_arguments(action: str, given: dict[str, Path | None]) -> None:
+    needed = ASKS.get(action)
+    for name, value in given.items():
+        if name == needed and value is None:
+            raise ConfigurationError(f"t2i store {action}: expected {NAMED[name]} PATH")
+        if name != needed and value is not None:
+            raise ConfigurationError(f"t2i store {action}: {NAMED[name]} is of no use to it")
 
 
 def _tick(count: int) -> None:
     if count % EVERY == 0 and sys.stderr.isatty():
         print(f"t2i: {count} files", end="\r", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _show(folder: Path, _: Path) -> tuple[bool, list[str]]:
+    held = contents(folder)
+    lines = [f"{folder}: {held.bytes / 2**20:.1f} MiB"]
+    lines += [
+        f"images of {model.name}: {model.images} of {model.prompts} prompts"
+        + (f", and {model.refused} refused" if model.refused else "")
+        for model in held.models
+    ]
+    lines += [f"looked at by detector {name}: {count}" for name, count in held.detections.items()]
+    lines += [f"arrays {name}: {count}" for name, count in held.arrays.items()]
+    if held.is_at_work:
+        lines.append("a run is working on it")
+    return True, lines
+
+
+def _verify(folder: Path, _: Path) -> tuple[bool, list[str]]:
+    found = verify(folder, _tick)
+    return found.is_whole, _lines("verify", folder, found)
+
+
+def _repair(folder: Path, _: Path) -> tuple[bool, list[str]]:
+    found = repair(folder, _tick)
+    return found.is_whole, _lines("repair", folder, found)
+
+
+def _merge(folder: Path, other: Path) -> tuple[bool, list[str]]:
+    merged = merge(folder, other, _tick)
+    lines = _of_merge(folder, merged)
+    lines += _listed("damaged there, not copied", merged.there.damaged + merged.there.absent)
+    lines += _listed("changed in the index there, not copied", merged.there.changed)
+    return merged.is_whole, lines
+
+
+def _of_merge(folder: Path, merged: Merged) -> list[str]:
+    lines = [
+        f"{folder}: {merged.copied} images copied, {merged.common} were there, "
+        f"{merged.said} detections, objects and arrays copied"
+    ]
+    if merged.otherwise:
+        lines.append(
+            f"{merged.otherwise} images came out otherwise there: those here stay, with what was "
+            "said of them"
+        )
+    here = merged.here
+    lines += _listed("damaged here before", [*here.damaged, *here.absent])
+    return lines + _listed("changed in the index here before", here.changed)
+
+
+def _export(folder: Path, file: Path) -> tuple[bool, list[str]]:
+    return True, [f"{file}: {archive.export(folder, file, _tick)} files of {folder}"]
+
+
+def _import(folder: Path, file: Path) -> tuple[bool, list[str]]:
+    found = archive.unpack(file, folder, _tick)
+    lines = _of_merge(folder, found.merged)
+    lines += _listed(f"damaged in {file}, not taken", found.damaged)
+    lines += _listed(f"changed in the index of {file}, not taken", found.merged.there.changed)
+    return found.is_whole, lines
+
+
+_ACTIONS: dict[str, Callable[[Path, Path], tuple[bool, list[str]]]] = {
+    "show": _show,
+    "verify": _verify,
+    "repair": _repair,
+    "merge": _merge,
+    "export": _export,
+    "import": _import,
+}
 
 
 def _lines(action: str, folder: Path, findings: Findings) -> list[str]:

@@ -28,3 +28,47 @@ def test_a_store_is_verified_and_repaired(tmp_path, capsys):
 def test_no_store_is_one_line(tmp_path, capsys):
     assert main(["store", "verify", str(tmp_path / "nowhere")]) == 2
     assert "there is no store" in capsys.readouterr().err
+
+
+def fill(folder, *keys):
+    store = Store(folder)
+    store.add_images([new(key) for key in keys])
+    store.close()
+
+
+def test_stores_are_shown_merged_exported_and_imported(tmp_path, capsys):
+    one, other = tmp_path / "one", tmp_path / "other"
+    fill(one, "aa1", "ab2")
+    fill(other, "ab2", "ac3")
+    assert main(["store", "show", str(one)]) == 0
+    assert "images of model: 2 of 1 prompts" in capsys.readouterr().out
+    assert main(["store", "merge", str(one), "--from", str(other)]) == 0
+    assert "1 images copied, 1 were there" in capsys.readouterr().out
+    tar = tmp_path / "all.tar"
+    assert main(["store", "export", str(one), "--to", str(tar)]) == 0
+    assert f"{tar}: 4 files of {one}" in capsys.readouterr().out
+    assert main(["store", "import", str(tmp_path / "new"), "--from", str(tar)]) == 0
+    assert "3 images copied, 0 were there" in capsys.readouterr().out
+
+
+def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys):
+    one, other = tmp_path / "one", tmp_path / "other"
+    fill(one, "aa1")
+    fill(other, "ab2")
+    for folder, key in ((one, "aa1"), (other, "ab2")):
+        (folder / f"images/{key[:2]}/{key}.png").write_bytes(b"rot")
+    assert main(["store", "merge", str(one), "--from", str(other)]) == 1
+    said = capsys.readouterr().out
+    assert f"damaged there, not copied: {other}/images/ab/ab2.png" in said
+    assert f"damaged here before: {one}/images/aa/aa1.png" in said
+
+
+def test_arguments_that_do_not_go_together_are_one_line(tmp_path, capsys):
+    for arguments, told in (
+        (["merge", "x"], "t2i store merge: expected --from PATH"),
+        (["export", "x"], "t2i store export: expected --to PATH"),
+        (["verify", "x", "--to", "y"], "t2i store verify: --to is of no use to it"),
+        (["import", "x", "--from", str(tmp_path / "no.tar")], "no.tar: No such file"),
+    ):
+        assert main(["store", *arguments]) == 2
+        assert told in capsys.readouterr().err

@@ -64,7 +64,7 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
     Raises:
         StoreError: there is no store, or its index is damaged.
     """
-    _check_is_store(folder)
+    check_is_store(folder)
     check_index(folder)
     findings = Findings()
     index = connect(folder)
@@ -97,10 +97,8 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
     Raises:
         StoreError: there is no store, or a process is working on it.
     """
-    _check_is_store(folder)
-    owners = [*(folder / "locks").glob(f"*{claims.ENDING}")]
-    if any(claims.is_locked(owner) for owner in owners):
-        raise StoreError(f"{folder}: a run is working on this store: end it first")
+    check_is_store(folder)
+    check_nobody_works(folder)
     _set_aside(folder)
     findings = Findings()
     index = connect(folder)
@@ -126,7 +124,15 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
     return findings
 
 
-def _check_is_store(folder: Path) -> None:
+def check_nobody_works(folder: Path) -> None:
+    """Raise StoreError while a run works on a store."""
+    owners = [*(folder / "locks").glob(f"*{claims.ENDING}")]
+    if any(claims.is_locked(owner) for owner in owners):
+        raise StoreError(f"{folder}: a run is working on this store: end it first")
+
+
+def check_is_store(folder: Path) -> None:
+    """Raise StoreError for a folder that is no store."""
     if not (folder / NAME).exists() and not (folder / "images").is_dir():
         raise StoreError(f"{folder}: there is no store; runs keep theirs in .t2i, or --t2i-store")
 

@@ -1,0 +1,78 @@
+"""What a store holds, counted."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.generation.store import claims
+from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.repair import check_is_store
+from pytest_t2i.generation.store.row_seals import is_sealed
+
+
+@dataclass(frozen=True, slots=True)
+class OfModel:
+    """The images of one model."""
+
+    name: str
+    """What it was called last; else the first letters of its fingerprint."""
+    images: int
+    refused: int
+    """Requests that it refused: they have no picture."""
+    prompts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a store holds."""
+
+    models: tuple[OfModel, ...]
+    """Most images first."""
+    detections: dict[str, int]
+    """First letters of a detector's fingerprint -> images that it has looked at."""
+    arrays: dict[str, int]
+    """Name of a trace or feature -> how many there are."""
+    bytes: int
+    """Of all files, the index among them."""
+    is_at_work: bool
+    """Whether a run makes images now."""
+
+
+def contents(folder: Path) -> Contents:
+    """Count what the index says; no file is read.
+
+    Raises:
+        StoreError: there is no store, or its index is damaged.
+    """
+    check_is_store(folder)
+    check_index(folder)
+    with closing(connect(folder)) as index:
+        models = tuple(_of_model(index, row) for row in index.execute(BY_MODEL))
+        said = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
+        arrays = {row["by"]: row["count"] for row in index.execute(BY_ARRAY)}
+    owners = (folder / "locks").glob(f"*{claims.ENDING}")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return Contents(models, said, arrays, size, any(map(claims.is_locked, owners)))
+
+
+SHORT = 12
+"""Letters of a fingerprint that are shown."""
+BY_MODEL = (
+    "SELECT model, COUNT(file) AS images, COUNT(*) - COUNT(file) AS refused, "
+    "COUNT(DISTINCT prompt) AS prompts FROM images GROUP BY model ORDER BY COUNT(*) DESC, model"
+)
+BY_DETECTOR = (
+    "SELECT detector AS by, COUNT(*) AS count FROM detections GROUP BY detector "
+    "ORDER BY COUNT(*) DESC, detector"
+)
+BY_ARRAY = "SELECT name AS by, COUNT(*) AS count FROM arrays GROUP BY name ORDER BY name"
+
+
+def _of_model(index: Any, row: Any) -> OfModel:
+    query = "SELECT * FROM facts WHERE name = ?"
+    fact = index.execute(query, (f"model:{row['model']}",)).fetchone()
+    name = fact["value"].strip('"') if fact is not None and is_sealed(fact) else ""
+    return OfModel(name or row["model"][:SHORT], row["images"], row["refused"], row["prompts"])

@@ -1,0 +1,206 @@
+"""One store out of two: what the other has and this one lacks is copied, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_t2i.errors import StoreError
+from pytest_t2i.files import checksum, is_relative, stamp, write_whole
+from pytest_t2i.generation.store import claims
+from pytest_t2i.generation.store.index import check_index, connect
+from pytest_t2i.generation.store.repair import Findings, check_is_store, check_nobody_works, verify
+from pytest_t2i.generation.store.row_seals import insert, is_sealed
+
+Tick = Callable[[int], None]
+AT_ONCE = 500
+"""Images that are copied by one transaction."""
+SAID = {"detections": "detector", "objects": "finder", "arrays": "name"}
+"""Tables of what is said of a picture -> the column that names who says it, or what."""
+CARRIED = ("model:", "seeding:")
+"""Facts that hold in any store: names of models, and whether seeds hold."""
+
+
+@dataclass(slots=True)
+class Merged:
+    """What a merge came to."""
+
+    here: Findings
+    """Of the store that grew, before: what was damaged there was struck."""
+    copied: int = 0
+    """Images that only the other store had, or that were damaged here."""
+    common: int = 0
+    """Images that both have, bit for bit."""
+    otherwise: int = 0
+    """Images that came out otherwise there: the picture here stays, and what was said of it."""
+    said: int = 0
+    """Detections, objects, traces and features that were copied."""
+    there: Findings = field(default_factory=Findings)
+    """Damage in the other store: not copied, and left as it is."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was damaged on either side."""
+        return self.here.is_whole and self.there.is_whole
+
+
+def merge(folder: Path, other: Path, tick: Tick = lambda _: None) -> Merged:
+    """Copy from ``other`` what the store in ``folder`` lacks; every file's checksum is compared.
+
+    A picture that is in both stays as it is here. Where the two differ, what the other store says
+    is of another picture, and is not taken. Damage here is struck first, so that a whole picture
+    takes its place; damage there is named, and nothing is changed there.
+
+    Args:
+        folder: of the store that grows; made where it is absent.
+        other: of the store that is read.
+        tick: told how many images were looked at.
+
+    Raises:
+        StoreError: no store is there, a run works on one of them, or both are one.
+    """
+    if folder.resolve() == other.resolve():
+        raise StoreError(f"{folder}: expected two stores to merge, got one")
+    check_is_store(other)
+    check_index(other)
+    check_nobody_works(other)
+    found = Findings()
+    if folder.exists():
+        check_is_store(folder)
+        check_nobody_works(folder)
+        found = verify(folder)
+    mine, theirs = connect(folder), connect(other)
+    try:
+        return _Merge(folder, other, mine, theirs, Merged(found)).run(tick)
+    finally:
+        mine.close()
+        theirs.close()
+
+
+@dataclass(slots=True)
+class _Merge:
+    folder: Path
+    other: Path
+    mine: Any
+    theirs: Any
+    merged: Merged
+
+    def run(self, tick: Tick) -> Merged:
+        looked = 0
+        for rows in self._images():
+            self._take(rows)
+            looked += len(rows)
+            tick(looked)
+        self._take_facts()
+        return self.merged
+
+    def _images(self) -> Iterator[list[Any]]:
+        """Rows of the other store's images, so many at a time; broken ones are named."""
+        part: list[Any] = []
+        for row in self.theirs.execute("SELECT * FROM images ORDER BY key"):
+            if self._is_good("images", row):
+                part.append(row)
+            if len(part) == AT_ONCE:
+                yield part
+                part = []
+        if part:
+            yield part
+
+    def _take(self, rows: Sequence[Any]) -> None:
+        known = {row["key"]: row["sha256"] for row in self._held(rows)}
+        alike = [row for row in rows if known.get(row["key"], "") == row["sha256"]]
+        self.merged.common += len(alike)
+        self.merged.otherwise += sum(row["key"] in known for row in rows) - len(alike)
+        new = [
+            copied
+            for row in rows
+            if row["key"] not in known and (copied := self._copied(row)) is not None
+        ]
+        self.merged.copied += len(new)
+        keys = [row["key"] for row in alike] + [row[0] for row in new]
+        said = {table: list(self._new_words(table, keys)) for table in SAID}
+        revised = self._of("theirs", "revised_prompts", [row[0] for row in new])
+        with claims.transaction(self.mine):
+            insert(self.mine, "images", new)
+            insert(self.mine, "revised_prompts", map(_unsealed, revised))
+            for table, words in said.items():
+                insert(self.mine, table, words)
+        self.merged.said += sum(map(len, said.values()))
+
+    def _held(self, rows: Sequence[Any]) -> list[Any]:
+        return self._of("mine", "images", [row["key"] for row in rows])
+
+    def _of(self, side: str, table: str, keys: Sequence[str]) -> list[Any]:
+        """Unbroken rows of a table about these images."""
+        index = self.mine if side == "mine" else self.theirs
+        found: list[Any] = []
+        for start in range(0, len(keys), AT_ONCE):
+            part = keys[start : start + AT_ONCE]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT * FROM {table} WHERE key IN ({marks})"  # noqa: S608 - a fixed name
+            rows = index.execute(query, list(part))
+            found += [r for r in rows if (is_sealed(r) if side == "mine" else self._good(table, r))]
+        return found
+
+    def _new_words(self, table: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Rows of what is said there of these images and is not said here."""
+        by = SAID[table]
+        known = {(row["key"], row[by]) for row in self._of("mine", table, keys)}
+        for row in self._of("theirs", table, keys):
+            if (row["key"], row[by]) in known:
+                continue
+            if table != "arrays":
+                yield _unsealed(row)
+            elif (copied := self._copied(row)) is not None:
+                yield copied
+
+    def _copied(self, row: Any) -> tuple[Any, ...] | None:
+        """A row as it stands here once its file is copied; None where that is damaged there."""
+        if row["file"] is None:
+            return _unsealed(row)
+        try:
+            content = (self.other / row["file"]).read_bytes()
+        except FileNotFoundError:
+            self.merged.there.absent.append(self.other / row["file"])
+            return None
+        except OSError as error:
+            raise StoreError(f"{self.other / row['file']}: {error.strerror or error}.") from None
+        if checksum(content) != row["sha256"]:
+            self.merged.there.damaged.append(self.other / row["file"])
+            return None
+        file = self.folder / row["file"]
+        write_whole(file, content)
+        named = dict(zip(row.keys(), row, strict=True)) | {"stamp": stamp(file) or ""}
+        return tuple(named.values())[:-1]
+
+    def _is_good(self, table: str, row: Any) -> bool:
+        good = self._good(table, row)
+        if good and row["file"] is not None:
+            self.merged.there.images += 1
+        return good
+
+    def _good(self, table: str, row: Any) -> bool:
+        """Whether a row is as it was written; it is named where it is not."""
+        named: Mapping[str, Any] = dict(zip(row.keys(), row, strict=True))
+        file = named.get("file")
+        if is_sealed(row) and (file is None or is_relative(file)):
+            return True
+        key = str(named["key"]).encode(errors="surrogateescape").decode(errors="backslashreplace")
+        self.merged.there.changed.append(f"{table} {key}")
+        return False
+
+    def _take_facts(self) -> None:
+        known = {row["name"] for row in self.mine.execute("SELECT * FROM facts")}
+        new = [
+            _unsealed(row)
+            for row in self.theirs.execute("SELECT * FROM facts")
+            if is_sealed(row) and row["name"] not in known and row["name"].startswith(CARRIED)
+        ]
+        with claims.transaction(self.mine):
+            insert(self.mine, "facts", new)
+
+
+def _unsealed(row: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(row)[:-1]
