@@ -41,7 +41,11 @@ COMMANDS = {
     "agreement": ("agreement", "how far annotators agree, and where not"),
     "label": ("label", "label images by hand on a local page"),
     "label-import": ("label_import", "labels from a table of another shape, or Label Studio"),
-    "store": ("store", "verify a store of images, or read a damaged one back in"),
+    "store": (
+        "store",
+        "what is in a store of images; verify, repair, merge, export and import one",
+    ),
+    "profile": ("profile", "where the time of making and looking at images goes, part by part"),
     "candidates": ("candidates", "ask a language model for stereotypes to look for"),
     "sentences": ("sentences", "have a language model write neutral sentences of professions"),
     "stereotypes": ("stereotypes", "the tables of OASIS for one or several runs; tests nothing"),
