@@ -48,7 +48,7 @@ class Settings:
     device: str = "auto"
     batch: int | None = None
     """Images per batch; None lets the model and the device decide."""
-    executor: str = "in-process"
+    executor: str = "auto"
     """What has the images made: name, name:source or module:factory[:source]."""
     store: Path = Path(".t2i")
     catalogue: Path | None = None
@@ -377,7 +377,12 @@ OPTIONS = (
     ),
     Option("device", text, "auto, cpu, cuda, cuda:1 or mps (default: auto)"),
     Option("batch", batch, "images per batch, or auto (default: auto)", "N"),
-    Option("executor", text, "what has the images made (default: in-process)"),
+    Option(
+        "executor",
+        text,
+        "what has the images made: auto, in-process, processes:N or a name that is registered "
+        "(default: auto)",
+    ),
     Option("catalogue", path, "TOML file of the project's own models and weights", "FILE"),
     Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),
     Option(

@@ -1,7 +1,8 @@
 """The executor ``processes:N``: N processes of this machine make images, each with its own model.
 
 Detectors look at what is there while the next images are made. Memory is needed N times, and each
-process loads the model for itself: it pays for long runs.
+process loads the model for itself: it pays where each has a GPU of its own. One that dies is
+replaced, and what it was making is made again, twice at most.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import multiprocessing
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
-from pytest_t2i.generation.executors import InProcess
-from pytest_t2i.protocols import ExecutorOptions
+from pytest_t2i.generation.executors import InProcess, devices, in_process
+from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
 
 AHEAD = 2
 """Batches that each process is given at a time: it never waits for its next one."""
+TRIES = 3
+"""Times that a batch is begun: once, and twice more after the process that made it died."""
+OURS = "pytest_t2i.adapters."
+"""Modules whose models can be loaded by several processes at a time."""
 
 
 class Made(NamedTuple):
@@ -36,88 +42,199 @@ class Made(NamedTuple):
 
 
 @dataclass(slots=True)
+class Batch:
+    """Requests that a process makes by one call."""
+
+    requests: list[Request]
+    lost: int = 0
+    """Times that a process died while it made them."""
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """One process and what it was given; it carries that out in order."""
+
+    device: str
+    pool: ProcessPoolExecutor
+    given: dict[Future[Made], Batch] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Processes:
     """Makes images in several processes (protocols.Executor)."""
 
+    name: str
+    """The model, as it was asked for."""
     recipe: bytes
-    """Pickled: name, factory and LoadOptions of the model."""
-    count: int
+    """Pickled: factory and LoadOptions of the model."""
+    devices: Sequence[str]
+    """One for each process."""
     batch: int
     say: Callable[[str], None]
-    _pool: ProcessPoolExecutor | None = None
-    _running: set[Future[Made]] = field(default_factory=set)
+    _workers: list[Worker] = field(default_factory=list)
+    _returned: deque[Batch] = field(default_factory=deque)
+    """Batches whose process died, which go first."""
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
         """Each request once, with its image, in the order in which batches are done."""
         waiting = iter(requests)
+        if not self._workers:
+            self._workers += [self._started(device) for device in self.devices]
         try:
-            self._give(waiting, AHEAD * self.count)
-            while self._running:
-                done, self._running = wait(self._running, return_when=FIRST_COMPLETED)
-                self._give(waiting, len(done))
+            while self._give(waiting):
+                futures = {future: w for w in self._workers for future in w.given}
+                done, _ = wait(futures, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield from self._taken(future)
+                    yield from self._taken(futures[future], future)
         finally:
-            for future in self._running:
-                future.cancel()
-            self._running = set()
+            self._forget()
 
     def close(self) -> None:
         """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        for worker in self._workers:
+            worker.pool.shutdown(cancel_futures=True)
+        self._workers.clear()
 
-    def _give(self, waiting: Iterator[Request], batches: int) -> None:
-        for _ in range(batches):
-            if part := list(islice(waiting, self.batch)):
-                self._running.add(self._started().submit(_make, part))
+    def _give(self, waiting: Iterator[Request]) -> bool:
+        """Fill up in rounds, so that few batches are spread over all; whether any is awaited."""
+        for depth in range(1, AHEAD + 1):
+            for worker in self._workers:
+                if len(worker.given) < depth and (batch := self._next(waiting)):
+                    self._hand(worker, batch)
+        return any(worker.given for worker in self._workers)
 
-    def _taken(self, future: Future[Made]) -> Iterator[tuple[Request, Generated]]:
+    def _hand(self, worker: Worker, batch: Batch) -> None:
+        try:
+            future = worker.pool.submit(_make, batch.requests)
+        except BrokenProcessPool:  # it died while it had nothing to do
+            worker = self._replaced(worker)
+            future = worker.pool.submit(_make, batch.requests)
+        worker.given[future] = batch
+
+    def _next(self, waiting: Iterator[Request]) -> Batch | None:
+        if self._returned:
+            return self._returned.popleft()
+        part = list(islice(waiting, self.batch))
+        return Batch(part) if part else None
+
+    def _taken(self, worker: Worker, future: Future[Made]) -> Iterator[tuple[Request, Generated]]:
+        if future not in worker.given:  # its process died, and that was met by another of its own
+            return
         try:
             made = future.result()
         except BrokenProcessPool:
-            raise GenerationError(
-                f"one of the {self.count} processes that make images ended unexpectedly (killed, "
-                "or out of memory). What was made before is kept; fewer processes need less memory."
-            ) from None
+            yield from self._lose(worker)
+            return
+        del worker.given[future]
+        yield from self._told(made)
+
+    def _told(self, made: Made) -> Iterator[tuple[Request, Generated]]:
         for note in made.notes:
             self.say(note)
         yield from made.images
         if made.problem:
             raise GenerationError(made.problem)
 
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            # A forked process could not use a GPU, and would inherit every lock as it is.
-            self._pool = ProcessPoolExecutor(
-                self.count,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_begin,
-                initargs=(self.recipe, self.batch, max(1, (os.cpu_count() or 1) // self.count)),
-            )
-        return self._pool
+    def _lose(self, worker: Worker) -> Iterator[tuple[Request, Generated]]:
+        """What a dead process had made; the first that it had not is what it was making."""
+        given, worker.given = worker.given, {}
+        there = [future for future in given if future.done() and future.exception() is None]
+        lost = [batch for future, batch in given.items() if future not in there]
+        self._returned.extendleft(reversed(lost))
+        self._replaced(worker)
+        for future in there:
+            yield from self._told(future.result())
+        if lost:
+            self._count(lost[0])
+
+    def _replaced(self, worker: Worker) -> Worker:
+        worker.pool.shutdown(wait=False)
+        place = self._workers.index(worker)
+        self._workers[place] = self._started(worker.device)
+        return self._workers[place]
+
+    def _count(self, batch: Batch) -> None:
+        batch.lost += 1
+        if batch.lost == 1:
+            self.say("a process that made images ended unexpectedly: another makes its batch again")
+        if batch.lost < TRIES:
+            return
+        first, last = batch.requests[0], batch.requests[-1]
+        raise GenerationError(
+            f"{len(batch.requests)} images, from {first.prompt!r} with seed {first.seed} to "
+            f"{last.prompt!r} with seed {last.seed}, were begun {TRIES} times, and each time their "
+            "process ended unexpectedly (killed, or out of memory). What was made before is kept; "
+            "fewer processes, or a smaller --t2i-batch, need less memory."
+        )
+
+    def _forget(self) -> None:
+        for worker in self._workers:
+            for future in worker.given:
+                future.cancel()
+            worker.given = {}
+        self._returned.clear()
+
+    def _started(self, device: str) -> Worker:
+        threads = max(1, (os.cpu_count() or 1) // len(self.devices))
+        # A forked process could not use a GPU, and would inherit every lock as it is.
+        pool = ProcessPoolExecutor(
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_begin,
+            initargs=(self.name, self.recipe, self.batch, threads, device),
+        )
+        return Worker(device, pool)
 
 
 def load(options: ExecutorOptions) -> Processes:
-    """The factory of the entry point; its source is the number of processes, one a core if empty.
+    """The factory of the entry point ``processes``; its source is the number of processes.
+
+    Without one there is a process for each GPU, or for each core where there is none. They take
+    the GPUs in turn.
 
     Raises ConfigurationError for another source, and for a model whose factory no other process
     can import.
     """
-    source = options.source or str(os.cpu_count() or 1)
+    factory, load_options = options.recipe()
+    shared = devices(load_options.device)
+    usual = len(shared) if len(shared) > 1 else os.cpu_count() or 1
+    source = options.source or str(min(usual, MOST))
     if not (source.isascii() and source.isdigit() and 0 < int(source) <= MOST):
         raise ConfigurationError(
             f"--t2i-executor: expected processes:N with N from 1 to {MOST}, got {source!r}"
         )
     try:
-        recipe = pickle.dumps((options.name, *options.recipe()))
+        recipe = pickle.dumps((factory, load_options))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ConfigurationError(
-            f"--t2i-executor: model {options.name!r} cannot be loaded in another process: {error}. "
-            "Name it as module:factory, or leave --t2i-executor out."
-        ) from None
-    return Processes(recipe, int(source), options.batch, options.say)
+        raise ConfigurationError(_elsewhere(options.name, error)) from None
+    each = [shared[k % len(shared)] for k in range(int(source))]
+    return Processes(options.name, recipe, each, options.batch, options.say)
+
+
+def auto(options: ExecutorOptions) -> Executor:
+    """The factory of the entry point ``auto``: what is fastest here.
+
+    With several GPUs there is a process for each, where the model is a pipeline of ours, which
+    others can load. Everywhere else this process makes the images: on a processor it uses all cores
+    as well as several would, without their memory and start (tests/benchmarks/plain_loop.py).
+    """
+    if options.source:
+        raise ConfigurationError(f"--t2i-executor: expected auto, got 'auto:{options.source}'")
+    factory, load_options = options.recipe()
+    several = len(devices(load_options.device)) > 1
+    if several and getattr(factory, "__module__", type(factory).__module__).startswith(OURS):
+        try:
+            return load(options)
+        except ConfigurationError as error:  # of a mitigation, say, that stands in a conftest.py
+            options.say(f"one GPU alone makes the images: {error}")
+    return in_process(options)
+
+
+def _elsewhere(name: str, error: Exception) -> str:
+    return (
+        f"--t2i-executor: model {name!r} cannot be loaded in another process: {error}. "
+        "Name it as module:factory, or leave --t2i-executor out."
+    )
 
 
 MOST = 64
@@ -131,19 +248,27 @@ class _Maker:
     notes: list[str]
 
 
-def _begin(recipe: bytes, batch: int, threads: int) -> None:
+def _begin(name: str, recipe: bytes, batch: int, threads: int, device: str) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    name, factory, load_options = pickle.loads(recipe)  # noqa: S301 - our own parent's
     _Maker.notes = []
-    models: list[object] = []
+    models: list[Any] = []
 
-    def model() -> object:
+    def model() -> Any:
         if not models:
-            models.append(factory(load_options))
+            factory, options = _unpacked(name, recipe)
+            models.append(factory(replace(options, device=device)))
             _use_threads(threads)
         return models[0]
 
-    _Maker.executor = InProcess(name, model, batch, _Maker.notes.append)  # type: ignore[arg-type]
+    _Maker.executor = InProcess(name, model, batch, _Maker.notes.append)
+
+
+def _unpacked(name: str, recipe: bytes) -> tuple[Callable[[LoadOptions], Any], LoadOptions]:
+    try:
+        factory, options = pickle.loads(recipe)  # noqa: S301 - our own parent's
+    except Exception as error:
+        raise ConfigurationError(_elsewhere(name, error)) from error
+    return factory, options
 
 
 def _end_with_parent() -> None:

@@ -162,7 +162,8 @@ def make_shared(results: Results, limits: LimitFiles) -> None:
 def _shared_out(session: Session) -> list[str]:
     """The devices that each have a worker that makes images."""
     asked = session.settings.device
-    return devices(asked) if session.settings.executor == "in-process" else [asked]
+    here = session.settings.executor in ("auto", "in-process")
+    return devices(asked) if here else [asked]
 
 
 def _made(session: Session) -> str:

@@ -12,7 +12,12 @@ from pytest_t2i.settings import Settings
 
 @pytest.mark.parametrize(
     ("executor", "makers"),
-    [("in-process", ["cuda:0", "cuda:1"]), ("processes:2", ["auto"]), ("mine:queue", ["auto"])],
+    [
+        ("in-process", ["cuda:0", "cuda:1"]),
+        ("auto", ["cuda:0", "cuda:1"]),
+        ("processes:2", ["auto"]),
+        ("mine:queue", ["auto"]),
+    ],
 )
 def test_one_for_each_device_or_one_that_asks_the_executor(executor, makers, monkeypatch):
     monkeypatch.setattr(xdist, "devices", lambda asked: ["cuda:0", "cuda:1"])
