@@ -128,7 +128,7 @@ def crossed(
             s.ref,
             s.observations,
             s.level,
-            s.sequential,
+            s.stopping,
             alike=s.alike,
             second=ref,
         )

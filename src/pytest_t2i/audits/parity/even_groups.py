@@ -37,7 +37,7 @@ NO_RECORD = "a baseline keeps the words of the deciding detector alone"
 def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
     """How far the shares of a prompt's groups are from even."""
     made = distance.of_prompt(sample, siblings, EVEN, METRIC)
-    if sample.sequential:
+    if sample.stopping is not None:
         return made.without_evidence(LOOKED)
     return replace(
         made,
