@@ -1,6 +1,8 @@
 """The exceptions that pytest-t2i raises.
 
 Every message says what was expected, what was given (``name=value``) and what to do.
+
+Over 300 lines: exceptions of all layers are found in one place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Having a plan carried out: what is stored is not made again, what is known not asked again."""
+"""Having a plan carried out: what is stored is not made again, what is known not asked again.
+
+Over 300 lines: claiming, making, keeping and looking share the keys of one plan.
+"""
 
 from __future__ import annotations
 
