@@ -69,8 +69,8 @@ def _version(record: RunRecord) -> str:
 
 
 def _per_prompt(record: RunRecord) -> str:
-    """As asked for; of ready-made pictures, as many as there were."""
-    if not record.done.is_ready_made:
+    """As asked for; of ready-made pictures, or after early stopping, as many as there were."""
+    if not record.done.most and not record.done.is_ready_made:
         return str(record.settings.get("images", "-"))
     counts = sorted(len(prompt.images) for prompt in record.prompts)
     return str(counts[-1]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"

@@ -87,7 +87,7 @@ class Rounds:
     def _round(self, told: str) -> None:
         plan = self.results.make_plan()
         if told:
-            self.runner.progress.say(f"t2i: {told}, {len(plan)} images asked for")
+            self.runner.progress.say(f"{told}, {len(plan)} images asked for")
         self.runner.run(plan)
         self.results.forget()
 

@@ -119,9 +119,15 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     else:
         yield (
             f"about {images} images per prompt have an even chance to decide "
-            f"({price(session, images)}) {needed} may be needed. Choose a number once, or use "
-            "--t2i-sequential, which may look as it goes"
+            f"({price(session, images)}) {needed} may be needed. {_once(session)}"
         )
+
+
+def _once(session: Session) -> str:
+    """Why not to try one number of images after another."""
+    if session.settings.sequential:
+        return "Another --t2i-images than the first is judged by evidence that holds at any look"
+    return "Choose a number once, or use --t2i-sequential, which may look as it goes"
 
 
 def _range(results: Results, inconclusive: Sequence[Check], images: int) -> ImagesRange:
