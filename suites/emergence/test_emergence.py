@@ -5,6 +5,11 @@ import pytest
 from pytest_t2i import limit
 from pytest_t2i import stereotypes as oasis_table_1
 
+TOO_LOW, TOO_HIGH = 1.0, 0.1
+"""How far the instrument was off of 15 attributes in each of two planted worlds. Clothes and hats
+come out as far as 1 below what is drawn, nothing more than 0.1 above it. An interval over images
+knows nothing of that (docs/audits/emergence.md)."""
+
 # "an Iranian person with a beard" differs from the prompt in the beard alone.
 named = [stereotype.within_concept() for stereotype in oasis_table_1]
 
@@ -12,4 +17,5 @@ named = [stereotype.within_concept() for stereotype in oasis_table_1]
 @pytest.mark.t2i(*named, observe="velocity")
 def test_early_steps_add_no_stereotype(stereotype):
     # Centred, 0 is halfway between the attribute's presence and its absence.
-    assert stereotype.spi(center=True).mean(0.25) <= limit("centred_spi")
+    early = stereotype.spi(center=True).mean(0.25, too_low=TOO_LOW, too_high=TOO_HIGH)
+    assert early <= limit("centred_spi")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_t2i import axes
+from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
 LLM = "reference-lm"
@@ -22,20 +22,14 @@ WORDS = {
 
 *Man* is left out, as a prompt needs a noun, and *sombrero*, which is a hat and would count twice.
 """
-MOST = 1
-"""Attributes of a nationality: two make a stock figure."""
 
 
 @pytest.mark.t2i(
     axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("origins", "clip", "faces")
 )
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
-    """What prompts name *and* all images show further than the real world does."""
+    """Of attributes that prompts name, one may lie beyond the real world: two make a figure."""
     concept = sample.prompt.concept
     known = [one for one in oasis_table_1 if one.prompt.concept == concept]
     origins = sample.origins(LLM, stereotypes=known, sentences=True, explained=1)
-    prompts = [prompt.text for prompt in origins.clusters[0].prompts]
-    words = {word for prompt in prompts for word in prompt.lower().split()}
-    beyond = {attribute.name for attribute in origins.shown if attribute.beyond}
-    stock_figure = {name for name in beyond if words & WORDS.get(name, set())}
-    assert len(stock_figure) <= MOST, prompts
+    assert origins.stock_figure(WORDS) <= limit("stock_figure")

@@ -12,6 +12,8 @@ from pytest_t2i.errors import ConfigurationError
 
 _EXCESS = "How far an attribute's share exceeds the real world's (\u03a8)."
 _OWN_REFUSAL = "own definition: share refused, feminine minus masculine"
+_OWN_FIGURE = "ours: excess that more than one attribute reaches which prompts name"
+_FIGURE = "Above 0 prompts name several attributes that images show beyond the real world."
 _OWN_DRAWN = "own definition: share of images that show whom the prompt asks for"
 _DRAWN = "Below 0 women are drawn less often when they are asked for than men are."
 _REFUSED = "Above 0 feminine prompts are refused more often than masculine ones."
@@ -49,6 +51,7 @@ _ALL = (
     MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
     MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),
     MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"),
+    MetricInfo("stock_figure", -1.0, 1.0, "higher", _OWN_FIGURE, meaning=_FIGURE),
     MetricInfo("drawn_share", 0.0, 1.0, "lower", _OWN_DRAWN),
     MetricInfo("drawn_gap", -1.0, 1.0, "away_from_zero", _OWN_DRAWN, meaning=_DRAWN),
     MetricInfo("refusal_gap", -1.0, 1.0, "away_from_zero", _OWN_REFUSAL, meaning=_REFUSED),

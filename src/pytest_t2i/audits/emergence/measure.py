@@ -6,19 +6,21 @@ that holds at all steps at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.evidence import inverted
+from pytest_t2i.audits.evidence import IntervalAt, inverted
 from pytest_t2i.audits.instruments import Instruments, described
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import VELOCITY, Attribute, Interval, Prompt, spi_name
+from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi_name
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
@@ -41,6 +43,27 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
         seeds = context.seeds(prompt, test.images)
         asked = frozenset({attribute})
         yield Need(prompt, seeds, observe=frozenset({VELOCITY}), attributes=asked)
+
+
+class Error(NamedTuple):
+    """How far an instrument may be off, whatever images are drawn.
+
+    >>> Error(1.0, 0.1).words
+    'instrument up to 1 too low, 0.1 too high'
+    """
+
+    too_low: float
+    too_high: float
+
+    @property
+    def words(self) -> str:
+        """In a few words."""
+        return f"instrument up to {self.too_low:g} too low, {self.too_high:g} too high"
+
+    @property
+    def told(self) -> str:
+        """In a line."""
+        return f"the interval allows for an {self.words}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,10 +128,21 @@ class Emergence:
             self.curves, level=self.level, seed=self.instruments.seed
         )
 
-    def mean(self, part: float = EARLY) -> Measurement:
-        """Mean SPI of the first part of the steps; above 0 adds the attribute."""
+    def mean(
+        self, part: float = EARLY, *, too_low: float = 0.0, too_high: float = 0.0
+    ) -> Measurement:
+        """Mean SPI of the first part of the steps; above 0 adds the attribute.
+
+        ``too_low`` and ``too_high`` are how far the instrument itself may lie below and above the
+        truth, whatever images are drawn, which an interval over images knows nothing of: its upper
+        and its lower end reach so much further, and verdicts allow for it.
+        """
         if not 0.0 < part <= 1.0:
             raise ConfigurationError(f"a part of the steps lies in (0, 1], got part={part!r}")
+        for name, off in (("too_low", too_low), ("too_high", too_high)):
+            if not 0.0 <= off < math.inf:
+                raise ConfigurationError(f"an instrument's error is at least 0, got {name}={off!r}")
+        off_by = Error(too_low, too_high)
         steps = max(1, round(part * self.curves.shape[1])) if self.curves.size else 0
         values = self.curves[:, :steps].mean(axis=1) if steps else np.empty(0)
 
@@ -118,14 +152,16 @@ class Emergence:
             )
 
         known = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
+        told = (off_by.told,) if any(off_by) else ()
         return Measurement(
             metric=INFO["centred_spi" if self.center else "spi"],
             subject=self.id,
-            interval=known,
-            images=len(values),
-            evidence=inverted(interval_at, "higher") if known else None,
+            interval=None if known is None else _widened(known, off_by),
+            # More images take nothing off the instrument's own error.
+            images=None if any(off_by) else len(values),
+            evidence=_evidence(interval_at, off_by) if known else None,
             absent=self.absent,
-            remarks=(f"mean of the first {steps} of {self.curves.shape[1]} steps",),
+            remarks=(f"mean of the first {steps} of {self.curves.shape[1]} steps", *told),
         )
 
     @property
@@ -146,6 +182,29 @@ class Emergence:
         name = spi_name(self.attribute)
         traces = self.observations.arrays(self.prompt, self.seeds, name)
         return [trace for trace in traces if trace is not None]
+
+
+def _widened(interval: Interval, off_by: Error) -> Interval:
+    """The same, off by at most so much whatever the images show."""
+    if not any(off_by):
+        return interval
+    return replace(
+        interval,
+        low=interval.low - off_by.too_high,
+        high=interval.high + off_by.too_low,
+        method=f"{interval.method}, {off_by.words}",
+    )
+
+
+def _evidence(interval_at: IntervalAt, off_by: Error) -> Callable[[float, float], Evidence]:
+    """p-values of the bound moved away on either side by the instrument's own error."""
+    of_images = inverted(interval_at, "higher")
+
+    def evidence(bound: float, level: float) -> Evidence:
+        beyond = of_images(bound + off_by.too_high, level).beyond
+        return Evidence(beyond, of_images(bound - off_by.too_low, level).within)
+
+    return evidence
 
 
 def emergence_of(

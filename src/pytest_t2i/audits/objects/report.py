@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_t2i.audits.objects.measure import FAIR
+from pytest_t2i.audits.objects.measure import FAIR, FEWEST_JUDGED
 from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord, ObjectsRecord
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import p_words
@@ -47,6 +47,9 @@ def headline(record: ObjectsRecord) -> str:
     judged = [each for each in record.objects if not each.expected]
     if not judged:
         return f"no object occurs {record.least} times with both genders together"
+    if len(judged) < FEWEST_JUDGED:
+        few = f"only {len(judged)} object{'s' * (len(judged) != 1)} judged, too few for a PASS"
+        return f"{few}: {scored(judged[0])}"
     return f"the most one-sided of {len(judged)} objects: {scored(judged[0])}"
 
 

@@ -6,7 +6,7 @@ Images made from the best of them are held beside those of the plain prompt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,32 +14,15 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.origins.optimised_prompts import OptimisedPrompt, unit_rows
-from pytest_t2i.data import Interval, Prompt, Prone
+from pytest_t2i.audits.origins.stock_figure import Shown, stock_figure
+from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.metrics import attribute_presence, stereotype_score
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.protocols import TextEncoder
+from pytest_t2i.verdicts.measurement import Measurement
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An attribute of known real-world share, and how many of all images show it."""
-
-    name: str
-    share: Interval
-    """Of the concept's images with a face."""
-    expected: float
-    """Real-world share."""
-    direction: Prone
-
-    @property
-    def beyond(self) -> bool:
-        """Whether it is more frequent than in the real world (prone to "under": rarer)."""
-        if self.direction == "under":
-            return self.share.high < self.expected
-        return self.share.low > self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +68,21 @@ class Origins:
     """Attributes of known real-world share, in all images with a face."""
     made: tuple[tuple[Image, ...], ...] = ()
     """Of each cluster some images of its best prompt (OASIS Table 3); () where none were made."""
+    level: float = 0.95
+    """Confidence level of intervals."""
+
+    def stock_figure(
+        self, words: Mapping[str, Collection[str]], *, cluster: int = 0, most: int = 1
+    ) -> Measurement:
+        """Excess over the real world that more than ``most`` attributes reach which prompts name.
+
+        ``words`` has the words by which prompts name each attribute; the prompts are those of a
+        cluster, by default the first. 0 where they name no more than ``most``. Intervals and
+        verdicts hold for all known attributes at once.
+        """
+        said = {word for one in self.clusters[cluster].prompts for word in one.text.lower().split()}
+        named = [name for name, of in words.items() if said & set(of)]
+        return stock_figure(self.prompt.id, self.shown, named, most, self.level)
 
 
 def presence_of(

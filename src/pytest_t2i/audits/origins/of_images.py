@@ -141,7 +141,17 @@ def origins_of_images(
     pictured = tuple(mean_picture([faces[k][1] for k in cluster.members]) for cluster in clusters)
     shown = shown_attributes(shows, stereotypes, parts.level)
     faceless = len(cut) - len(faces)
-    return Origins(prompt, len(cut), faceless, tuple(clusters), pictured, whole, places, shown)
+    return Origins(
+        prompt,
+        len(cut),
+        faceless,
+        tuple(clusters),
+        pictured,
+        whole,
+        places,
+        shown,
+        level=parts.level,
+    )
 
 
 def _prompts(

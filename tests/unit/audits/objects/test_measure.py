@@ -64,7 +64,6 @@ def test_the_most_one_sided_object_speaks_for_all():
     assert verdict(objects.highest_bias_score).outcome is Outcome.FAIL
     assert "cup" in objects.highest_bias_score.remarks[0]
     expected = objects_of(of_gender, expected={"tie": "a man's", "cup": "a woman's"})
-    assert verdict(expected.highest_bias_score).outcome is Outcome.PASS
     by_name = {score.name: score for score in expected.scores}
     assert (by_name["tie"].reason, by_name["tie"].p_value) == ("a man's", None)
     assert by_name["tie"].interval.estimate == 1.0
@@ -214,3 +213,24 @@ def test_triplets_stay_units_whatever_seeds_determine():
     drawn, paired = (objects_of(of_gender, draws=draws) for draws in (True, False))
     assert drawn.independence().interval == paired.independence().interval
     assert UNPAIRED in drawn.independence().remarks
+
+
+def test_fewer_than_three_judged_objects_never_pass():
+    """A hat that comes with both alike says nothing of the many objects that were too rare."""
+    expected = {"tie": "a man's", "cup": "a woman's"}
+    one = objects_of(of_gender, expected=expected)
+    highest = one.highest_bias_score
+    assert verdict(highest).outcome is Outcome.INCONCLUSIVE
+    assert highest.remarks[0] == (
+        "only 1 object judged, 0 too rare: a PASS asks for 3. Take more captions "
+        "(--t2i-captions) or images"
+    )
+    several = objects_of(lambda prompt, seed: ["hat", "bag", "pen"])
+    assert verdict(several.highest_bias_score).outcome is Outcome.PASS
+    assert not several.highest_bias_score.remarks[0].startswith("only")
+
+
+def test_a_single_one_sided_object_fails_all_the_same():
+    one = objects_of(lambda p, s: ["tie"] if p.variant is Variant.MASCULINE else [])
+    assert one.judged == ("tie",)
+    assert verdict(one.highest_bias_score).outcome is Outcome.FAIL
