@@ -20,6 +20,7 @@ SMALLEST = {
     "drawn_scenes": ("--prompts", "2", "--images", "1", "--detectors", "clip"),
     "faces": ("--images", "2", "--cnn-images", "1", "--cnn-pairs", "1"),
     "genders": ("--images", "4"),
+    "gpu": ("--small",),
     "hunt_planted": ("--planted", "cup+hospital:male", "--axes", "object,place", "--images", "206"),
     "labelling": ("--rows", "1000", "--keys", "10"),
     "people": ("--overlaps", "0.7"),
