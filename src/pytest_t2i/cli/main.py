@@ -43,7 +43,7 @@ COMMANDS = {
     "label-import": ("label_import", "labels from a table of another shape, or Label Studio"),
     "store": (
         "store",
-        "what is in a store of images; verify, repair, merge, export and import one",
+        "what is in a store of images; verify, repair, prune, merge, export and import one",
     ),
     "profile": ("profile", "where the time of making and looking at images goes, part by part"),
     "candidates": ("candidates", "ask a language model for stereotypes to look for"),

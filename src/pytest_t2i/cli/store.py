@@ -7,32 +7,34 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import path
+from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.store import archive
 from pytest_t2i.generation.store.contents import contents
 from pytest_t2i.generation.store.merge import Merged, merge
+from pytest_t2i.generation.store.pruning import prune
 from pytest_t2i.generation.store.repair import Findings, repair, verify
+from pytest_t2i.settings import whole
 
 SHOWN = 10
 """Files that are named."""
 EVERY = 200
 """Files between two words of progress."""
-ASKS = {"merge": "source", "import": "source", "export": "target"}
+ASKS = {"merge": "source", "import": "source", "export": "target", "prune": "runs"}
 """Action -> the argument that it needs."""
-NAMED = {"source": "--from", "target": "--to"}
+NAMED = {"source": "--from PATH", "target": "--to FILE", "runs": "--keep-runs N"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which store."""
     parser.add_argument(
         "action",
-        choices=("show", "verify", "repair", "merge", "export", "import"),
+        choices=("show", "verify", "repair", "merge", "export", "import", "prune"),
         help="show: count what is there; verify: read every row and file, and strike what is "
         "damaged, so that it is made again; repair: make a new index from the pictures; merge: "
         "copy what another store has and this one lacks; export: write it as one tar file; "
-        "import: merge such a file",
+        "import: merge such a file; prune: remove the images that none of the last runs needed",
     )
     parser.add_argument(
         "folder", nargs="?", type=path, default=Path(".t2i"), help="of the store (.t2i)"
@@ -45,26 +47,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the store to merge, or the file to import",
     )
     parser.add_argument("--to", dest="target", type=path, metavar="FILE", help="file to export to")
+    parser.add_argument(
+        "--keep-runs",
+        dest="runs",
+        type=value(whole(1)),
+        metavar="N",
+        help="with prune: what the last N runs needed stays",
+    )
 
 
-def run(action: str, folder: Path, source: Path | None, target: Path | None) -> int:
+def run(
+    action: str, folder: Path, source: Path | None, target: Path | None, runs: int | None
+) -> int:
     """Do it; 1 when something was damaged."""
-    _check_arguments(action, {"source": source, "target": target})
-    whole, lines = _ACTIONS[action](folder, source or target or folder)
+    _check_arguments(action, {"source": source, "target": target, "runs": runs})
+    if action == "prune":
+        is_whole, lines = _prune(folder, runs or 1)
+    else:
+        is_whole, lines = _ACTIONS[action](folder, source or target or folder)
     if sys.stderr.isatty():
         print(end="\r", file=sys.stderr)  # noqa: T201 - a command line tool
     for line in lines:
         say(line)
-    return 0 if whole else 1
+    return 0 if is_whole else 1
 
 
-def _check_arguments(action: str, given: dict[str, Path | None]) -> None:
+def _check_arguments(action: str, given: dict[str, Path | int | None]) -> None:
     needed = ASKS.get(action)
-    for name, value in given.items():
-        if name == needed and value is None:
-            raise ConfigurationError(f"t2i store {action}: expected {NAMED[name]} PATH")
-        if name != needed and value is not None:
-            raise ConfigurationError(f"t2i store {action}: {NAMED[name]} is of no use to it")
+    for name, argument in given.items():
+        if name == needed and argument is None:
+            raise ConfigurationError(f"t2i store {action}: expected {NAMED[name]}")
+        if name != needed and argument is not None:
+            option = NAMED[name].partition(" ")[0]
+            raise ConfigurationError(f"t2i store {action}: {option} is of no use to it")
 
 
 def _tick(count: int) -> None:
@@ -130,6 +145,15 @@ def _import(folder: Path, file: Path) -> tuple[bool, list[str]]:
     lines += _listed(f"damaged in {file}, not taken", found.damaged)
     lines += _listed(f"changed in the index of {file}, not taken", found.merged.there.changed)
     return found.is_whole, lines
+
+
+def _prune(folder: Path, runs: int) -> tuple[bool, list[str]]:
+    done = prune(folder, runs)
+    asked = "run" if done.runs == 1 else f"{done.runs} runs"
+    return True, [
+        f"{folder}: {done.removed} images removed, {done.bytes / 2**20:.1f} MiB; {done.kept} stay, "
+        f"which the last {asked} needed"
+    ]
 
 
 _ACTIONS: dict[str, Callable[[Path, Path], tuple[bool, list[str]]]] = {

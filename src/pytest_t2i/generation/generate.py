@@ -1,6 +1,6 @@
 """Having a plan carried out: what is stored is not made again, what is known not asked again.
 
-Over 300 lines: claiming, making, keeping and looking share the keys of one plan.
+Over 300 lines: a plan is claimed, made, kept, paid for and looked at by steps that share its keys.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.seeding import try_seeds
 from pytest_t2i.generation.store import Store, StoredImage
+from pytest_t2i.generation.store.pruning import name_of_run, note_needed
 from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.texts import embed_texts, encode_texts
 from pytest_t2i.generation.traces import arrays_of
@@ -55,12 +56,18 @@ class Runner:
     tries_seeds: bool = False
     """Whether a model whose seeds may not hold is tried before its first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
+    _needed: set[str] = field(default_factory=set)
     _pace: Pace = field(default_factory=Pace)
 
     @cached_property
     def observer(self) -> Observer:
         """Looks at what is made."""
         return Observer(self.components, self.store, self.progress, self.batch)
+
+    @cached_property
+    def _name(self) -> str:
+        """Of the run, by which the store keeps what it needs."""
+        return name_of_run(self.components.run_id or self.components.own_id)
 
     @cached_property
     def executor(self) -> Executor:
@@ -94,6 +101,8 @@ class Runner:
         check_packages(plan, self.components)
         self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
+        self._needed.update(keys.values())
+        note_needed(self.store.folder, self._name, self._needed)
         check_variations(plan, self.components)
         self._tell_unseen(plan)
         embed_texts(plan, self.components, self.store)

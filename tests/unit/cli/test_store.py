@@ -6,6 +6,7 @@ from writing import new
 
 from pytest_t2i.cli.main import main
 from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.pruning import note_needed
 
 
 def test_a_store_is_verified_and_repaired(tmp_path, capsys):
@@ -51,6 +52,13 @@ def test_stores_are_shown_merged_exported_and_imported(tmp_path, capsys):
     assert "3 images copied, 0 were there" in capsys.readouterr().out
 
 
+def test_images_that_no_run_needs_are_removed(tmp_path, capsys):
+    fill(tmp_path / "store", "aa1", "ab2")
+    note_needed(tmp_path / "store", "20260101T000000-a", ["ab2"])
+    assert main(["store", "prune", str(tmp_path / "store"), "--keep-runs", "3"]) == 0
+    assert "1 images removed, 0.0 MiB; 1 stay, which the last run needed" in capsys.readouterr().out
+
+
 def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys):
     one, other = tmp_path / "one", tmp_path / "other"
     fill(one, "aa1")
@@ -66,8 +74,11 @@ def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys
 def test_arguments_that_do_not_go_together_are_one_line(tmp_path, capsys):
     for arguments, told in (
         (["merge", "x"], "t2i store merge: expected --from PATH"),
-        (["export", "x"], "t2i store export: expected --to PATH"),
+        (["export", "x"], "t2i store export: expected --to FILE"),
         (["verify", "x", "--to", "y"], "t2i store verify: --to is of no use to it"),
+        (["prune", "x"], "t2i store prune: expected --keep-runs N"),
+        (["show", "x", "--keep-runs", "2"], "t2i store show: --keep-runs is of no use to it"),
+        (["prune", "x", "--keep-runs", "2"], "x: there is no store"),
         (["import", "x", "--from", str(tmp_path / "no.tar")], "no.tar: No such file"),
     ):
         assert main(["store", *arguments]) == 2
