@@ -13,6 +13,7 @@ from pytest_t2i.reporting.formatting import (
     counted,
     interval_words,
     signed,
+    tells_others,
 )
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections import half_width
@@ -90,7 +91,9 @@ class Group:
 
 
 def bias_groups(record: RunRecord) -> list[Group]:
-    """Prompt bias scores by axis, from most male to most female."""
+    """Prompt bias scores by axis, from most male to most female; none of ages or races."""
+    if tells_others(record):
+        return []
     checks = by_subject(record, "prompt_bias_score")
     return [
         Group(axis, tuple(_bias_row(p, checks.get(p.id, ())) for p in prompts), leanings(prompts))

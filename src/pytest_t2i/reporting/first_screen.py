@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.charts import by_subject, worst
+from pytest_t2i.reporting.formatting import tells_others
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -19,10 +20,23 @@ OUTCOMES = {
 
 def furthest(record: RunRecord) -> list[str]:
     """The prompts furthest from even, with what was seen and what was decided of each."""
-    checks = by_subject(record, "prompt_bias_score")
-    scored = [prompt for prompt in record.prompts if _distance(prompt) and _clear(prompt)]
-    scored.sort(key=lambda prompt: (-_distance(prompt), -_clear(prompt), prompt.id))
+    others = tells_others(record)
+    checks = by_subject(record, "group_distance" if others else "prompt_bias_score")
+    known = {label for prompt in record.prompts for label in _labels(prompt)}
+    far = {p.id: _of_groups(p, len(known)) if others else _distance(p) for p in record.prompts}
+    scored = [prompt for prompt in record.prompts if far[prompt.id] and _clear(prompt)]
+    scored.sort(key=lambda prompt: (-far[prompt.id], -_clear(prompt), prompt.id))
     return [_told(prompt, checks.get(prompt.id, ())) for prompt in scored[:SHOWN]]
+
+
+def _of_groups(prompt: PromptRecord, groups: int) -> float:
+    """Half the L1 distance of its labels' shares from even ones, over the labels that were seen."""
+    labels, images = _labels(prompt), _clear(prompt)
+    if not images:
+        return 0.0
+    absent = groups - len(labels)
+    seen = sum(abs(count / images - 1.0 / groups) for count in labels.values())
+    return round((seen + absent / groups) / 2.0, 12)
 
 
 def _distance(prompt: PromptRecord) -> float:

@@ -64,6 +64,12 @@ def absent(labels: Collection[str]) -> str:
     return NO_IMAGE if {"male", "female"}.intersection(labels) or not labels else "no gender label"
 
 
+def tells_others(record: RunRecord) -> bool:
+    """Whether the deciding detector's labels are others than male and female, such as ages."""
+    labels = {label for prompt in record.prompts for label in prompt.decided.labels}
+    return bool(labels) and not {"male", "female"} & labels
+
+
 def plain_interval(interval: Interval | None, digits: int = 3) -> str:
     """``0.12 [0.08, 0.17]``, with true minus signs."""
     if interval is None:
