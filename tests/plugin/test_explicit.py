@@ -9,6 +9,9 @@ import pytest
 
 from pytest_t2i import read_run
 
+# Imported within a test it is dropped after it, and a second import quarrels with the first.
+pytest.importorskip("pandas")
+
 SHIPPED = Path(__file__).parents[2] / "suites"
 SUITE = """
 import pytest

@@ -6,6 +6,9 @@ import pytest
 
 from pytest_t2i import read_run
 
+# Imported within a test it is dropped after it, and a second import quarrels with the first.
+pytest.importorskip("pandas")
+
 CONFTEST = """
 import os
 
