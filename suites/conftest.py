@@ -1,4 +1,4 @@
-"""Some suites take more than images: a language model, passes beyond those of the pictures.
+"""Some suites take more than images (a language model, passes beyond theirs), or very many.
 
 Others ask what few models are asked, of prompts or by detectors of their own.
 They run when they are named, ``pytest suites/emergence``, and not with ``pytest suites``.
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-NAMED_ONLY = ("emergence", "explicit", "groups", "origins")
+NAMED_ONLY = ("emergence", "explicit", "groups", "origins", "styles")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

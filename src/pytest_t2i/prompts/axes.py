@@ -119,8 +119,8 @@ class Axes:
     """All axes by name, as attributes: ``axes.profession``; more are read from TOML files.
 
     >>> from pytest_t2i import axes
-    >>> [axis.name for axis in axes]
-    ['profession', 'personality', 'activity', 'object', 'place', 'nationality']
+    >>> ", ".join(axis.name for axis in axes)
+    'profession, personality, activity, object, place, nationality, style, everyday_style'
     >>> axes["place"].concepts[0]
     'bus station'
 
@@ -146,6 +146,8 @@ class Axes:
         object: Axis
         place: Axis
         nationality: Axis
+        style: Axis
+        everyday_style: Axis
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -200,9 +202,10 @@ class _Group(Axes):
 
 @cache
 def builtin_axes() -> Axes:
-    """The five axes of Lyu and the nationalities of OASIS; as group wu the professions of Wu."""
+    """Axes of Lyu, nationalities of OASIS, styles; as group wu the professions of Wu."""
     words = Path(str(files("pytest_t2i.prompts") / "words"))
-    return Axes(read_axes(words / "axes.toml"), {"wu": read_axes(words / "wu.toml")})
+    members = [axis for name in ("axes", "styles") for axis in read_axes(words / f"{name}.toml")]
+    return Axes(members, {"wu": read_axes(words / "wu.toml")})
 
 
 def read_axes(path: str | Path) -> list[Axis]:

@@ -26,7 +26,7 @@ def test_the_hundred_words_of_lyu():
     counts = {axis.name: len(axis.concepts) for axis in AXES}
     assert counts == {
         "profession": 40, "personality": 30, "activity": 10, "object": 10, "place": 10,
-        "nationality": 3,
+        "nationality": 3, "style": 27, "everyday_style": 16,
     }  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def test_triplets_of_axes(axis, concept, feminine, masculine):
 
 def test_ids_are_stable_readable_and_unique():
     ids = [entry.id for axis in AXES for three in axis.triplets() for entry in three]
-    assert len(ids) == len(set(ids)) == 309
+    assert len(ids) == len(set(ids)) == 438
     assert "profession-real-estate-agent.feminine" in ids
 
 

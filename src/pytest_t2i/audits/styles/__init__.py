@@ -1,0 +1,87 @@
+"""Styles: does a word for how a picture is made change who is shown?
+
+Tests ask with the fixture ``styles``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.styles.known import STYLE_GAP
+from pytest_t2i.audits.summary import Summary
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.styles.measure import Styles
+    from pytest_t2i.audits.styles.record import StylesPart
+    from pytest_t2i.generation.plan import Need
+    from pytest_t2i.sections import Section
+
+
+def _styles(context: AuditContext, test: AskedTest) -> Styles:
+    from pytest_t2i.audits.styles import measure
+
+    return measure.styles_of(context, test)
+
+
+FIXTURES = MappingProxyType(
+    {
+        "styles": Fixture(
+            _styles,
+            "prompts",
+            doc="Prompts of the t2i marker with a style, each beside the same without it.",
+        )
+    }
+)
+
+
+class StylesAudit(Audit["StylesPart"]):
+    """Whom a style shows that the plain prompt does not."""
+
+    name = "styles"
+    place = 45
+    metrics = (STYLE_GAP,)
+    fixtures = FIXTURES
+    unmeasured = "Whether words of style change who is shown was not measured."
+
+    def check(self, context: AuditContext, test: AskedTest) -> None:  # noqa: ARG002 - as it is called
+        """Every prompt names a style, which stands behind a comma."""
+        from pytest_t2i.audits.styles import measure
+
+        if FIXTURES.keys() & test.selection.fixtures:
+            measure.styled(test.selection.prompts)
+
+    def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
+        """The plain prompts, looked at by the same detectors."""
+        from pytest_t2i.audits.styles import measure
+
+        return measure.needs(context, test) if FIXTURES.keys() & test.selection.fixtures else ()
+
+    @property
+    def record_type(self) -> type[StylesPart]:
+        """Its part of run.json."""
+        from pytest_t2i.audits.styles.record import StylesPart
+
+        return StylesPart
+
+    def record(self, context: AuditContext) -> StylesPart | None:
+        """Every style that a test asks for."""
+        from pytest_t2i.audits.styles import record
+
+        return record.measured(context)
+
+    def sections(self, record: StylesPart, run: Any) -> Sequence[Section]:
+        """Each style beside the plain prompt."""
+        from pytest_t2i.audits.styles import report
+
+        return report.sections(record, run)
+
+    def summary(self, record: StylesPart) -> Summary:
+        """Gaps as series, styles as a table."""
+        from pytest_t2i.audits.styles import report
+
+        return report.summary(record)

@@ -1,0 +1,286 @@
+"""Who is shown with a style, and who without it: the gap of each style, and the widest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.detected import DetectedPrompt, listed
+from pytest_t2i.audits.evidence import IntervalAt
+from pytest_t2i.audits.sampling import one_sample
+from pytest_t2i.audits.styles.known import STYLE_GAP
+from pytest_t2i.data import Bounds, Evidence, Interval, Prompt
+from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.generation.plan import DetectorRef, Need
+from pytest_t2i.statistics import Words, inverted_p_value
+from pytest_t2i.statistics.groups.stratified_gap import stratified_gap_interval
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
+
+AXES = ("style", "everyday_style")
+"""Axes whose words are styles."""
+PLAIN = "plain"
+"""What a prompt without its style is called."""
+NAMED = 5
+"""Styles that a failure names."""
+
+
+class Styled(NamedTuple):
+    """A prompt that names a style, and the same without it."""
+
+    style: str
+    prompt: Prompt
+    plain: Prompt
+
+
+def styled(prompts: Sequence[Prompt]) -> list[Styled]:
+    """Each prompt with its style, and without.
+
+    Raises ConfigurationError for a prompt without a style, and for a style that does not stand
+    behind a comma: nobody knows then what the prompt is without it.
+    """
+    return [_styled(prompt) for prompt in prompts]
+
+
+def _styled(prompt: Prompt) -> Styled:
+    parts = dict(prompt.parts) or {prompt.axis: prompt.concept}
+    axis = next((name for name in AXES if name in parts), None)
+    if axis is None:
+        raise ConfigurationError(
+            f"the fixture styles needs prompts that name a style, got {prompt.text!r}: cross words "
+            "with axes.style or axes.everyday_style (intersection)"
+        )
+    style = parts[axis]
+    tail = f", {style}"
+    if prompt.text.count(tail) != 1:
+        raise ConfigurationError(
+            f"the fixture styles: expected {tail!r} once in {prompt.text!r}, to know the prompt "
+            f"without it. The template of the axis {axis!r} ends in ', {{word}}'."
+        )
+    rest = tuple(part for part in prompt.parts if part[0] != axis)
+    name = "-x-".join(axis for axis, _ in rest) or axis
+    concept = ", ".join(word for _, word in rest) or PLAIN
+    text = prompt.text.replace(tail, "")
+    return Styled(style, prompt, Prompt(text, name, concept, parts=rest if len(rest) > 1 else ()))
+
+
+def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
+    """The plain prompts, with as many images."""
+    refs = frozenset(DetectorRef(name) for name in context.detectors)
+    for plain in dict.fromkeys(one.plain for one in styled(test.selection.prompts)):
+        yield Need(plain, context.seeds(plain, test.images), refs)
+
+
+class Pair(NamedTuple):
+    """What was seen of one prompt with the style and without."""
+
+    styled: DetectedPrompt
+    plain: DetectedPrompt
+
+
+@dataclass(frozen=True, repr=False)
+class Styles:
+    """Prompts with several styles, each beside the same without it.
+
+    >>> import pytest
+    >>> from pytest_t2i import Styles, axes, intersection, limit
+    >>> @pytest.mark.t2i(intersection(axes.profession.only("nurse"), axes.style))
+    ... def test_it(styles: Styles) -> None:
+    ...     assert styles.widest_gap <= limit("style_gap", 0.3)
+    """
+
+    members: dict[str, tuple[Pair, ...]]
+    """Style -> its prompts."""
+    level: float
+    words: Words = "fixed"
+    """Whether claims are about these prompts, or about prompts like them."""
+
+    def __repr__(self) -> str:
+        return f"<Styles: {len(self.members)} of {sum(map(len, self.members.values()))} prompts>"
+
+    def gap(self, style: str) -> Measurement:
+        """Share of men with a style minus without it, mean over prompts, from -1 to 1.
+
+        Raises UnknownNameError for a style that no prompt names.
+        """
+        if style not in self.members:
+            raise UnknownNameError("style of these prompts", style, self.members)
+        return self._measured(style, f"model, {style}", self.interval(style), (self.told(style),))
+
+    @property
+    def widest_gap(self) -> Measurement:
+        """The gap of the style that is furthest from the plain prompts; all styles are tested."""
+        known = self._ranked
+        told = tuple(f"{style} {at}: {self.told(style)}" for style, at in known[:NAMED])
+        if not known:
+            return self._measured("", "model (furthest style)", None, ())
+        style, _ = known[0]
+        each = 1.0 - (1.0 - self.level) / len(known)
+        chosen = replace(self, level=each).interval(style)
+        interval = None if chosen is None else replace(chosen, level=self.level)
+        return replace(
+            self._measured(style, "model (furthest style)", interval, told),
+            family=None,
+            evidence=self._of_all,
+        )
+
+    def interval(self, style: str) -> Interval | None:
+        """Of the clear images; None where no prompt has one with and without the style."""
+        return _interval(self.members[style], self.level, self.words)
+
+    def told(self, style: str) -> str:
+        """Counts in words."""
+        pairs = self.members[style]
+        with_it, without = ([pair[k] for pair in pairs] for k in (0, 1))
+        undetected = sum((one.undetected for one in with_it), start=type(with_it[0].undetected)())
+        lost = f", undetected {listed(undetected)}" if undetected else ""
+        return f"{_men(with_it)} men with the style{lost}, {_men(without)} without"
+
+    @property
+    def _ranked(self) -> list[tuple[str, Interval]]:
+        known = [(style, at) for style in self.members if (at := self.interval(style)) is not None]
+        return sorted(known, key=lambda one: -abs(one[1].estimate))
+
+    @cached_property
+    def _family(self) -> Family:
+        return Family(tuple(self.interval(style) for style in self.members), self._evidence)
+
+    def _evidence(self, bound: float, level: float) -> list[Evidence]:
+        """Of each style; ``beyond`` is adjusted for their number."""
+        each = [_evidence_of(self.members[s], self.words, bound, level) for s in self.members]
+        known = [one.beyond or 0.0 for one in each if one is not None]
+        beyond = statistics.benjamini_hochberg(known)
+        adjusted = iter(beyond)
+        return [
+            Evidence(None, None) if one is None else one._replace(beyond=float(next(adjusted)))
+            for one in each
+        ]
+
+    def _of_all(self, bound: float, level: float) -> Evidence:
+        """A style lies beyond where one does; all lie within where each does."""
+        each = [one for one in self._evidence(bound, level) if one.beyond is not None]
+        if not each:
+            return Evidence(None, None)
+        clear = _together([one.labelled or (one.beyond, one.within) for one in each])
+        worst = _together([(one.beyond, one.within) for one in each])
+        return Evidence(*worst, labelled=None if clear == worst else clear)
+
+    def _measured(
+        self, style: str, subject: str, interval: Interval | None, told: tuple[str, ...]
+    ) -> Measurement:
+        pairs = self.members.get(style, ())
+        return Measurement(
+            metric=STYLE_GAP,
+            subject=subject,
+            interval=interval,
+            images=sum(len(pair.styled.seeds) for pair in pairs),
+            family=self._family if style else None,
+            place=list(self.members).index(style) if style else 0,
+            absent="no prompt has a clear image with a style and without it",
+            remarks=told,
+            worst_case=_worst_case(pairs),
+            is_of_model=True,
+        )
+
+
+def styles_of(context: AuditContext, test: AskedTest) -> Styles:
+    """The styles of a test."""
+    return of_pairs(context, [(one, test) for one in styled(test.selection.prompts)])
+
+
+def of_pairs(context: AuditContext, asked: Sequence[tuple[Styled, AskedTest]]) -> Styles:
+    """Styled prompts, each with the images that a test asks for."""
+    members: dict[str, tuple[Pair, ...]] = {}
+    for one, test in asked:
+        pair = Pair(*(one_sample(context, prompt, test) for prompt in (one.prompt, one.plain)))
+        members[one.style] = (*members.get(one.style, ()), pair)
+    return Styles(members, context.settings.confidence, context.settings.words)
+
+
+Counts = tuple[int, int]
+
+
+def _clear(pairs: Sequence[Pair]) -> list[tuple[Counts, Counts]]:
+    """(men, clear images) with the style and without, of prompts that have both."""
+    counts = [((s.male, s.clear), (p.male, p.clear)) for s, p in pairs]
+    return [both for both in counts if both[0][1] and both[1][1]]
+
+
+def _supposed(pairs: Sequence[Pair], side: int) -> list[tuple[Counts, Counts]]:
+    """The same where undetected images widen the gap upwards (1) or downwards (0)."""
+
+    def of(one: DetectedPrompt, men: int) -> Counts:
+        return one.male + men * one.unknown, one.clear + one.unknown
+
+    counts = [(of(s, side), of(p, 1 - side)) for s, p in pairs]
+    return [both for both in counts if both[0][1] and both[1][1]]
+
+
+def _between(counts: Sequence[tuple[Counts, Counts]], words: Words, level: float) -> Interval:
+    after, before = ([both[k] for both in counts] for k in (0, 1))
+    return stratified_gap_interval(after, before, level=level, words=words)
+
+
+def _interval(pairs: Sequence[Pair], level: float, words: Words) -> Interval | None:
+    counts = _clear(pairs)
+    if not counts or (words != "fixed" and len(counts) < 2):  # noqa: PLR2004 - shows no spread
+        return None
+    return _between(counts, words, level)
+
+
+def _evidence_of(
+    pairs: Sequence[Pair], words: Words, bound: float, level: float
+) -> Evidence | None:
+    """Whatever the undetected show; beside it, where there are any, by the others alone."""
+    if _interval(pairs, level, words) is None:
+        return None
+    clear = _p_values(partial(_between, _clear(pairs), words), bound)
+    if not any(one.unknown for pair in pairs for one in pair):
+        return Evidence(*clear)
+    low, high = (_supposed(pairs, side) for side in (0, 1))
+
+    def widest(at: float) -> Interval:
+        ends = _between(low, words, at), _between(high, words, at)
+        return Interval(ends[0].estimate, ends[0].low, ends[1].high, at, ends[0].method, ends[0].n)
+
+    return Evidence(*_p_values(widest, bound), labelled=clear)
+
+
+def _together(each: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
+    """The smallest against "all lie within", the largest against "one lies beyond"."""
+    return min(b or 0.0 for b, _ in each), max(w or 0.0 for _, w in each)
+
+
+def _p_values(interval_at: IntervalAt, bound: float) -> tuple[float, float]:
+    """(beyond, within) of a gap's size, by the levels at which intervals meet the bound."""
+    p_value = partial(inverted_p_value, interval_at)
+    above, below = (
+        p_value(bound, alternative="greater"),
+        p_value(-bound, alternative="less"),
+    )
+    under, over = p_value(bound, alternative="less"), p_value(-bound, alternative="greater")
+    return min(1.0, 2.0 * min(above, below)), max(under, over)
+
+
+def _worst_case(pairs: Sequence[Pair]) -> Bounds | None:
+    unknown = sum(one.undetected.total() for pair in pairs for one in pair)
+    images = sum(len(one.seeds) for pair in pairs for one in pair)
+    if not unknown:
+        return None
+    ends = []
+    for side in (0, 1):
+        gaps = [
+            (s.male + side * s.undetected.total()) / len(s.seeds)
+            - (p.male + (1 - side) * p.undetected.total()) / len(p.seeds)
+            for s, p in pairs
+        ]
+        ends.append(sum(gaps) / len(gaps))
+    return Bounds(ends[0], ends[1], unknown / images)
+
+
+def _men(samples: Sequence[DetectedPrompt]) -> str:
+    return f"{sum(s.male for s in samples)} of {sum(s.clear for s in samples)}"

@@ -1,0 +1,111 @@
+"""What reports show of styles: the gap of each, and who is shown with it and without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_t2i.audits.styles.record import ShownRecord, StyleRecord, StylesPart
+from pytest_t2i.audits.summary import Frame, Summary
+from pytest_t2i.sections import Bar, BarChart, Note, Paragraph, Section, Table, half_width
+
+METRIC = "style_gap"
+TITLE = "Styles"
+SHOWN = 60
+READ = (
+    "Share of men among the clear images of prompts with a style minus that of the same prompts "
+    "without it, mean over prompts. Above 0 the style shows more men. Who is undetected is no "
+    "gender: where a style hides people, its interval is wide, and the table says how many."
+)
+
+
+def sections(part: StylesPart, run: Any) -> Sequence[Section]:
+    """One: the gap of each style, the widest first, and the counts behind it."""
+    ordered = sorted(part.styles, key=lambda one: -abs(_estimate(one)))
+    return [
+        Section(
+            TITLE,
+            (
+                Paragraph(in_words(part), "summary"),
+                Note(READ),
+                _chart(ordered[:SHOWN], run),
+                _table(ordered),
+            ),
+        )
+    ]
+
+
+def in_words(part: StylesPart) -> str:
+    """The style that is furthest, in a line."""
+    known = [one for one in part.styles if one.gap is not None]
+    if not known:
+        return f"styles: none of {len(part.styles)} has a clear image with and without it"
+    furthest = max(known, key=lambda one: abs(_estimate(one)))
+    return (
+        f"styles: of {len(part.styles)} {furthest.style} is furthest from the plain prompts, "
+        f"{furthest.gap} ({_men(furthest.with_style)} men with it, {_men(furthest.plain)} without)"
+    )
+
+
+def _men(shown: ShownRecord) -> str:
+    return f"{shown.men} of {shown.clear}"
+
+
+def _estimate(one: StyleRecord) -> float:
+    return 0.0 if one.gap is None else one.gap.estimate
+
+
+def _chart(styles: Sequence[StyleRecord], run: Any) -> BarChart:
+    checks = run.checks_of(METRIC)
+    bars = []
+    for one in styles:
+        note = f"{_men(one.with_style)} men with it, {_men(one.plain)} without"
+        judged = checks.get(f"model, {one.style}", ())
+        bar = Bar.judged(one.style, one.gap, judged, note=note, absent="no clear image")
+        # A limit of a gap holds on either side of 0.
+        bars.append(replace(bar, limits=tuple(s * at for at in bar.limits for s in (-1, 1))))
+    ends = [abs(end) for b in bars if b.interval for end in (b.interval.low, b.interval.high)]
+    half = half_width(max([*ends, *(at for bar in bars for at in bar.limits)], default=0.0))
+    return BarChart(
+        "Each style beside the plain prompts", tuple(bars), -half, half, "style gap", digits=3,
+        form="signed",
+    )  # fmt: skip
+
+
+def _table(styles: Sequence[StyleRecord]) -> Table:
+    rows = tuple(
+        (
+            one.style, _share(one.with_style), _share(one.plain), _men(one.with_style),
+            _men(one.plain), one.with_style.images - one.with_style.clear,
+        )
+        for one in styles
+    )  # fmt: skip
+    columns = (
+        "style", "share of men with it", "without it", "men with it", "without it (images)",
+        "undetected with it",
+    )  # fmt: skip
+    return Table("Who is shown", columns, rows, "page", digits=2)
+
+
+def _share(shown: ShownRecord) -> float | None:
+    return shown.men / shown.clear if shown.clear else None
+
+
+def summary(part: StylesPart) -> Summary:
+    """Gaps as series, styles as a table."""
+    series = {f"{METRIC}/{one.style}": one.gap for one in part.styles if one.gap is not None}
+    columns = ("style", "prompts", "men", "clear", "images", "plain_men", "plain_clear", "gap")
+    rows = [
+        (
+            one.style, one.prompts, one.with_style.men, one.with_style.clear,
+            one.with_style.images, one.plain.men, one.plain.clear, one.gap,
+        )
+        for one in part.styles
+    ]  # fmt: skip
+    return Summary(
+        in_words(part),
+        series,
+        {"styles": Frame(columns, rows, ("gap",))},
+        scope="Whether words of style change who is shown.",
+    )
