@@ -122,6 +122,27 @@ def test_the_budget_pays_for_it_too(endpoint):
         assert "10 requests of the canary (10 USD); spent 10 USD" in told
 
 
+@pytest.mark.parametrize(
+    ("arguments", "model", "expected"),
+    [
+        (("--t2i-steps", "9", "--t2i-force-baseline"), "fake", "was made under other settings"),
+        ((), "other", "is of another model, openai:fake@http"),
+    ],
+)
+def test_pictures_that_must_differ_are_not_compared(endpoint, arguments, model, expected):
+    with serving() as server:
+        recorded(endpoint, server)
+        asked = len(server.asked)
+        given = ("--t2i-canary", "10", "--t2i-baseline", "base.json", *arguments)
+        result = endpoint.run(*given, model=f"openai:{model}@{server.url}")
+        told = " ".join(result.stdout.str().split())
+        assert f"no canary is compared: the baseline {expected}" in told
+        # The pictures of the tests alone.
+        assert len(server.asked) == asked + 4
+    assert CHANGED not in told
+    assert found(endpoint) is None
+
+
 def test_workers_of_one_run_ask_once(endpoint):
     with serving() as server:
         recorded(endpoint, server)

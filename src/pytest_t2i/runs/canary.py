@@ -7,7 +7,7 @@ that stay the same tells it, by tests that hold at every look (``statistics.sequ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -81,6 +81,12 @@ def look_at_canary(session: Session, recorded: Baseline | None, runner: Runner) 
     if not (count and session.needs_model):
         return
     before = _before(recorded, count)
+    if recorded is not None and (reason := _not_alike(session, recorded)):
+        runner.progress.say(f"no canary is compared: {reason}")
+        session.work.notes.append(f"no canary is compared: {reason}")
+        before = ()
+        if session.settings.save_baseline is None:
+            return
     with FileLock(session.store.folder / "locks" / "canary"):
         if session.store.fact(_of_run(session)) is not None:
             return
@@ -146,6 +152,17 @@ def _before(recorded: Baseline | None, count: int) -> tuple[CanaryPrompt, ...]:
             + (f", or ask for {len(recorded.canary)}" if recorded.canary else "")
         )
     return recorded.canary[:count]
+
+
+def _not_alike(session: Session, recorded: Baseline) -> str:
+    """Why pictures differ whether or not the model has changed; "" where they need not."""
+    names = (session.settings.under_test, recorded.model)
+    mine, theirs = (name.partition("@")[0] for name in names)
+    if mine != theirs:
+        return f"the baseline is of another model, {recorded.model}"
+    if recorded.conditions.get("generation") != asdict(session.generation):
+        return "the baseline was made under other settings"
+    return ""
 
 
 def _fixed(count: int) -> tuple[CanaryPrompt, ...]:
