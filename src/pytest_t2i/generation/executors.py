@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
@@ -46,6 +48,10 @@ class InProcess:
                 yield from lanes.run(chain(part, waiting))
             else:
                 yield from self._made(part)
+
+    def turn(self) -> AbstractContextManager[Any]:
+        """While it lasts the model makes nothing on a device that detectors use, too."""
+        return self._lanes[0].turn if self._lanes else nullcontext()
 
     def _lanes_of(self, model: TextToImage) -> Lanes | None:
         """Threads that make images side by side; None where one alone is as good."""

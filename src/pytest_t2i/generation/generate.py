@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -294,7 +295,8 @@ class Runner:
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
         refusals = {key: stored[key].refusal or "" for key in unseen}
-        self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
+        with getattr(self.executor, "turn", nullcontext)():
+            self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
 
     def _mark_unseen(

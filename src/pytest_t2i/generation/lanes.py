@@ -2,9 +2,9 @@
 
 On a processor each lane has its share of the cores: cores that work on one operation together wait
 for one another at its end, those that make pictures of their own do not. On a GPU there is one
-lane. The thread that asked keeps what is there and shows it to detectors meanwhile. Besides what it
-keeps just now, two batches of pictures are held at most: what the lanes are making, and as much
-that is made, or waits to be.
+lane, which takes turns with the detectors: both need the same memory. The thread that asked keeps
+what is there and shows it to detectors meanwhile. Besides what it keeps just now, two batches of
+pictures are held at most: what the lanes are making, and as much that is made, or waits to be.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby, islice
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.protocols import Executor, TextToImage
@@ -59,6 +59,7 @@ class Lanes:
     alone: Callable[[TextToImage, int, Callable[[str], None]], Executor]
     """Makes what one thread does: from a model, images per batch, and how it tells something."""
     say: Callable[[str], None]
+    _turn: threading.Lock = field(default_factory=threading.Lock)
     _notes: list[str] = field(default_factory=list)
     _lane: threading.local = field(default_factory=threading.local)
 
@@ -66,6 +67,11 @@ class Lanes:
     def models(self) -> Sequence[TextToImage]:
         """One for each lane; none where the thread that asks had better make all."""
         return self.model.lanes(min(cores(), MOST))
+
+    @property
+    def turn(self) -> AbstractContextManager[Any]:
+        """While it lasts nothing else uses the device; lanes of a processor need no turns."""
+        return self._turn if len(self.models) == 1 else nullcontext()
 
     def run(self, requests: Iterable[Request]) -> Pairs:
         """Each request once, with its image, in the order in which parts are done."""
@@ -110,7 +116,8 @@ class Lanes:
         """In a lane's thread: the images of a part; what came before an error is not lost."""
         images: list[tuple[Request, Generated]] = []
         try:
-            images.extend(self._lane.executor.run(part))
+            with self.turn:
+                images.extend(self._lane.executor.run(part))
         except BaseException as error:  # noqa: BLE001 - raised again where it is taken
             return Part(images, error)
         return Part(images)

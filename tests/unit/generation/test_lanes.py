@@ -120,6 +120,32 @@ def test_a_model_that_does_not_gain_is_used_by_the_thread_that_asks():
     assert set(model.batches) == {8}
 
 
+def test_on_a_gpu_one_lane_takes_turns_with_the_detectors():
+    """A GPU's model has one lane."""
+    model, asked = Model(most=1), []
+    running = executor(model, batch=8)
+    for request, _ in running.run(iter(REQUESTS)):
+        with running.turn():
+            before = model.busy[0]
+            time.sleep(0.001)
+            assert (before, model.busy[0]) == (0, 0)
+        asked.append(request.seed)
+    assert sorted(asked) == list(range(40))
+    assert set(model.batches) == {8}
+    assert all(name.startswith("t2i-lane") for name in model.threads)
+
+
+def test_lanes_of_a_processor_wait_for_no_detector():
+    model = Model(takes=0.02)
+    running = executor(model)
+    pairs = running.run(iter(REQUESTS))
+    next(pairs)
+    with running.turn():
+        time.sleep(0.05)
+        assert model.busy[0] > 0
+    pairs.close()
+
+
 def test_what_watches_the_network_is_made_alone_and_all_is_made():
     watched = [Request("a photo of a nurse", 100 + k, observe=WATCHED) for k in range(6)]
     asked = [*REQUESTS[:10], *watched, *REQUESTS[10:20]]
