@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -41,6 +42,10 @@ PREDICTIONS = ("hunt_planted",)
 """Scripts whose exit status tells whether what is planted was found: not with so few images."""
 
 
+READS_RUNS = ("spi_error",)
+"""Scripts that read the records of runs that take minutes."""
+
+
 def run(folder, *command):
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "tests"), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
@@ -51,7 +56,7 @@ def run(folder, *command):
 
 def test_every_benchmark_is_run_here():
     here = {path.stem for path in HERE.glob("*.py")} - {"shared_data", Path(__file__).stem}
-    assert here == SMALLEST.keys() | SUITES.keys()
+    assert here == SMALLEST.keys() | SUITES.keys() | {*READS_RUNS}
 
 
 @pytest.mark.slow
@@ -70,3 +75,13 @@ def test_a_script_runs(name, tmp_path):
 def test_a_suite_runs(name, tmp_path):
     done = run(tmp_path, *SUITE, *SUITES[name], str(HERE / f"{name}.py"))
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_a_script_that_reads_runs_reads_one(tmp_path):
+    one = {"concept": "Iranian", "attribute": "turban", "guidance": True, "centred": [0.1]}
+    part = {"record": {"emergence": [one]}}
+    (tmp_path / "run.json").write_text(json.dumps({"audits": {"emergence": part}}))
+    done = run(tmp_path, str(HERE / "spi_error.py"), "biased=run.json")
+    assert done.returncode == 0, done.stderr
+    assert "biased: 1 attributes, mean +0." in done.stdout

@@ -14,6 +14,7 @@ from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
 from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.generation.plan import DetectorRef
@@ -124,9 +125,11 @@ def test_undetected_images_may_show_anything(checks):
 def test_an_early_stop_that_looked_at_gender_decides_nothing():
     made = aged({"even": EVEN})
     looked = replace(made, sequential=True)
+    (member,) = made.members
     assert looked.group_distance.interval is None
     assert "run without --t2i-sequential" in looked.group_distance.absent
-    assert replace(made.members[0], sequential=True).group_distance.interval is None
+    stopped = replace(member, stopping=Stopping((4,), 20))
+    assert stopped.group_distance.interval is None
 
 
 # against a recorded run
