@@ -14,8 +14,12 @@ pytest_plugins = ["pytester"]
 # Read by torch at its first product: some virtual machines announce AMX and stop at it.
 os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
-# Examples cannot be run where a module cannot be imported; no extra brings the first (see there).
-OPTIONAL = {"facenet_pytorch": "finders/mtcnn.py", "openai": "languages/openai.py"}
+# Examples need a module that can be imported; no extra brings the first two (see there).
+OPTIONAL = {
+    "facenet_pytorch": "finders/mtcnn.py",
+    "ai_edge_litert": "finders/mediapipe.py",
+    "openai": "languages/openai.py",
+}
 collect_ignore = [
     f"src/pytest_t2i/adapters/{module}"
     for library, module in OPTIONAL.items()
