@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.metrics import inputs
@@ -268,11 +269,15 @@ def _first_within(test: SequentialTest) -> int:
     p = test.edge
     for n in range(1, test.most + 1):
         # As many of either gender, or one more of one; without "folded", none that shows it.
-        pairs = math.comb(n, n // 2) * (p * (1.0 - p)) ** (n // 2)
-        even = pairs if test.folded else (1.0 - p) ** n
+        even = _even(n, p) if test.folded else (1.0 - p) ** n
         if even <= test.spent_within(n) + ROUNDING:
             return n
     return test.most + 1
+
+
+def _even(n: int, p: float) -> float:
+    """Chance of the smallest lean that n images can have."""
+    return float(sum(stats.binom.pmf(k, n, p) for k in {n // 2, n - n // 2}))
 
 
 @lru_cache(maxsize=1024)

@@ -170,6 +170,13 @@ def test_nothing_can_fail_at_a_limit_of_one():
     assert all(test.outcome(test.looks, x) is not Outcome.FAIL for x in range(0, 41, 2))
 
 
+def test_thousands_of_images_have_looks():
+    """The number of their sequences is no floating-point number."""
+    looks = SequentialTest(5000, 0.0).looks
+    assert looks[-1] == 5000
+    assert len(looks) > 30
+
+
 def test_a_limit_of_zero_is_a_test_of_evenness():
     test = SequentialTest(8, 0.0)
     assert math.isclose(test.edge, 0.5)
