@@ -1,6 +1,6 @@
 """Prompts that stop by their own images: images used, prompts decided, and verdicts that are wrong.
 
-    python tests/simulations/sequential.py 200 > tests/simulations/sequential.md
+    python tests/simulations/sequential.py 100 > tests/simulations/sequential.md
 
 Each run draws the images of 100 prompts and lets the code that judges a run stop, confirm and judge
 them. Beside it: a fixed number of images, confidence sequences with e-values (what stops a run that
@@ -299,4 +299,4 @@ def main(repeats: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)

@@ -7,7 +7,7 @@ limit FAIL is decided for all of them at once, when every one has stopped
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -23,19 +23,6 @@ after a run with another number of images at most (``again``)."""
 FIRST, CONFIRMED = 0.9, 0.1
 """Shares of the error level for the looks, and for what fresh images confirm."""
 State = Literal["open", "beyond", "within", "hopeless"]
-Settled = Callable[[float, float], State]
-"""(bound, level) -> where the images of a test alone have brought it."""
-
-
-class OwnTest(NamedTuple):
-    """A test, and the looks at which it went on, the last of them the one at which it stopped.
-
-    >>> OwnTest(SequentialTest(100, 0.5), (14, 16)).looks
-    (14, 16)
-    """
-
-    test: SequentialTest
-    looks: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +49,9 @@ class Stopping:
         return self.looks[-1] + self.fresh
 
     @property
-    def own_test(self) -> OwnTest | None:
+    def own_test(self) -> SequentialTest | None:
         """How its own images alone stopped it; None where anything else did, or made more."""
-        own = self.test is not None and self.rule == "own" and not self.fresh
-        return OwnTest(self.test, self.looks) if self.test is not None and own else None
+        return self.test if self.rule == "own" and not self.fresh else None
 
 
 class Shown(NamedTuple):

@@ -96,7 +96,7 @@ def test_fresh_images_are_asked_for_beside_those_of_the_looks():
     stopping = Stopping((14, 17), 100, TEST, fresh=34)
     assert stopping.images == 51
     assert stopping.own_test is None
-    assert Stopping((14, 17), 100, TEST).own_test == (TEST, (14, 17))
+    assert Stopping((14, 17), 100, TEST).own_test == TEST
     assert Stopping((14, 17), 100, TEST, rule="cut").own_test is None
 
 

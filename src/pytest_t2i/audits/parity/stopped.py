@@ -47,10 +47,11 @@ def interval_of(sample: DetectedPrompt) -> Interval:
 
     Else an interval that holds at every look.
     """
-    own = None if sample.stopping is None else sample.stopping.own_test
-    if own is None or sample.undetected:
+    stop = sample.stopping
+    own = None if stop is None else stop.own_test
+    if stop is None or own is None or sample.undetected:
         return statistics.prompt_bias_sequence(sample.male, sample.female, sample.level)
-    share = statistics.stopped_share_interval(own.test, own.looks, sample.male, sample.level)
+    share = statistics.stopped_share_interval(own, stop.looks, sample.male, sample.level)
     middle, low, high = (2.0 * x - 1.0 for x in (share.estimate, share.low, share.high))
     return Interval(middle, low, high, share.level, share.method, share.n)
 

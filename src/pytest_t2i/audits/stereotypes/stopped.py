@@ -82,13 +82,14 @@ def settled(member: Counted) -> State | None:
 
 def interval_of(member: Counted) -> Interval:
     """Psi: exact where it stopped by its own images and all were judged, else for every look."""
-    own = None if member.stopping is None else member.stopping.own_test
+    stop = member.stopping
+    own = None if stop is None else stop.own_test
     k, n, real = member.counts
-    if own is None or n < own.looks[-1]:
+    if stop is None or own is None or n < stop.images:
         return statistics.stereotype_sequence(
             member.present, member.clear, member.expected, member.level, member.direction
         )
-    share = statistics.stopped_share_interval(own.test, own.looks, k, member.level)
+    share = statistics.stopped_share_interval(own, stop.looks, k, member.level)
     return excess(share, real)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -45,11 +46,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
     >>> benjamini_hochberg([0.01, 0.5, 0.02])
     array([0.03, 0.5 , 0.03])
     """
-    p = inputs.in_range("p_values", p_values, 0.0, 1.0)
-    inputs.one_dimensional(p_values=p)
-    if not p.size:
-        return p
-    return np.asarray(stats.false_discovery_control(p), dtype=np.float64)
+    return _controlled(p_values, "bh")
 
 
 def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
@@ -69,11 +66,15 @@ def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
     >>> benjamini_yekutieli([0.01, 0.5, 0.02])
     array([0.055     , 0.91666667, 0.055     ])
     """
+    return _controlled(p_values, "by")
+
+
+def _controlled(p_values: npt.ArrayLike, method: Literal["bh", "by"]) -> inputs.Floats:
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
     inputs.one_dimensional(p_values=p)
     if not p.size:
         return p
-    return np.asarray(stats.false_discovery_control(p, method="by"), dtype=np.float64)
+    return np.asarray(stats.false_discovery_control(p, method=method), dtype=np.float64)
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
