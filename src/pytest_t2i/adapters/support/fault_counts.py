@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from filelock import FileLock
-
-from pytest_t2i.files import write_whole
+from pytest_t2i.adapters.support.shared_counts import SharedCounts
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -32,8 +28,6 @@ KINDS: Mapping[str, str] = MappingProxyType(
 """Kind of a fault -> how it is told."""
 OTHER = "final"
 """What is of no other kind."""
-LOOK_EVERY = 0.005
-"""Seconds between looks at whether another process has done counting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +50,22 @@ class FaultCounts:
         """Kind -> times; without those that were not met."""
         if not self.file.exists():
             return {}
-        with self._locked():
-            return self._read()
+        with self._shared.locked():
+            return self._shared.read()
 
     def add(self, kind: str) -> None:
         """One more."""
-        with self._locked():
-            counts = self._read()
-            counts[kind] = counts.get(kind, 0) + 1
-            write_whole(self.file, json.dumps(counts, sort_keys=True).encode())
+        with self._shared.locked():
+            counts = self._shared.read()
+            self._shared.write({**counts, kind: counts.get(kind, 0) + 1})
 
     def clear(self) -> None:
         """The run is over: nothing is left of it."""
-        self.file.unlink(missing_ok=True)
-        self._lock_file.unlink(missing_ok=True)
+        self._shared.clear()
 
     @property
-    def _lock_file(self) -> Path:
-        return self.file.with_name(f"{self.file.name}.lock")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._lock_file).acquire(poll_interval=LOOK_EVERY):
-            yield
-
-    def _read(self) -> dict[str, int]:
-        try:
-            counts: dict[str, int] = json.loads(self.file.read_bytes())
-        except FileNotFoundError:
-            return {}
-        return counts
+    def _shared(self) -> SharedCounts:
+        return SharedCounts(self.file)
 
 
 def fault_words(counts: Mapping[str, int]) -> str:

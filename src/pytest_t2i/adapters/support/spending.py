@@ -6,20 +6,12 @@ lock, so that together they never ask for more than the budget pays for.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from filelock import FileLock
-
+from pytest_t2i.adapters.support.shared_counts import SharedCounts
 from pytest_t2i.data import Money
 from pytest_t2i.errors import BudgetSpentError
-from pytest_t2i.files import write_whole
-
-LOOK_EVERY = 0.005
-"""Seconds between looks at whether another one has done counting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +49,7 @@ class Spending:
     @property
     def count(self) -> Count:
         """What was counted so far."""
-        with self._locked():
+        with self._shared.locked():
             return self._read()
 
     @property
@@ -69,7 +61,7 @@ class Spending:
 
     def reserve(self, requests: int = 1) -> None:
         """Count requests that are about to be made; BudgetSpentError where no money is left."""
-        with self._locked():
+        with self._shared.locked():
             count = self._read()
             after = replace(count, requests=count.requests + requests)
             if self.budget is not None and after.requests > self.budget.pays_for(self.price):
@@ -79,31 +71,20 @@ class Spending:
 
     def give_back(self) -> None:
         """A request that was reserved for was certainly not charged."""
-        with self._locked():
+        with self._shared.locked():
             count = self._read()
             self._write(replace(count, requests=count.requests - 1))
 
     def clear(self) -> None:
         """The run is over: nothing is left of it."""
-        self.file.unlink(missing_ok=True)
-        self._lock_file.unlink(missing_ok=True)
+        self._shared.clear()
 
     @property
-    def _lock_file(self) -> Path:
-        return self.file.with_name(f"{self.file.name}.lock")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._lock_file).acquire(poll_interval=LOOK_EVERY):
-            yield
+    def _shared(self) -> SharedCounts:
+        return SharedCounts(self.file)
 
     def _read(self) -> Count:
-        try:
-            return Count(**json.loads(self.file.read_bytes()))
-        except FileNotFoundError:
-            return Count()
+        return Count(**self._shared.read())
 
     def _write(self, count: Count) -> None:
-        plain = {"requests": count.requests, "is_over": count.is_over}
-        write_whole(self.file, json.dumps(plain).encode())
+        self._shared.write(asdict(count))
