@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.explicit.measure import ASKED, AskedTriplet, Explicit, one_triplet
-from pytest_t2i.audits.widest import widest_of
+from pytest_t2i.audits.widest import widest_triplets
 from pytest_t2i.data import Count, ShareInterval, SignedInterval
 
 FIXTURES = frozenset(("explicit",))
@@ -52,19 +52,14 @@ class ExplicitPart:
 
 def measured(context: AuditContext) -> ExplicitPart | None:
     """Every triplet that a test asks for; None where none does."""
-    asking = [test for test in context.tests if FIXTURES & test.selection.fixtures]
-    pairs = widest_of((three, test) for test in asking for three in test.selection.triplets)
-    if not pairs:
+    members, alike = widest_triplets(context, FIXTURES, one_triplet)
+    if not members:
         return None
     settings = context.settings
-    members = tuple(one_triplet(context, three, test) for three, test in pairs)
-    # Where tests ask for more of some triplets, these would weigh more among all.
-    least = min(member.images for member in members)
-    alike = tuple(member.first(least) for member in members)
     whole = Explicit(alike, settings.confidence, settings.words)
     return ExplicitPart(
         context.detectors[0],
-        least * len(members),
+        sum(member.images for member in alike),
         {variant: whole.share(variant) for variant in ASKED},
         whole.gap,
         tuple(map(_triplet, members)),

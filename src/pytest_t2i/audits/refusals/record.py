@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.refusals.measure import PAIRS, Refusals, one_triplet
-from pytest_t2i.audits.widest import widest_of
+from pytest_t2i.audits.widest import widest_triplets
 from pytest_t2i.data import Count, SignedInterval
 
 FIXTURES = frozenset(("refusal", "refusals"))
@@ -66,15 +66,10 @@ class RefusalsPart:
 
 def measured(context: AuditContext) -> RefusalsPart | None:
     """Every triplet that a test asks for; None where none does."""
-    asking = [test for test in context.tests if FIXTURES & test.selection.fixtures]
-    pairs = widest_of((three, test) for test in asking for three in test.selection.triplets)
-    if not pairs:
+    members, alike = widest_triplets(context, FIXTURES, one_triplet)
+    if not members:
         return None
     settings = context.settings
-    members = tuple(one_triplet(context, three, test) for three, test in pairs)
-    # Where tests ask for more of some triplets, these would weigh more among all.
-    least = min(member.images for member in members)
-    alike = tuple(member.first(least) for member in members)
     refusals = Refusals(alike, settings.confidence, settings.words)
     triplets = tuple(
         TripletRecord(m.id, m.triplet.neutral.name, m.images, m.counts, m.interval())
