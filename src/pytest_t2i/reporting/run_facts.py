@@ -31,7 +31,7 @@ def facts(record: RunRecord) -> Table:
         ("Seeds", _words(record, "seeding")),
         ("Labelled images", str(labelled_images(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
-        ("Its accuracy here", how_known(record) if detectors and record.model else ""),
+        ("Detector accuracy", how_known(record) if detectors and record.model else ""),
         ("Images per prompt", _per_prompt(record) if images else ""),
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
         ("Date", moment(record.created)),
