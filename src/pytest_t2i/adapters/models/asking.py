@@ -73,12 +73,12 @@ class Asking:
 
         Raises GenerationError or ConfigurationError where the service cannot be used.
         """
-        until, ready, tried = math.inf, -math.inf, 0
+        until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
         given: Generated | T2IError | None = None
         while pace.turn(ready, until, is_over):
             began = time.monotonic()
             until = min(until, began + self._limits.seconds)
-            tried += 1
+            tried, in_vain = tried + 1, in_vain + 1
             # Half of it at most, so that a connection that hangs leaves time for another.
             seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
             try:
@@ -92,7 +92,9 @@ class Asking:
                 return given
             if isinstance(given, PassingFaultError) and (given.is_busy or given.after):
                 pace.too_many(began, given.after)
-            pause = pause_before_next(given, tried)
+                if pace.answers > answers:  # busy with others, so this one's turn comes
+                    answers, in_vain = pace.answers, 1
+            pause = pause_before_next(given, in_vain)
             ready = math.inf if pause is None else time.monotonic() + pause
             if pause is None or ready >= until:
                 return self._without(given, tried)

@@ -14,7 +14,10 @@ LOOK_EVERY = 0.25
 
 
 class Pace:
-    """Turns of requests: one more at a time after each answer, half as many after "too many".
+    """Turns of requests: more at a time while the service answers, half as many after "too many".
+
+    Each answer lets one more be sent at the same time, until the service first says "too many".
+    From then on it takes as many answers as there are requests at a time.
 
     >>> pace = Pace(most=8)
     >>> pace.turn(), pace.turn(), pace.at_once
@@ -30,7 +33,8 @@ class Pace:
     def __init__(self, most: int, first: int = FIRST) -> None:
         """Args: requests at the same time at most, and at the start."""
         self._most, self.at_once = most, min(first, most)
-        self._sent = 0
+        self.answers = 0
+        self._sent, self._to_grow = 0, 0
         self._begins_again, self._halved = -math.inf, -math.inf
         self._changed = Condition()
 
@@ -68,7 +72,11 @@ class Pace:
     def answered(self) -> None:
         """The service keeps up."""
         with self._changed:
-            self.at_once = min(self.at_once + 1, self._most)
+            self.answers += 1
+            self._to_grow -= 1
+            if self._to_grow <= 0:
+                self.at_once = min(self.at_once + 1, self._most)
+                self._to_grow = self.at_once if self._halved > -math.inf else 0
             self._changed.notify_all()
 
     def too_many(self, began: float, after: float | None = None) -> None:
@@ -82,5 +90,6 @@ class Pace:
             now = time.monotonic()
             if began >= self._halved:
                 self.at_once, self._halved = max(self.at_once // 2, 1), now
+                self._to_grow = self.at_once
             if after is not None:
                 self._begins_again = max(self._begins_again, now + after)

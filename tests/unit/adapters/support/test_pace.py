@@ -31,6 +31,15 @@ def test_those_sent_at_the_same_time_halve_it_once():
     assert pace.at_once == 1
 
 
+def test_after_too_many_it_grows_by_one_for_as_many_answers_as_it_sends():
+    pace, seen = Pace(8, first=8), []
+    pace.too_many(time.monotonic())
+    for _ in range(10):
+        pace.answered()
+        seen.append(pace.at_once)
+    assert seen == [4, 4, 4, 5, 5, 5, 5, 5, 6, 6]
+
+
 def test_no_more_turns_than_may_be_at_the_same_time():
     pace = Pace(2)
     assert pace.turn()
