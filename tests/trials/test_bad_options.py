@@ -8,7 +8,7 @@ from hostile import USAGE
 from processes import ended
 from small_project import has_traceback, made, run_pytest, run_t2i, write
 
-FEW, MANY = 10, 130
+FEW, MANY = 10, 60
 """Of the rows that a quick run takes, and a whole one; ``run.py hostile`` tries all of them."""
 
 
