@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_t2i.data import (
     TEXT_EMBEDDING,
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
 
+R = TypeVar("R")
+
 
 @dataclass(slots=True)
 class Observations:
@@ -39,8 +41,9 @@ class Observations:
     """Whose images are read; None: the plain ones."""
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """What audits computed from images and need again."""
-    _images: dict[tuple[Any, ...], list[StoredImage]] = field(default_factory=dict)
-    _detections: dict[tuple[Any, ...], list[Detection]] = field(default_factory=dict)
+    _images: dict[str, dict[int, StoredImage]] = field(default_factory=dict)
+    """By text of the prompt, then by seed."""
+    _detections: dict[tuple[str, DetectorRef], dict[int, Detection]] = field(default_factory=dict)
     _views: dict[Variation, Observations] = field(default_factory=dict)
     _plain: Observations | None = None
     """Of the plain images; None where these are they."""
@@ -85,15 +88,25 @@ class Observations:
             for seed in seeds
         ]
 
+    def _read(
+        self,
+        known: dict[int, R],
+        prompt: Prompt,
+        seeds: Sequence[int],
+        read: Callable[[list[str]], Mapping[str, R]],
+    ) -> list[R]:
+        """What is known by seed; of the others what the store says of their keys."""
+        if new := [seed for seed in seeds if seed not in known]:
+            keys = self.keys(prompt, new)
+            found = read(keys)
+            _complete(prompt, len(found), len(keys))
+            known.update(zip(new, map(found.__getitem__, keys), strict=True))
+        return [known[seed] for seed in seeds]
+
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
         """The prompt's images, in the order of the seeds."""
-        name = (prompt.text, tuple(seeds))
-        if name not in self._images:
-            keys = self.keys(prompt, seeds)
-            stored = self.store.images(keys)
-            _complete(prompt, len(stored), len(keys))
-            self._images[name] = [stored[key] for key in keys]
-        return self._images[name]
+        known = self._images.setdefault(prompt.text, {})
+        return self._read(known, prompt, seeds, self.store.images)
 
     def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
         """What a service says that it drew, in the order of the seeds; None where it does not."""
@@ -105,13 +118,9 @@ class Observations:
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
     ) -> list[Detection]:
         """What a detector says of the prompt's images, in the order of the seeds."""
-        name = (prompt.text, seeds, ref)
-        if name not in self._detections:
-            keys = self.keys(prompt, seeds)
-            detections = self.store.detections(keys, self.components.detector(ref).fingerprint)
-            _complete(prompt, len(detections), len(keys))
-            self._detections[name] = [detections[key] for key in keys]
-        return self._detections[name]
+        known = self._detections.setdefault((prompt.text, ref), {})
+        detector = self.components.detector(ref).fingerprint
+        return self._read(known, prompt, seeds, lambda keys: self.store.detections(keys, detector))
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
         """Every label that a detector may give."""

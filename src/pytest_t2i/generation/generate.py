@@ -96,13 +96,13 @@ class Runner:
         A kill at any moment loses at most the pictures in flight: two batches.
         """
         started = time.monotonic()
-        self.work.planned = len(plan)
         if not plan.needs:
             return self.work
         check_packages(plan, self.components)
         self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
         self._needed.update(keys.values())
+        self.work.planned = len(self._needed)
         note_needed(self.store.folder, self._name, self._needed)
         check_variations(plan, self.components)
         self._tell_unseen(plan)
@@ -201,7 +201,7 @@ class Runner:
             self.work.price, self.work.paid = str(self.bill.price), self.bill.paid
         if self.bill.is_over:
             left = len(self._missing(plan, keys, list(keys)))
-            self.work.notes.append(self.bill.stopped(left, len(plan)))
+            self.work.notes.append(self.bill.stopped(left, self.work.planned))
             raise BudgetSpentError(self.work.notes[-1])
 
     def _try_seeds(self, settings: GenerationSettings) -> None:

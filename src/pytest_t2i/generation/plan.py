@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from pytest_t2i.data import (
     FORESEEN,
@@ -114,6 +114,11 @@ class Plan:
         variation = varied(self.mitigating, prompt, variation)
         settings = (variation and variation.settings) or self.settings
         return Request(prompt.text, seed, settings, variation=variation)
+
+    def beyond(self, done: Mapping[Request, ImageNeeds]) -> Plan:
+        """What it asks for that was not asked for already, all of an image or none of it."""
+        new = {one: asked for one, asked in self.needs.items() if done.get(one) != asked}
+        return replace(self, needs=new)
 
     def __len__(self) -> int:
         return len(self.needs)

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_t2i.audits.stopping import Stopping
-from pytest_t2i.data import Outcome, digest
+from pytest_t2i.data import Outcome, Request, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import ImageNeeds
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
@@ -49,6 +50,8 @@ class Rounds:
     runner: Runner
     _planned: dict[str, Stopping] = field(default_factory=dict)
     """All looks of each test that may stop early."""
+    _asked: dict[Request, ImageNeeds] = field(default_factory=dict)
+    """What was made and looked at in the rounds before."""
 
     def make(self) -> None:
         """Round by round, until every test is decided or has all its images."""
@@ -64,7 +67,8 @@ class Rounds:
             if self._is_beyond_total():
                 self._cut(before)
                 return
-            self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive")
+            # All that the run asks for at first; then what is decided has nothing left to make.
+            self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive", open_ if at else ())
             at += 1
             open_ = [
                 node
@@ -84,8 +88,11 @@ class Rounds:
             self.session.tests[node] = self.session.tests[node].stopped(stopping)
         self.results.forget()
 
-    def _round(self, told: str) -> None:
-        plan = self.results.make_plan()
+    def _round(self, told: str, nodes: Iterable[str] = ()) -> None:
+        """Have images made: those of a few tests, or all."""
+        asked = self.results.make_plan([self.session.tests[node] for node in nodes])
+        plan = asked.beyond(self._asked)
+        self._asked.update(asked.needs)
         if told:
             self.runner.progress.say(f"{told}, {len(plan)} images asked for")
         self.runner.run(plan)
@@ -186,7 +193,7 @@ class Rounds:
             self.session.tests.update(before)
             self.results.forget()
             return
-        self._round(f"fresh images to confirm {_tests(len(asked))}")
+        self._round(f"fresh images to confirm {_tests(len(asked))}", asked)
 
     def _confirmation(self, test: SelectedTest) -> Stopping | None:
         stop = test.stopping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -164,9 +164,9 @@ class Results:
         )
         return list(dict.fromkeys(found))
 
-    def make_plan(self) -> Plan:
-        """Everything the selected tests ask for."""
-        return self.session.make_plan(self)
+    def make_plan(self, tests: Iterable[SelectedTest] = ()) -> Plan:
+        """Everything that tests ask for: all that are selected, or those that are given."""
+        return self.session.make_plan(self, tests)
 
     def fixture(self, name: str, test: SelectedTest) -> Any:
         """The value of an audit's fixture for a test."""

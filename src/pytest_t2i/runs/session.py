@@ -221,11 +221,14 @@ class Session:
             return {prompt.text}
         return mitigating.made_from(prompt, self.seeds(prompt, self.settings.images))
 
-    def make_plan(self, context: AuditContext) -> Plan:
-        """Everything the selected tests ask for; ``context`` is what audits work with."""
+    def make_plan(self, context: AuditContext, tests: Iterable[SelectedTest] = ()) -> Plan:
+        """Everything that tests ask for, all that are selected or those that are given.
+
+        ``context`` is what audits work with.
+        """
         plan = Plan(self.generation, self.components.mitigating())
         refs = frozenset(DetectorRef(name) for name in self.detectors)
-        for test in distinct(self.tests.values()):
+        for test in distinct(tests or self.tests.values()):
             plan.extras |= test.selection.extras
             plan.add_all(
                 Need(prompt, self.seeds(prompt, test.images), refs)

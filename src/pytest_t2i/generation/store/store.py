@@ -137,7 +137,8 @@ class Store:
         damaged = [key for key, row in known.items() if not self._is_whole(row)]
         if damaged:
             self._drop(damaged)
-        return {key: self._stored(row) for key, row in known.items() if key not in set(damaged)}
+        gone = set(damaged)
+        return {key: self._stored(row) for key, row in known.items() if key not in gone}
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Keep images and their traces: files first, then the index in one transaction."""
@@ -327,11 +328,11 @@ class Store:
             return False
         if row["file"] is None:
             return True
-        file = self.folder / row["file"]
-        now = stamp(file)
+        now = stamp(f"{self.folder}/{row['file']}")  # a Path would take longer to build
         if now is None or now == row["stamp"]:
             return now is not None
         # Touched since: its content decides.
+        file = self.folder / row["file"]
         try:
             return bool(checksum(file.read_bytes()) == row["sha256"])
         except FileNotFoundError:
@@ -365,7 +366,7 @@ class Store:
                     self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
 
     def _stored(self, row: sqlite3.Row) -> StoredImage:
-        file = None if row["file"] is None else self.folder / row["file"]
+        file = None if row["file"] is None else Path(f"{self.folder}/{row['file']}")
         return StoredImage(row["key"], file, row["sha256"], bool(row["black"]), row["refusal"])
 
     def _write_image(self, new: NewImage) -> tuple[Any, ...]:
