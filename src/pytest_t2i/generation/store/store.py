@@ -25,6 +25,7 @@ from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, wr
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.packing import packed, unpacked
+from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.row_seals import insert, is_sealed
 from pytest_t2i.generation.store.rows import (
     detection_row,
@@ -105,6 +106,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        self._machine = Machine(self.folder)
         check_index(self.folder)
         self._connection = connect(self.folder)
         ignore = self.folder / ".gitignore"
@@ -127,6 +129,7 @@ class Store:
             self._owner.let_go()
             self._owner = None
         self._connection.close()
+        self._machine.let_go()
 
     # images
 
@@ -142,6 +145,7 @@ class Store:
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Keep images and their traces: files first, then the index in one transaction."""
+        self._machine.renew()
         rows, arrays, revised = [], [], []
         for image in new:
             rows.append(self._write_image(image))
@@ -249,6 +253,7 @@ class Store:
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
         """Keep what a detector said."""
+        self._machine.renew()
         rows = [detection_row(key, detector, said) for key, said in detections.items()]
         with claims.transaction(self._connection):
             insert(self._connection, "detections", rows)

@@ -1,0 +1,100 @@
+"""Where a store lies: one machine at a time on a shared file system, none on object storage."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_t2i.errors import StoreError
+from pytest_t2i.generation.store import Store, places
+from pytest_t2i.generation.store.places import LEASE, Machine, kind_of
+
+MOUNTS = r"""
+21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 21 0:5 / /home rw shared:9 master:1 - nfs4 server:/home rw,vers=4.2
+31 30 0:6 / /home/a\040b rw - fuse.s3fs bucket rw
+32 21 0:7 / /data rw - xfs /dev/sdb rw
+33 32 0:8 / /data rw - cifs //server/data rw
+broken line
+"""
+
+
+@pytest.fixture
+def mounts(tmp_path):
+    file = tmp_path / "mountinfo"
+    file.write_text(MOUNTS)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("/tmp/.t2i", "ext4"),
+        ("/home/me/.t2i", "nfs4"),
+        ("/homes/.t2i", "ext4"),
+        ("/home/a b/.t2i", "fuse.s3fs"),
+        ("/data/.t2i", "cifs"),
+    ],
+)
+def test_the_deepest_and_last_mount_tells(mounts, folder, kind):
+    assert kind_of(Path(folder), mounts) == kind
+
+
+def test_this_folder_has_a_kind(tmp_path):
+    assert kind_of(tmp_path) or not places.MOUNTS.exists()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "apfs", "overlay", "tmpfs", "9p", ""])
+def test_a_local_disk_is_left_alone(tmp_path, kind):
+    for name in ("one", "two"):
+        Machine(tmp_path, kind, name).renew()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "kind", ["fuse.s3fs", "fuse.gcsfuse", "fuse.goofys", "fuse.rclone", "fuse.blobfuse2"]
+)
+def test_object_storage_is_refused(tmp_path, kind):
+    with pytest.raises(StoreError, match=r"object storage \(fuse\..*t2i store merge"):
+        Machine(tmp_path, kind)
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "lustre", "fuse.sshfs"])
+def test_one_machine_at_a_time(tmp_path, kind):
+    first = Machine(tmp_path, kind, "gpu1")
+    beside = Machine(tmp_path, kind, "gpu1")
+    with pytest.raises(StoreError, match=r"gpu1 used the store less than 10 minutes ago"):
+        Machine(tmp_path, kind, "gpu2")
+    first.let_go()
+    beside.renew()  # soon after it said so last: nothing is written
+    second = Machine(tmp_path, kind, "gpu2")
+    first.let_go()  # no longer its own to leave
+    with pytest.raises(StoreError, match="gpu2 used"):
+        Machine(tmp_path, kind, "gpu1")
+    second.let_go()
+
+
+def test_one_that_was_killed_is_forgotten(tmp_path):
+    Machine(tmp_path, "nfs4", "gpu1")
+    note = tmp_path / "locks" / "machine"
+    past = note.stat().st_mtime - LEASE - 1
+    os.utime(note, (past, past))
+    Machine(tmp_path, "nfs4", "gpu2")
+    assert note.read_text() == "gpu2"
+
+
+def test_it_says_so_again_while_it_works(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "RENEWED_EVERY", 0.0)
+    machine = Machine(tmp_path, "nfs4", "gpu1")
+    (tmp_path / "locks" / "machine").unlink()
+    machine.renew()
+    assert (tmp_path / "locks" / "machine").read_text() == "gpu1"
+
+
+def test_a_store_asks_where_it_lies(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "kind_of", lambda folder: "fuse.s3fs")
+    with pytest.raises(StoreError, match="object storage"):
+        Store(tmp_path / "store")
+    assert not (tmp_path / "store").exists()
