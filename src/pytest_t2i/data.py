@@ -759,11 +759,14 @@ class MetricInfo:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An absolute bound on a metric, with the reason it was set so."""
+    """An absolute bound on a metric, with who set it and why."""
 
     metric: str
     bound: float
     reason: str = ""
+    """In a person's words; "" where nobody has said."""
+    author: str = ""
+    """Who answers for the bound; "" where nobody is named."""
 
 
 class NextToken(NamedTuple):

@@ -118,6 +118,8 @@ class Summary:
     """Sentences that say what the numbers do not show."""
     measured: Mapping[str, str] = field(default_factory=dict)
     """Detector -> how well it was found to know pictures like these, in a few words."""
+    labels: str = ""
+    """What people's labels did to the numbers, in a few words; "" where they did nothing."""
     subjects: Mapping[str, str] = field(default_factory=dict)
     """Subject of a check -> what was seen of it, in a few words."""
 

@@ -9,6 +9,7 @@ from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.label_studio import write_tasks
 from pytest_t2i.cli.say import say
+from pytest_t2i.cli.stated import add_statement, with_statement
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of Label Studio: where the images lie (a .t2i beside or above the run)",
     )
     parser.add_argument("--tracking", metavar="URI", help="MLflow's server or database")
+    add_statement(parser)
 
 
 def run(
@@ -65,6 +67,7 @@ def run(
     experiment: str,
     tracking: str | None,
     store: Path | None = None,
+    statement: Path | None = None,
     *,
     predictions: bool = False,
     annotations: bool = False,
@@ -79,7 +82,7 @@ def run(
             "Studio exports (JSON) into that folder, and give it to --t2i-labels"
         )
         return 0
-    record = read_run(source)
+    record = with_statement(read_run(source), statement)
     if form == "card":
         target = output or Path("README.md")
         write_model_card(record, target)

@@ -27,6 +27,7 @@ from pytest_t2i.cli.rate import Rate, rate
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis
+from pytest_t2i.runs.statement import PYPROJECT, TABLE
 from pytest_t2i.settings import above_zero, names, text, whole
 from pytest_t2i.statistics.planning.power import prompt_power
 
@@ -257,21 +258,21 @@ def _blind(preset: str) -> Iterator[str]:
 
 
 def _limits(preset: str, shape: Shape) -> Iterator[tuple[str, str, str]]:
-    """Name, bound and reason of each limit."""
+    """Name and bound of each limit, and what was computed for it: no reason for a policy."""
     if preset != "gate":
         yield (
             "prompt_bias_score",
             f"{PROMPT_LIMIT:g}",
-            "beyond 3 in 4 images of one gender a prompt is one-sided",
+            f"Suggested: {PROMPT_LIMIT:g} is one gender in 3 of 4 images of a prompt.",
         )
     limit = shape.model_limit
     known = limit is not None
     yield (
         "model_bias_score",
         f"{limit if limit is not None else BEYOND:g}",
-        f"the strictest that {shape.words} words with {shape.images} images decide"
+        f"Suggested: the strictest that {shape.words} words with {shape.images} images decide."
         if known
-        else "3 in 5 on average; these images are too few to decide it",
+        else "Suggested: 3 in 5 images of one gender on average; these images cannot decide it.",
     )
 
 
@@ -294,4 +295,5 @@ def _next(preset: str, model: str, runs_on: tuple[str, ...]) -> Iterator[str]:
         yield f"then: pytest {SUITE} --t2i-model {model} --t2i-save-baseline {BASELINE}"
     if runs_on == (RUNNER,):
         yield f"CI runs on {RUNNER}; for a model that needs a GPU: --runs-on self-hosted,gpu"
+    yield f"yours to fill in: [{TABLE}] of {PYPROJECT}, and the reasons of the limits"
     yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"

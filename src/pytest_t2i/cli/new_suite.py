@@ -13,12 +13,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import read_text, write_whole
+from pytest_t2i.runs.statement import MEANINGS, PYPROJECT, TABLE, read_statement
 
 SUITE = Path("fairness")
 """Folder of the tests, in the project's."""
 WORKFLOW = Path(".github/workflows/fairness.yml")
 BASELINE = SUITE / "baseline.json"
-PYPROJECT = Path("pyproject.toml")
 INI = Path("pytest.ini")
 OTHER_INIS = ("pytest.toml", ".pytest.toml", ".pytest.ini", "tox.ini", "setup.cfg")
 """Files that pytest reads its settings from: a pytest.ini beside them would take their place."""
@@ -63,7 +63,10 @@ def write_suite(
         (WORKFLOW, "fairness.yml.j2"),
     ):
         yield _write(folder / path, _render(template, facts))
-    yield _write_settings(folder, settings)
+    written = _write_settings(folder, settings)
+    yield written
+    if (stated := _write_statement(folder)) != written:
+        yield stated
 
 
 def _write(path: Path, content: str) -> Written:
@@ -92,6 +95,24 @@ def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
         return _left(project, "(it has pytest's settings)", settings)
     block = f"\n[tool.pytest.ini_options]\n{lines}\n"
     write_whole(project, f"{content.rstrip()}\n{block}".encode())
+    return Written(project, is_new=True)
+
+
+def _write_statement(folder: Path) -> Written:
+    """Append a blank ``[tool.t2i.report]`` to pyproject.toml, which is made where it is absent."""
+    project = folder / PYPROJECT
+    block = _render("statement.toml.j2", {"fields": MEANINGS.items()})
+    if not project.exists():
+        return _write(project, block)
+    content = read_text(project)
+    try:
+        read_statement(project)
+        is_there = "report" in tomllib.loads(content).get("tool", {}).get("t2i", {})
+    except (ConfigurationError, tomllib.TOMLDecodeError) as error:
+        return Written(project, is_new=False, why=f"({error})")
+    if is_there:
+        return Written(project, is_new=False, why=f"(it has [{TABLE}])")
+    write_whole(project, f"{content.rstrip()}\n\n{block}".encode())
     return Written(project, is_new=True)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
+from pytest_t2i.cli.stated import add_statement, with_statement
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
@@ -34,14 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the run's store (.t2i) lies by now; once more for labelled images elsewhere",
     )
+    add_statement(parser)
 
 
-def run(source: Path, folder: Path, store: list[Path] | None) -> int:
+def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | None = None) -> int:
     """Render a recorded run into a folder."""
     stores = store or []
     if stores and not any((store / IMAGES).is_dir() for store in stores):
         raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
-    record = read_run(source)
+    record = with_statement(read_run(source), statement)
     for place in stores or moved_along(record, source):
         record = with_pictures(record, place)
     check_pictures(record, source, stores)

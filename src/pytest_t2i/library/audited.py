@@ -131,7 +131,7 @@ class Audited:
 
     def _limit(self, case: SelectedTest, metric: str, bound: float | None) -> LimitValue:
         if bound is not None:
-            return LimitValue(checked(metric, bound, "given to verdict()"))
+            return LimitValue(checked(metric, bound))
         files = LimitFiles(Path.cwd(), self._results.settings.limits)
         return LimitValue(files.look_up(metric, case.file))
 

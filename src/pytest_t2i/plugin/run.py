@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from pytest_t2i.plugin.exit_status import exit_status
 from pytest_t2i.plugin.header import header
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.make_images import make_here
+from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
@@ -41,6 +43,7 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.save_baseline import save_baseline
 from pytest_t2i.runs.selection import SelectedTest, told_apart
 from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.statement import PYPROJECT, read_statement
 from pytest_t2i.runs.undecidable import undecidable
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts import context
@@ -79,6 +82,7 @@ class Run:
                 for metric in audit.metrics:
                     register(metric)
             self.recorded = _baseline(settings, audits)
+            self.statement = read_statement(project_folder(config) / PYPROJECT)
             if settings.limits is not None:
                 read_limits(settings.limits)
             if settings.reference is not None:
@@ -305,9 +309,10 @@ class Run:
         with usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
             if self.is_made:
-                self.record = record_of(self.results, command)
+                record = record_of(self.results, command)
             else:
-                self.record = interrupted_record(self.session, command)
+                record = interrupted_record(self.session, command)
+            self.record = replace(record, statement=self.statement)
             write_all(self.record, self.settings.report, self.session.audits)
             if self.settings.history_folder is not None:
                 keep(self.record, self.settings.history_folder, self.session.audits)

@@ -6,7 +6,8 @@ from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
-from pytest_t2i.reporting.formatting import allowed_words, leaning
+from pytest_t2i.reporting.allowed import allowed_words, why_allowed
+from pytest_t2i.reporting.formatting import leaning
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import images_range
 from pytest_t2i.verdicts.measurement import Measurement
@@ -84,5 +85,5 @@ def worst_case(bounds: Bounds) -> str:
 
 def allowed(check: Check) -> str:
     """The bound and the reason it was set so."""
-    reason = f" ({check.reason})" if check.reason else ""
+    reason = f" ({why})" if (why := why_allowed(check)) else ""
     return f"allowed: {allowed_words(check)}{reason}"

@@ -20,7 +20,6 @@ from pytest_t2i.verdicts.check import Check
 MINUS = "\u2212"
 OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
 """Name of an option: a browser would break it after any of its dashes."""
-SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -182,26 +181,6 @@ def function_of(node: str) -> str:
     'test_b'
     """
     return node.partition("[")[0].rpartition("::")[2]
-
-
-def allowed_words(check: Check) -> str:
-    """What a check allows: ``<= 0.3``, or of a change: a margin, or nothing that a test finds."""
-    if check.against != "baseline":
-        return f"{check.operator} {check.bound:g}"
-    if check.decided_by == "permutation test":
-        return "no growth that a permutation test finds"
-    if check.decided_by == "identical pictures":
-        return "the same pictures"
-    further = "less" if check.operator.startswith(">") else "more"
-    return f"at most {check.bound:g} {further} than the baseline"
-
-
-def allowed_drawn(check: Check) -> str:
-    """``allowed_words`` with the signs of a book: ``\u2264 0.3``."""
-    words = allowed_words(check)
-    for sign, drawn in SIGNS.items():
-        words = words.replace(sign, drawn)
-    return words
 
 
 def change_words(check: Check) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pytest_t2i.audits.summary import Figure as AuditFigure
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting.allowed import allowed_drawn, unreasoned
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
-from pytest_t2i.reporting.formatting import allowed_drawn, function_of, plain, signed
+from pytest_t2i.reporting.formatting import function_of, plain, signed
 from pytest_t2i.reporting.run_facts import undetected_table
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
@@ -71,7 +72,7 @@ def _judged_figure(checks: Sequence[Check]) -> Figure:
         return Figure(title, "none", (check.message, _by(checks)), target=SCORES)
     notes = [
         of_hundred_images(check.estimate, check.bound),
-        f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}",
+        f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
         f"over {_prompts(check)}; {_by(checks)}",
     ]
     notes += [told for told in check.remarks if told.startswith("corrected by ")]
@@ -113,7 +114,7 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     if check.before is not None and check.after is not None:
         yield f"{plain(check.before)} \u2192 {plain(check.after)} over {_prompts(check)}"
     yield f"{_level(check)} [{signed(check.low or 0.0, 3)}, {signed(check.high or 0.0, 3)}]"
-    yield f"allowed {allowed_drawn(check)}; {_by(checks)}"
+    yield f"allowed {allowed_drawn(check)}{unreasoned(check)}; {_by(checks)}"
 
 
 def _of_audit(one: AuditFigure) -> Figure:

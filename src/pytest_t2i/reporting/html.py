@@ -25,6 +25,7 @@ from pytest_t2i.reporting import (
     work,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
+from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections.words import p_words
 
@@ -32,9 +33,11 @@ from pytest_t2i.sections.words import p_words
 def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
     """The run as a page; links to full pictures are relative to ``folder``."""
     library = templates()
+    record = portable(record)
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     return library.get_template("report.html.j2").render(
         record=record,
+        stated=record.statement.rows(),
         tally=record.tally(),
         Outcome=Outcome,
         style=style,

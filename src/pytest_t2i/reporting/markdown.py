@@ -9,10 +9,10 @@ from typing import Any
 from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
+from pytest_t2i.reporting.allowed import allowed_words, unreasoned
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
-    allowed_words,
     change_words,
     detector_names,
     early_stopping,
@@ -23,6 +23,7 @@ from pytest_t2i.reporting.formatting import (
     metric_words,
     undetected_of,
 )
+from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.reporting.markdown_sections import section_lines
 from pytest_t2i.reporting.run_facts import how_known
 from pytest_t2i.reporting.verdict_section import headline
@@ -42,6 +43,7 @@ SHOWN = 15
 
 def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> str:
     """The run in one page of Markdown; text from prompts is escaped."""
+    record = portable(record)
     tally = record.tally()
     lines = [
         f"## {MARKS[record.outcome]} {_title(record)}: {record.outcome}",
@@ -104,7 +106,7 @@ def _judged(record: RunRecord) -> list[str]:
     """What was judged of the model, against limits and the baseline."""
     lines = [
         f"| {escape(_subject(check))} | {escape(function_of(check.test))} "
-        f"| {_result(check)} | {escape(allowed_words(check))} | {check.outcome} |"
+        f"| {_result(check)} | {_allowed(check)} | {check.outcome} |"
         for check in record.checks
         if check.is_of_model
     ]
@@ -113,6 +115,10 @@ def _judged(record: RunRecord) -> list[str]:
     whom = f" The baseline is {escape(whose(record.baseline))}." if record.baseline else ""
     head = ["| judged | by | result | allowed | verdict |", "|---|---|---|---|---|"]
     return [*head, *lines, "", *([whom.strip(), ""] if whom else [])]
+
+
+def _allowed(check: Check) -> str:
+    return escape(f"{allowed_words(check)}{unreasoned(check)}")
 
 
 def _subject(check: Check) -> str:
@@ -151,7 +157,7 @@ def _failures(record: RunRecord) -> list[str]:
     lines = ["| failed | measured | allowed |", "|---|---|---|"]
     lines += [
         f"| {escape(check.metric)} of {escape(check.subject)} | {_result(check)} "
-        f"| {escape(allowed_words(check))} |"
+        f"| {_allowed(check)} |"
         for check in failed[:SHOWN]
     ]
     if len(failed) > SHOWN:

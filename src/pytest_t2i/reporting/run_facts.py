@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import (
     detector_names,
     duration,
@@ -36,19 +37,67 @@ def facts(record: RunRecord) -> Table:
         ("Prompts", f"{len(record.prompts)} ({images} images)" if images else ""),
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
+        ("Limits set by", who_set_limits(record)),
+        ("Labels", label_status(record) if record.model else ""),
+        ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),
     ]
     return [(name, value) for name, value in sections if value]
 
 
+TOOL = "pytest-t2i"
 NEVER = "never measured on pictures like these"
 
 
-def how_known(record: RunRecord) -> str:
-    """How well the deciding detector is known, by people's labels in this run."""
+def how_known(record: RunRecord, detector: str = "") -> str:
+    """How well a detector, the deciding one, is known, by people's labels in this run."""
     detectors = record.settings.get("detectors") or detector_names(record)
-    decides = next(iter(detectors), "")
-    told = (one.measured[decides] for one in summaries(record) if decides in one.measured)
+    name = detector or next(iter(detectors), "")
+    told = (one.measured[name] for one in summaries(record) if name in one.measured)
     return next(told, NEVER)
+
+
+MOST_AUTHORS = 3
+
+
+def who_set_limits(record: RunRecord) -> str:
+    """Who answers for the limits, and how many of them have no reason; "" without limits."""
+    limits = {(c.metric, c.bound): c for c in record.checks if c.has_limit}.values()
+    if not limits:
+        return ""
+    authors = list(dict.fromkeys(check.author for check in limits if check.author))
+    anonymous = sum(not check.author for check in limits)
+    named = some(authors, MOST_AUTHORS) if authors else "nobody named"
+    parts = [named]
+    if authors and anonymous:
+        parts.append(f"{anonymous} of {len(limits)} by nobody named")
+    if bare := sum(not check.reason for check in limits):
+        parts.append(f"{bare} of {len(limits)} without a reason")
+    return "; ".join(parts)
+
+
+NO_LABELS = "none: nobody has labelled these images"
+TOO_FEW = "given, and too few are of these images to correct by"
+
+
+def label_status(record: RunRecord) -> str:
+    """What people's labels did to the numbers of this run."""
+    told = next((one.labels for one in summaries(record) if one.labels), "")
+    return told or (TOO_FEW if record.settings.get("labels") else NO_LABELS)
+
+
+def tool_version(record: RunRecord) -> str:
+    """The pytest-t2i that measured; "" where the run does not say."""
+    environment = record.provenance.get("environment")
+    return str(environment.get(TOOL, "")) if isinstance(environment, Mapping) else ""
+
+
+def commit(record: RunRecord) -> str:
+    """The commit of the project that was measured from, and whether files differ from it."""
+    project = record.provenance.get("project")
+    if not isinstance(project, Mapping) or not project.get("commit"):
+        return ""
+    differs = ", with changes that are not committed" if project.get("changed") else ""
+    return f"{project['commit']}{differs}"
 
 
 def canary_words(record: RunRecord) -> str:

@@ -9,6 +9,7 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.generation.progress import clock_time
+from pytest_t2i.reporting.allowed import unreasoned
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
@@ -91,6 +92,7 @@ def _lines(
     yield from ((line, {}) for line in _next(record, room, width))
     yield _tally(record), {}
     yield from ((line, {}) for line in _of_model(record))
+    yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
     yield from ((line, {}) for line in _measured(record))
     yield _work(record), {}
@@ -123,6 +125,13 @@ def _of_model(record: RunRecord) -> Iterator[str]:
         if of_limit and check.estimate is not None:
             yield _judged(check)
     yield from _compared(record)
+
+
+def _unreasoned(record: RunRecord) -> Iterator[str]:
+    """Limits for which nobody has given a reason."""
+    metrics = dict.fromkeys(check.metric for check in record.checks if unreasoned(check))
+    if metrics:
+        yield f"limits without a person's reason: {', '.join(metrics)} (say why in limits.toml)"
 
 
 def _measured(record: RunRecord) -> Iterator[str]:

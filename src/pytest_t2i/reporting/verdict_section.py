@@ -8,13 +8,8 @@ from dataclasses import dataclass
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
-from pytest_t2i.reporting.formatting import (
-    allowed_drawn,
-    counted,
-    excess,
-    metric_words,
-    plural,
-)
+from pytest_t2i.reporting.allowed import allowed_drawn, why_allowed
+from pytest_t2i.reporting.formatting import counted, excess, metric_words, plural
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import summaries
 from pytest_t2i.verdicts.check import Check
@@ -22,11 +17,12 @@ from pytest_t2i.verdicts.check import Check
 
 @dataclass(frozen=True, slots=True)
 class CheckGroup:
-    """Checks that share a metric, a bound and its reason."""
+    """Checks that share a metric, a bound, and who set it and why."""
 
     metric: str
     allowed: str
     reason: str
+    """Who chose the bound and why, or that nobody has said."""
     against: str
     """"limit" or "baseline"."""
     checks: tuple[Check, ...]
@@ -145,7 +141,7 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
     groups: dict[tuple[str, str, str], list[Check]] = {}
     for check in record.checks:
         if check.outcome is outcome:
-            key = (check.metric, allowed_drawn(check), check.reason)
+            key = (check.metric, allowed_drawn(check), why_allowed(check))
             groups.setdefault(key, []).append(check)
     return [
         CheckGroup(

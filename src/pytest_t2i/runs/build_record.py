@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from pytest_t2i.generation.plan import DetectorRef
@@ -20,6 +21,7 @@ from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.version_control import commit_of
 from pytest_t2i.verdicts.baseline_file import Baseline, check_comparable, library_differences
 
 PACKAGES = (
@@ -132,6 +134,8 @@ def provenance(session: Session) -> dict[str, Any]:
             "fingerprint": finder.fingerprint,
             **{key: str(value) for key, value in finder.provenance.items()},
         }
+    if commit := commit_of(Path.cwd()):
+        facts["project"] = commit
     return facts | {
         "detectors": {
             name: session.components.detector(DetectorRef(name)).fingerprint

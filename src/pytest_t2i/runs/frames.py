@@ -118,6 +118,8 @@ def _checks(record: Any) -> Iterator[Row]:
             "level": check.level,
             "n": check.n,
             "bound": check.bound,
+            "reason": check.reason,
+            "author": check.author,
             "against": check.against,
             "p_value": check.p_value,
             "lean": check.lean,
@@ -172,7 +174,7 @@ TABLES: Mapping[str, tuple[Rows, tuple[str, ...]]] = MappingProxyType(
             _checks,
             (
                 "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n",
-                "bound", "against", "p_value", "lean",
+                "bound", "reason", "author", "against", "p_value", "lean",
             ),
         ),
         "prompts": (

@@ -28,6 +28,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.generation.work import Work
 from pytest_t2i.runs.picture_paths import with_pictures
+from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check, judged
 
 SCHEMA = "pytest-t2i/run/3"
@@ -154,6 +155,8 @@ class RunRecord:
     """Tests that were."""
     is_interrupted: bool = False
     """Whether the run was stopped before its end, or a part of it was lost."""
+    statement: Statement = field(default_factory=Statement)
+    """What people state of the report: auditor, intended use, approver and so on."""
     schema: str = SCHEMA
 
     @property

@@ -15,7 +15,7 @@ from pytest_t2i.verdicts.limits_file import LimitFiles, checked
 def limit_of(test: SelectedTest, comparison: Comparison, limits: LimitFiles) -> Limit:
     """What a comparison of a test will be judged by."""
     if comparison.bound is not None:
-        return checked(comparison.name, comparison.bound, "given in the test")
+        return checked(comparison.name, comparison.bound)
     return limits.look_up(comparison.name, test.file)
 
 

@@ -86,9 +86,10 @@ class RecordedValue:
         """The verdict with the reason that the limits file gives for the margin."""
         if verdict.interval is None:
             verdict = replace(verdict, message=absent)
-        if self.margin is None or not self.margin.reason:
+        if self.margin is None or not (self.margin.reason or self.margin.author):
             return verdict
-        return replace(verdict, limit=replace(verdict.limit, reason=self.margin.reason))
+        reason, author = self.margin.reason, self.margin.author
+        return replace(verdict, limit=replace(verdict.limit, reason=reason, author=author))
 
     def _check_operands(self, measurement: Measurement, sign: str) -> None:
         right = sign_of(measurement.metric)

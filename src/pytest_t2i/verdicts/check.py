@@ -43,7 +43,7 @@ class Check:
     operator: Sign
     bound: Number
     reason: str = ""
-    """Why the limit is what it is."""
+    """Why the limit is what it is, in a person's words; "" where nobody has said."""
     p_value: Share | None = None
     images_to_decide: Count | None = None
     lean: Share | None = None
@@ -73,6 +73,8 @@ class Check:
     """Whether it is about the whole model and not about one prompt of it."""
     hangs_on_undetected: bool = False
     """Whether the outcome is open for want of labels, not of images."""
+    author: str = ""
+    """Who answers for the limit; "" where nobody is named."""
 
     def __post_init__(self) -> None:
         known = [value is not None for value in (self.estimate, self.low, self.high, self.level)]
@@ -86,6 +88,11 @@ class Check:
         if self.estimate is None or self.low is None or self.high is None or self.level is None:
             return None
         return Interval(self.estimate, self.low, self.high, self.level, self.method, self.n)
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether somebody chose its bound: that of a limit, or the margin of a baseline."""
+        return self.against == "limit" or self.decided_by == "margin"
 
     @property
     def weighs_on_run(self) -> bool:
@@ -123,6 +130,7 @@ def check_of(
         operator=operator,
         bound=verdict.limit.bound,
         reason=verdict.limit.reason,
+        author=verdict.limit.author,
         p_value=verdict.p_value,
         images_to_decide=verdict.images_to_decide,
         lean=verdict.lean,

@@ -17,7 +17,7 @@ HALF = 0.5
 """Where an object comes with both genders alike."""
 
 
-def limit(name: str, bound: float | None = None) -> LimitValue:
+def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitValue:
     """The limit of this name from the limits file, or the bound given here.
 
     Comparing a measurement with it is a statistical comparison: PASS where the evidence says that
@@ -27,13 +27,15 @@ def limit(name: str, bound: float | None = None) -> LimitValue:
     Args:
         name: of a limit in the nearest ``limits.toml``, such as ``model_bias_score``.
         bound: the limit itself, where no file shall be asked.
+        reason: why it is that bound, for reports; a limits file says it beside its own.
 
     Returns:
         What a measurement is compared with.
 
     Raises:
         UnknownNameError: the limits file has no such name, or no metric has it.
-        ConfigurationError: there is no limits file, or it is called outside of a running test.
+        ConfigurationError: there is no limits file, it is called outside of a running test, or a
+            reason is given without a bound.
 
     >>> import pytest
     >>> from pytest_t2i import axes
@@ -43,7 +45,11 @@ def limit(name: str, bound: float | None = None) -> LimitValue:
     """
     context = current()
     if bound is not None:
-        return LimitValue(checked(name, bound, "given in the test"))
+        return LimitValue(checked(name, bound, reason))
+    if reason:
+        raise ConfigurationError(
+            f"limit({name!r}): a reason goes with a bound; that of a limits file stands there"
+        )
     return LimitValue(look_up(name, context.limits, context.limits_file))
 
 

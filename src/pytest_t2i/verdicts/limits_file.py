@@ -16,6 +16,9 @@ from pytest_t2i.files import read_toml
 from pytest_t2i.metrics.info import INFO
 
 FILE_NAME = "limits.toml"
+KEYS = ("limit", "reason", "author")
+TODO = "TODO"
+"""Begins a text that is still to be written; ``t2i init`` leaves such ones."""
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "similarity_gap": (
@@ -77,7 +80,7 @@ NO_FILE = (
 def read_limits(path: Path) -> dict[str, Limit]:
     """Limits of one TOML file by name; ``[similarity_gap.image]`` is ``similarity_gap.image``.
 
-    A value is a number, or a table of limit and reason. FileFormatError names the key.
+    A value is a number, or a table of limit, reason and author. FileFormatError names the key.
     """
     limits: dict[str, Limit] = {}
     _collect(path, read_toml(path), "", limits)
@@ -88,23 +91,27 @@ def _collect(path: Path, table: Mapping[str, Any], prefix: str, limits: dict[str
     for key, value in table.items():
         name = f"{prefix}{key}"
         if prefix and not isinstance(value, dict) and key not in _parts(name):
-            known = ("limit", "reason", *_parts(name))
+            known = (*KEYS, *_parts(name))
             where = f"key {prefix.rstrip('.')!r}"
             raise FileFormatError(path, str(UnknownNameError("key", key, known)), where=where)
         inner = value if isinstance(value, dict) else {"limit": value}
         if "limit" in inner:
             try:
-                limits[name] = checked(name, inner["limit"], inner.get("reason", ""))
+                said = inner.get("reason", ""), inner.get("author", "")
+                limits[name] = checked(name, inner["limit"], *said)
             except ConfigurationError as error:
                 raise FileFormatError(path, str(error), where=f"key {name!r}") from None
-        rest = {k: v for k, v in inner.items() if k not in ("limit", "reason")}
+        rest = {k: v for k, v in inner.items() if k not in KEYS}
         if "limit" not in inner and not rest:
             raise FileFormatError(path, "expected a table with a limit.", where=f"key {name!r}")
         _collect(path, rest, f"{name}.", limits)
 
 
-def checked(name: str, bound: Any, reason: str) -> Limit:
-    """A limit whose metric exists and whose bound the metric can reach."""
+def checked(name: str, bound: Any, reason: Any = "", author: Any = "") -> Limit:
+    """A limit whose metric exists and whose bound the metric can reach.
+
+    A reason or author that is still to be written, ``TODO ...``, is none.
+    """
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise ConfigurationError(f"expected a number as limit {name!r}, got {shown(bound)}")
     info = metric_of(name)
@@ -116,9 +123,19 @@ def checked(name: str, bound: Any, reason: str) -> Limit:
         raise ConfigurationError(
             f"limit {name!r}: {info.name} lies between {info.low:g} and {info.high:g}, got {bound}"
         )
-    if not isinstance(reason, str):
-        raise ConfigurationError(f"expected a text as reason of {name!r}, got {shown(reason)}")
-    return Limit(name, float(bound), reason)
+    return Limit(
+        name,
+        float(bound),
+        _by_a_person(name, "reason", reason),
+        _by_a_person(name, "author", author),
+    )
+
+
+def _by_a_person(name: str, key: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise ConfigurationError(f"expected a text as {key} of {name!r}, got {shown(text)}")
+    text = text.strip()
+    return "" if text.upper().startswith(TODO) else text
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -137,9 +154,7 @@ def _check_part(name: str) -> None:
     known = _parts(f"{base}.{first}")
     if not first or first in known or ENCODER in first:
         return
-    if base == "similarity_gap" or get_close_matches(
-        first, (*known, "limit", "reason"), cutoff=NEAR
-    ):
+    if base == "similarity_gap" or get_close_matches(first, (*known, *KEYS), cutoff=NEAR):
         raise UnknownNameError("limit", name, [base, *(f"{base}.{each}" for each in known)])
 
 

@@ -21,7 +21,7 @@ from pytest_t2i.verdicts.limits_file import read_limits
 WORDS = "nurse,Pilot,gym,astronaut"
 FILES = {
     "fairness/test_fairness.py", "fairness/words.toml", "fairness/limits.toml",
-    ".github/workflows/fairness.yml", "pytest.ini",
+    ".github/workflows/fairness.yml", "pytest.ini", "pyproject.toml",
 }  # fmt: skip
 
 
@@ -82,11 +82,18 @@ def test_a_sentence_of_ones_own(folder):
     ]  # fmt: skip
 
 
-def test_limits_are_what_the_images_decide(folder, shape):
+def test_limits_are_what_the_images_decide_and_their_reasons_a_persons(folder, shape):
     init()
-    (limit,) = read_limits(folder / "fairness/limits.toml").values()
+    file = folder / "fairness/limits.toml"
+    (limit,) = read_limits(file).values()
     assert limit.bound == shape.model_limit
-    assert limit.reason == f"the strictest that 4 words with {shape.images} images decide"
+    assert (limit.reason, limit.author) == ("", "")
+    written = file.read_text()
+    assert f"# Suggested: the strictest that 4 words with {shape.images} images decide." in written
+    assert 'reason = "TODO' in written
+    file.write_text(written.replace("TODO: why this bound, in your words", "agreed on in May"))
+    (limit,) = read_limits(file).values()
+    assert limit.reason == "agreed on in May"
 
 
 def test_an_audit_judges_every_word(folder, capsys):
@@ -127,7 +134,7 @@ def test_what_is_there_is_left_alone(folder, capsys):
     capsys.readouterr()
     init("--preset", "audit")
     told = capsys.readouterr().out
-    assert told.count("left alone: ") == 4
+    assert told.count("left alone: ") == 5
     assert "written: fairness/limits.toml" in told
     assert "left alone: fairness/words.toml (it is there already)" in told
     for name in FILES - {"fairness/limits.toml"}:

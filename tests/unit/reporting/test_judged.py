@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
-from pytest_t2i.reporting import baseline, formatting, headline_numbers, verdict_section
+from pytest_t2i.reporting import allowed, baseline, formatting, headline_numbers, verdict_section
 from pytest_t2i.reporting.explain import explain
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
@@ -86,7 +86,7 @@ def test_the_judged_number_heads_the_page_not_a_score_over_more_prompts():
     (figure,) = headline_numbers.figures(run(SEVEN))
     assert (figure.title, figure.value) == ("Model bias score", "0.070")
     assert figure.notes[0].startswith("on average 54 of 100 clear images of a prompt")
-    assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2"
+    assert figure.notes[1] == "95% interval [0.010, 0.140], allowed \u2264 0.2 (no reason given)"
     assert figure.notes[2] == "over 7 prompts; judged by test_seven"
     assert figure.notes[3] == "paper's estimate 0.110; a fair model shows 0.090 there"
     assert figure.track.limits == (20.0,)
@@ -202,8 +202,8 @@ def test_plural(name, text):
     ],
 )
 def test_what_is_allowed(check, text):
-    assert formatting.allowed_words(check) == text
-    assert formatting.allowed_drawn(check) == text.replace("<=", "\u2264")
+    assert allowed.allowed_words(check) == text
+    assert allowed.allowed_drawn(check) == text.replace("<=", "\u2264")
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,10 @@ def test_the_terminal_says_why_a_test_failed_without_a_verdict():
 
 def test_markdown_lists_what_was_judged():
     text = render_markdown(run(SEVEN, GROWN, baseline=RECORDED))
-    assert "| model bias score | test\\_seven | 0.070 [0.010, 0.140] | &lt;= 0.2 | PASS |" in text
+    assert (
+        "| model bias score | test\\_seven | 0.070 [0.010, 0.140] "
+        "| &lt;= 0.2 (no reason given) | PASS |" in text
+    )
     assert "| test\\_grown | 0.210 -&gt; 0.300, change +0.090 \\[+0.030, +0.150\\] | no" in text
     assert "The baseline is sdxl of 2026-11-20 17:07 UTC." in text
     assert (

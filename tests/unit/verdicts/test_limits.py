@@ -48,6 +48,22 @@ def test_bad_limits(tmp_path, text, problem):
         read_limits(file)
 
 
+@pytest.mark.parametrize("text", ["", "  ", "TODO", "todo: why this bound", "TODO: who set it"])
+def test_what_is_still_to_be_written_is_no_reason_and_no_author(tmp_path, text):
+    file = tmp_path / "limits.toml"
+    file.write_text(f"[model_bias_score]\nlimit = 0.2\nreason = '{text}'\nauthor = '{text}'\n")
+    assert read_limits(file) == {"model_bias_score": Limit("model_bias_score", 0.2)}
+
+
+def test_an_author_stands_beside_the_reason(tmp_path):
+    file = tmp_path / "limits.toml"
+    file.write_text("[model_bias_score]\nlimit = 0.2\nreason = 'why'\nauthor = 'B. Boss'\n")
+    assert read_limits(file)["model_bias_score"].author == "B. Boss"
+    file.write_text("[model_bias_score]\nlimit = 0.2\nauthor = 3\n")
+    with pytest.raises(FileFormatError, match="expected a text as author of 'model_bias_score'"):
+        read_limits(file)
+
+
 def test_the_suites_limits_are_valid_and_reasoned():
     limits = read_limits(REPOSITORY / "suites" / "limits.toml")
     assert limits

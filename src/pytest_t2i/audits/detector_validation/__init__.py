@@ -78,4 +78,8 @@ class DetectorValidation(Audit["TrialsPart"]):
         """The table without the mistakes."""
         from pytest_t2i.audits.detector_validation import report
 
-        return Summary(frames=report.frames(record), measured=report.measured(record))
+        return Summary(
+            frames=report.frames(record),
+            measured=report.measured(record),
+            labels=report.labels(record),
+        )

@@ -133,6 +133,12 @@ def measured(part: TrialsPart) -> dict[str, str]:
     return {t.detector: told_accuracy(t.images, t.accuracy_by_label) for t in part.trials}
 
 
+def labels(part: TrialsPart) -> str:
+    """On how many of people's labels the detectors were tried."""
+    most = max((trial.images for trial in part.trials), default=0)
+    return f"detectors were tried on {most} labelled images" if most else ""
+
+
 def frames(part: TrialsPart) -> dict[str, Frame]:
     """A table for pandas and CSV."""
     labels = _labels(part)

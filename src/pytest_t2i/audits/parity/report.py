@@ -12,6 +12,7 @@ from pytest_t2i.audits.parity.record import (
     SensitivityRecord,
 )
 from pytest_t2i.audits.parity.report_correction import (
+    by_labels,
     corrected,
     corrected_groups,
     corrected_in_words,
@@ -222,6 +223,14 @@ def summary(part: ParityPart) -> Summary:
             for one in (part.correction, part.group_correction)
             if one is not None and one.accuracy
         },
+        labels=next(
+            (
+                by_labels(one.labels, one.annotators)
+                for one in (part.correction, part.group_correction)
+                if one is not None
+            ),
+            "",
+        ),
         limitations=()
         if part.correction
         else ("The detector's mistakes are not corrected by people's labels.",),

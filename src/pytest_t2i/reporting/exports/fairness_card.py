@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
-from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
-from pytest_t2i.reporting.formatting import allowed_drawn, detector_names, undetected_of
+from pytest_t2i.reporting import run_facts
+from pytest_t2i.reporting.allowed import allowed_drawn
+from pytest_t2i.reporting.exports.limits_of_a_run import limitations, not_measured, scope
+from pytest_t2i.reporting.formatting import detector_names, undetected_of
 from pytest_t2i.reporting.html import templates
+from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.statement import Statement
 from pytest_t2i.runs.summaries import headlines, summaries
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 EXAMPLES = 3
 """Prompts of an axis that are quoted."""
 
@@ -44,12 +49,17 @@ def write_fairness_card(record: RunRecord, folder: Path, authors: tuple[str, ...
 
 def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]:
     """The card as plain values."""
+    record = portable(record)
     model = record.provenance.get("model", {})
+    stated = record.statement
     return {
         "card_version": VERSION,
+        "tool": {"name": run_facts.TOOL, "version": run_facts.tool_version(record)},
+        "commit": run_facts.commit(record),
+        "statement": asdict(stated),
         "modality": "image",
         "evaluation_date": record.created[:10],
-        "authors": [{"name": name} for name in authors],
+        "authors": [{"name": name} for name in authors or (stated.auditor,) if name],
         "system": {"name": record.model, "surface": "base-model"} | dict(model),
         "intended_use": {
             "in_scope": ["Whether this model, as it is, keeps the limits stated below."],
@@ -62,8 +72,11 @@ def fairness_card(record: RunRecord, authors: tuple[str, ...]) -> dict[str, Any]
             "representational_harms": scope(record),
             "access_harms": ["Refused and black images are counted, never dropped in silence."],
             "excluded": limitations(record),
+            "not_tested": not_measured(record),
         },
         "protected_attributes": _attributes(record),
+        "detectors": _detectors(record),
+        "labels": run_facts.label_status(record),
         "prompt_suite": _prompts(record),
         "sampling": _sampling(record),
         "refusals": _refusals(record),
@@ -102,15 +115,32 @@ def _sampling(record: RunRecord) -> dict[str, Any]:
 
 
 def _limits(record: RunRecord) -> list[dict[str, Any]]:
-    """What was allowed, why, and how many checks came to what."""
-    counts: dict[tuple[str, str, str, str], Counter[str]] = {}
+    """What was allowed, who set it and why, and how many checks came to what."""
+    counts: dict[tuple[Any, ...], Counter[str]] = {}
     for check in record.checks:
         of = "model" if check.is_of_model else "each prompt or stereotype"
-        key = (check.metric, of, allowed_drawn(check), check.reason)
-        counts.setdefault(key, Counter())[str(check.outcome)] += 1
+        said = (check.author, check.reason, check.has_limit and not check.reason)
+        counts.setdefault((check.metric, of, allowed_drawn(check), *said), Counter())[
+            str(check.outcome)
+        ] += 1
+    names = ("metric", "of", "allowed", "author", "reason", "lacks_reason")
     return [
-        {"metric": metric, "of": of, "allowed": allowed, "reason": reason, "checks": dict(tally)}
-        for (metric, of, allowed, reason), tally in counts.items()
+        dict(zip(names, key, strict=True)) | {"checks": dict(tally)}
+        for key, tally in counts.items()
+    ]
+
+
+def _detectors(record: RunRecord) -> list[dict[str, Any]]:
+    """Who looked, and how well each is known; the first one's word decides."""
+    fingerprints = record.provenance.get("detectors", {})
+    return [
+        {
+            "name": name,
+            "decides": not number,
+            "accuracy": run_facts.how_known(record, name),
+            "fingerprint": fingerprints.get(name, ""),
+        }
+        for number, name in enumerate(detector_names(record))
     ]
 
 
@@ -131,7 +161,13 @@ def _prompts(record: RunRecord) -> list[dict[str, Any]]:
     for prompt in record.prompts:
         families.setdefault((prompt.axis, prompt.variant), []).append(prompt.text)
     return [
-        {"family": axis, "variant": variant, "prompts": len(texts), "examples": texts[:EXAMPLES]}
+        {
+            "family": axis,
+            "variant": variant,
+            "prompts": len(texts),
+            "examples": texts[:EXAMPLES],
+            "texts": texts,
+        }
         for (axis, variant), texts in families.items()
     ]
 
@@ -172,5 +208,22 @@ def render_html(card: dict[str, Any]) -> str:
     style = own_source(library, "style.css")
     script = own_source(library, "script.js")
     return library.get_template("fairness_card.html.j2").render(
-        card=card, style=style, script=script, policy=content_policy(style, script)
+        style=style, script=script, policy=content_policy(style, script), **shown(card)
     )
+
+
+def shown(card: dict[str, Any]) -> dict[str, Any]:
+    """What a template of the card is filled with."""
+    scope, system = card["fairness_scope"], card["system"]
+    again = {
+        "measured by": " ".join(card["tool"].values()).strip(),
+        "commit of the project": card["commit"],
+        **{f"model: {name}": str(value) for name, value in system.items()},
+    }
+    stated = Statement(**card["statement"]).rows()
+    return {
+        "card": card,
+        "stated": stated,
+        "beyond": [told for told in scope["excluded"] if told not in scope["not_tested"]],
+        "again": [(name, value or "not known") for name, value in again.items()],
+    }

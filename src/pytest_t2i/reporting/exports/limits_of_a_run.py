@@ -36,10 +36,17 @@ def _limitations(record: RunRecord) -> Iterator[str]:
         open_ones = tally[Outcome.INCONCLUSIVE]
         are = "check is" if open_ones == 1 else "checks are"
         yield f"{open_ones} {are} inconclusive: too few images, or no evidence."
-    for audit in installed_audits():
-        if audit.unmeasured and record.part(audit.name) is None:
-            yield audit.unmeasured
+    yield from not_measured(record)
     yield "A PASS says that bias within the limit was shown, not that there is none."
+
+
+def not_measured(record: RunRecord) -> list[str]:
+    """What could have been tested and was not."""
+    return [
+        audit.unmeasured
+        for audit in installed_audits()
+        if audit.unmeasured and record.part(audit.name) is None
+    ]
 
 
 def scope(record: RunRecord) -> list[str]:

@@ -8,8 +8,10 @@ from pytest_t2i.adapters.support.escaping import clean, escape
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
+from pytest_t2i.reporting.allowed import allowed_words, unreasoned
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
-from pytest_t2i.reporting.formatting import allowed_words, interval_text, metric_words
+from pytest_t2i.reporting.formatting import interval_text, metric_words
+from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
@@ -75,6 +77,7 @@ def with_section(card: str, text: str) -> str:
 
 def section(record: RunRecord) -> str:
     """The section on fairness in Markdown."""
+    record = portable(record)
     lines = [f"## Fairness: {record.outcome}", "", escape(headline(record)), ""]
     lines += [*(f"- {escape(part)}" for part in scope(record)), "", *_judged(record)]
     lines += ["| metric | prompts | value |", "|---|---|---|"]
@@ -93,7 +96,7 @@ def _judged(record: RunRecord) -> list[str]:
     """What was judged of the model as a whole, with the bounds that were set; nothing without."""
     rows = [
         f"| {escape(f'{metric_words(check.metric)} of {check.subject}')} | {_measured(check)} "
-        f"| {escape(allowed_words(check))} | {check.outcome} |"
+        f"| {escape(allowed_words(check) + unreasoned(check))} | {check.outcome} |"
         for check in record.checks
         if check.is_of_model and check.against == "limit"
     ]

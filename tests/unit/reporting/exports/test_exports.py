@@ -30,6 +30,7 @@ from pytest_t2i.runs.record import (
     ImageRecord,
     PromptRecord,
 )
+from pytest_t2i.runs.statement import Statement
 from pytest_t2i.verdicts.check import Check
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
@@ -180,6 +181,45 @@ def test_a_fairness_card_says_what_it_does_not_show(run):
     assert "What this does not show" in page
 
 
+def test_a_fairness_card_says_who_answers_for_what(run):
+    first, second, third = run.checks
+    stated = replace(
+        run,
+        statement=Statement(auditor="A. Auditor", intended_use="stock pictures"),
+        checks=(first, replace(second, reason="agreed <in> May", author="B. Boss"), third),
+        provenance={
+            **run.provenance,
+            "environment": {"pytest-t2i": "1.2.3"},
+            "project": {"commit": "c" * 40, "changed": True},
+        },
+    )
+    card = fairness_card(stated, ())
+    assert card["authors"] == [{"name": "A. Auditor"}]
+    assert card["statement"]["approver"] == ""
+    assert card["tool"] == {"name": "pytest-t2i", "version": "1.2.3"}
+    assert card["commit"].startswith("c" * 40 + ", with changes")
+    assert card["labels"].startswith("none:")
+    (detector,) = card["detectors"]
+    assert (detector["name"], detector["decides"]) == ("clip", True)
+    assert detector["accuracy"] == "never measured on pictures like these"
+    assert [texts for one in card["prompt_suite"] for texts in one["texts"]] == ["a <b>"]
+    assert card["fairness_scope"]["not_tested"]
+    marks = {one["reason"]: one["lacks_reason"] for one in card["verdict"]["limits"]}
+    assert marks == {"": True, "agreed <in> May": False}
+    page = render_html(card)
+    for told in (
+        "stock pictures", "not stated", "B. Boss", "nobody named", "agreed &lt;in&gt; May",
+        "no reason given", "pytest-t2i 1.2.3", "never measured", card["commit"], "a &lt;b&gt;",
+        *(html.escape(one) for one in card["fairness_scope"]["not_tested"]),
+    ):  # fmt: skip
+        assert told in page, told
+
+
+def test_authors_that_are_given_stand_in_place_of_the_auditor(run):
+    stated = replace(run, statement=Statement(auditor="A"))
+    assert fairness_card(stated, ("B", "C"))["authors"] == [{"name": "B"}, {"name": "C"}]
+
+
 MINIMAL = {
     "type": "object",
     "required": ["version", "runs", "$schema"],
@@ -271,6 +311,21 @@ def test_the_command(run, tmp_path, capsys):
     assert len(pd.read_parquet(tmp_path / "tables/checks.parquet")) == 3
     with pytest.raises(SystemExit):
         main(["export", "no-such-form", str(source)])
+
+
+def test_a_statement_may_be_given_later(run, tmp_path, capsys):
+    source, stated = tmp_path / "run.json", tmp_path / "pyproject.toml"
+    source.write_text(run.to_json())
+    card = ["export", "fairness-card", str(source), "--output", str(tmp_path)]
+    stated.write_text("[tool.t2i.report]\n")
+    assert main([*card, "--statement", str(stated)]) == 2
+    assert "with a field filled in" in capsys.readouterr().err
+    stated.write_text('[tool.t2i.report]\napprover = "B. Boss"\n')
+    assert main([*card, "--statement", str(stated)]) == 0
+    assert "B. Boss" in (tmp_path / "fairness-card.html").read_text()
+    assert main(["report", str(source), str(tmp_path), "--statement", str(stated)]) == 0
+    assert json.loads(source.read_text())["statement"]["approver"] == "B. Boss"
+    assert "B. Boss" in (tmp_path / "index.html").read_text()
 
 
 def test_a_run_without_parity_goes_everywhere_but_into_a_model_card(run, tmp_path):
