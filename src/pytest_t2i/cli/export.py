@@ -16,6 +16,7 @@ from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.model_card import write_model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
 from pytest_t2i.runs.frames import tables
+from pytest_t2i.runs.manifest.outputs import add_outputs
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
 
@@ -89,6 +90,7 @@ def run(
     elif form == "fairness-card":
         target = (output or Path()) / "fairness-card.html"
         write_fairness_card(record, target.parent, tuple(author))
+        add_outputs(source, "card", (target, target.with_suffix(".json")))
     elif form == "sarif":
         target = output or Path("fairness.sarif")
         write_sarif(record, target)

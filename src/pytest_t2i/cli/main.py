@@ -36,6 +36,10 @@ COMMANDS = {
         "export",
         "a run as a card, SARIF, Parquet, CSV, in MLflow, or for Label Studio",
     ),
+    "verify-report": (
+        "verify_report",
+        "whether a report and what it rests on are unchanged, by its manifest",
+    ),
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),

@@ -12,6 +12,7 @@ from pytest_t2i.cli.stated import add_statement, with_statement
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
+from pytest_t2i.runs.manifest.outputs import manifest_beside, rendered_anew
 from pytest_t2i.runs.picture_folders import (
     check_labelled_pictures,
     check_pictures,
@@ -48,7 +49,10 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
         record = with_pictures(record, place)
     check_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
+    manifest = manifest_beside(source)
     write_all(record, folder)
+    if manifest is not None:
+        rendered_anew(manifest, source.parent, folder)
     named = record.files()
     gone = [file for file in named if not exists(file)]
     if gone:

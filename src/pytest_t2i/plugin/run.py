@@ -305,6 +305,8 @@ class Run:
             return
         from pytest_t2i.reporting import write_all
         from pytest_t2i.runs.history import keep
+        from pytest_t2i.runs.manifest.document import write_manifest
+        from pytest_t2i.runs.manifest.of_a_run import manifest_of
 
         with usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
@@ -313,7 +315,10 @@ class Run:
             else:
                 record = interrupted_record(self.session, command)
             self.record = replace(record, statement=self.statement)
-            write_all(self.record, self.settings.report, self.session.audits)
+            report = self.settings.report
+            write_all(self.record, report, self.session.audits)
+            made_of = manifest_of(self.session, self.record, report, self.config.rootpath)
+            write_manifest(made_of, report)
             if self.settings.history_folder is not None:
                 keep(self.record, self.settings.history_folder, self.session.audits)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:

@@ -1,0 +1,137 @@
+"""manifest.json: parts of a report by name, each a folder and the SHA-256 of what lies in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
+
+from msgspec import Meta
+
+from pytest_t2i.data import Moment, Name
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert, is_relative, read_json, write_whole
+
+SCHEMA = "pytest-t2i/manifest/1"
+NAME = "manifest.json"
+REPORT = "report"
+"""Part of the files beside the manifest: run.json, index.html, summary.md."""
+INDEX = "store index"
+"""Part whose names are pictures: hashed are the index's rows of each."""
+ELSEWHERE = " elsewhere"
+"""Ends the name of a part that lies outside of the project."""
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Files of one kind, relative to one folder."""
+
+    folder: str | None
+    """Relative to the manifest; None for one outside of the project, whose place is not told."""
+    hashes: Mapping[Name, Sha256]
+    """Path in the folder, with slashes -> SHA-256."""
+    detectors: tuple[str, ...] = ()
+    """Of the store's index: fingerprints of the detectors whose rows are hashed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one report rests on."""
+
+    created: Moment
+    """UTC, ISO 8601."""
+    tool: str
+    """What wrote it, with its version."""
+    project: str | None = None
+    """Folder of the project, relative to the manifest; None where the report lies outside of it."""
+    parts: Mapping[Name, Part] = field(default_factory=dict)
+    schema: str = SCHEMA
+
+    def with_part(self, name: str, part: Part) -> Manifest:
+        """The manifest with a part added or exchanged."""
+        return replace(self, parts={**self.parts, name: part})
+
+
+def new_manifest(report: Path, project: Path) -> Manifest:
+    """A manifest of nothing yet, of a report of this project."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    tool = f"pytest-t2i {version('pytest-t2i')}"
+    return Manifest(now, tool, relative_folder(project, report, project))
+
+
+def write_manifest(manifest: Manifest, folder: Path) -> Path:
+    """Write manifest.json into a folder, whole; returns the file."""
+    file = folder / NAME
+    text = json.dumps(asdict(manifest), indent=1, sort_keys=True, ensure_ascii=False)
+    write_whole(file, text.encode())
+    return file
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder; FileFormatError says what is wrong and where."""
+    file = folder / NAME
+    remedy = "Every run writes one beside its report."
+    plain = read_json(file, SCHEMA, kind="manifest of a report", remedy=remedy)
+    manifest = convert(file, plain, Manifest)
+    for name, part in manifest.parts.items():
+        strays = [path for path in part.hashes if not is_relative(path)]
+        if strays:
+            problem = f"expected paths that stay in their folder, got {strays[0]!r}."
+            raise FileFormatError(file, problem, where=f"parts.{name}")
+    return manifest
+
+
+def sha256_of(file: Path) -> str | None:
+    """Hex SHA-256 of an ordinary file; None where there is none, or it cannot be read."""
+    try:
+        if not file.is_file():
+            return None
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return None
+
+
+def relative_folder(folder: Path, report: Path, project: Path) -> str | None:
+    """A folder as the manifest in ``report`` names it; None where either leaves the project."""
+    places = [place.resolve() for place in (folder, report)]
+    if not all(place.is_relative_to(project.resolve()) for place in places):
+        return None
+    return Path(os.path.relpath(*places)).as_posix()
+
+
+def parts_of(
+    name: str,
+    files: Iterable[Path],
+    report: Path,
+    project: Path,
+    known: Mapping[Path, str] = MappingProxyType({}),
+) -> dict[str, Part]:
+    """Files by whether they lie in the project: a part of each; those that are gone left out.
+
+    ``known``: SHA-256 of files that need not be read for it.
+    """
+    hashes = ((file.resolve(), known.get(file) or sha256_of(file)) for file in sorted(set(files)))
+    found = {file: sha for file, sha in hashes if sha}
+    root = project.resolve()
+    inside = {file: sha for file, sha in found.items() if file.is_relative_to(root)}
+    outside = {file: sha for file, sha in found.items() if file not in inside}
+    parts = {}
+    if inside:
+        parts[name] = _part(inside, root, relative_folder(root, report, project))
+    if outside:
+        shared = Path(os.path.commonpath([file.parent for file in outside]))
+        parts[f"{name}{ELSEWHERE}"] = _part(outside, shared, None)
+    return parts
+
+
+def _part(files: Mapping[Path, str], root: Path, folder: str | None) -> Part:
+    return Part(folder, {file.relative_to(root).as_posix(): sha for file, sha in files.items()})

@@ -1,0 +1,100 @@
+"""What one run rests on: its suite, limits, labels, given files, pictures, and their rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
+from pytest_t2i.runs.manifest.document import (
+    INDEX,
+    REPORT,
+    Manifest,
+    Part,
+    new_manifest,
+    parts_of,
+    relative_folder,
+    sha256_of,
+)
+from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.statement import PYPROJECT
+from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file
+
+FILES = ("run.json", "index.html", "summary.md")
+BESIDE_LABELS = ("*.csv", "*.toml", "*.json", "*.jsonl")
+"""Files of a folder of labelled images that say what people gave them."""
+OTHERS = (FILE_NAME, PYPROJECT)
+"""TOML files beside tests that are no part of the suite: settings stand in run.json."""
+KEY = re.compile(r"[0-9a-f]{64}")
+"""Name of a picture in a store."""
+
+
+def manifest_of(session: Session, record: RunRecord, report: Path, project: Path) -> Manifest:
+    """The manifest of a run whose report was just written into ``report``.
+
+    A file that is gone by now is not named.
+    """
+    manifest = new_manifest(report, project)
+    groups = {
+        "suite": _suite(session, project),
+        "limits": _limits(session, project),
+        "labels": _labels(session),
+        "given": _given(session),
+        "images": _pictures(record),
+    }
+    store = session.store.folder
+    keys = sorted(file.stem for file in _pictures(record) if KEY.fullmatch(file.stem))
+    known = picture_hashes(store, keys)
+    for name, files in groups.items():
+        for kind, part in parts_of(name, files, report, project, known).items():
+            manifest = manifest.with_part(kind, part)
+    detectors = tuple(sorted(record.provenance.get("detectors", {}).values()))
+    if digests := row_digests(store, keys, detectors):
+        index = Part(relative_folder(store, report, project), digests, detectors)
+        manifest = manifest.with_part(INDEX, index)
+    return manifest.with_part(REPORT, report_part(report))
+
+
+def report_part(report: Path) -> Part:
+    """The files of a report as they are now."""
+    return Part(".", {name: sha for name in FILES if (sha := sha256_of(report / name))})
+
+
+def _suite(session: Session, project: Path) -> Iterator[Path]:
+    """Files of tests, what they share, and the TOML files beside them, words among them."""
+    files = {test.file for test in session.tests.values()}
+    yield from files
+    for folder in {file.parent for file in files}:
+        yield from (file for file in folder.glob("*.toml") if file.name not in OTHERS)
+        places = [up for up in (folder, *folder.parents) if up.is_relative_to(project)]
+        yield from (conftest for up in places if (conftest := up / "conftest.py").is_file())
+
+
+def _limits(session: Session, project: Path) -> Iterator[Path]:
+    for test in session.tests.values():
+        file = session.settings.limits or nearest_limits_file(test.file, project)
+        if file is not None:
+            yield file
+
+
+def _labels(session: Session) -> Iterator[Path]:
+    # Asking the session would have a registered set written that no test of the run asked for.
+    labelled = vars(session).get("labelled")
+    if labelled is None:
+        return
+    for pattern in BESIDE_LABELS:
+        yield from labelled.folder.glob(pattern)
+    yield from (labelled.path(image) for image in labelled)
+
+
+def _given(session: Session) -> Iterator[Path]:
+    """Other files that options name."""
+    settings = session.settings
+    given = (settings.baseline, settings.captions, settings.catalogue, settings.reference)
+    yield from (Path(file) for file in given if file and Path(file).is_file())
+
+
+def _pictures(record: RunRecord) -> Iterable[Path]:
+    return {Path(file) for file in record.files()}
