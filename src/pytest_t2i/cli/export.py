@@ -8,9 +8,11 @@ from pathlib import Path
 from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.label_studio import write_tasks
+from pytest_t2i.cli.report import located
 from pytest_t2i.cli.say import say
 from pytest_t2i.cli.stated import add_statement, with_statement
 from pytest_t2i.errors import MissingExtraError
+from pytest_t2i.reporting.exports.document import write_pdf
 from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.model_card import write_model_card
@@ -23,6 +25,7 @@ from pytest_t2i.runs.record import RunRecord
 FORMATS = {
     "card": "a Hugging Face model card, written or brought up to date (README.md)",
     "fairness-card": "fairness-card.json and .html in a folder (.)",
+    "pdf": "card and report as one PDF (fairness.pdf)",
     "sarif": "a SARIF file for code-scanning pages (fairness.sarif)",
     "parquet": "a Parquet file for each table, in a folder (tables)",
     "csv": "a CSV file for each table, in a folder (tables)",
@@ -39,7 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
     parser.add_argument("--output", type=path, metavar="PATH", help="file or folder to write")
     parser.add_argument(
-        "--author", action="append", default=[], metavar="NAME", help="of a fairness card; several"
+        "--author",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of a card or PDF; several",
     )
     parser.add_argument("--experiment", default="fairness", help="of MLflow (fairness)")
     parser.add_argument(
@@ -54,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--store",
         type=path,
         metavar="DIR",
-        help="of Label Studio: where the images lie (a .t2i beside or above the run)",
+        help="of Label Studio and a PDF: where the images lie (a .t2i beside or above the run)",
     )
     parser.add_argument("--tracking", metavar="URI", help="MLflow's server or database")
     add_statement(parser)
@@ -91,6 +98,12 @@ def run(
         target = (output or Path()) / "fairness-card.html"
         write_fairness_card(record, target.parent, tuple(author))
         add_outputs(source, "card", (target, target.with_suffix(".json")))
+    elif form == "pdf":
+        target = output or Path("fairness.pdf")
+        record = located(record, source, [store] if store else [])
+        if not write_pdf(record, target, tuple(author)):
+            say('contents without page numbers, which need pypdf: pip install "pytest-t2i[pdf]"')
+        add_outputs(source, "pdf", (target,))
     elif form == "sarif":
         target = output or Path("fairness.sarif")
         write_sarif(record, target)

@@ -41,14 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | None = None) -> int:
     """Render a recorded run into a folder."""
-    stores = store or []
-    if stores and not any((store / IMAGES).is_dir() for store in stores):
-        raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
-    record = with_statement(read_run(source), statement)
-    for place in stores or moved_along(record, source):
-        record = with_pictures(record, place)
-    check_pictures(record, source, stores)
-    check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
+    record = located(with_statement(read_run(source), statement), source, store or [])
     manifest = manifest_beside(source)
     write_all(record, folder)
     if manifest is not None:
@@ -63,6 +56,21 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
         )
     print(folder / "index.html")  # noqa: T201
     return 0
+
+
+def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
+    """The record with its pictures where they lie by now.
+
+    Raises ConfigurationError where it names others than those of its store: a run.json comes from
+    anywhere.
+    """
+    if stores and not any((store / IMAGES).is_dir() for store in stores):
+        raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
+    for place in stores or moved_along(record, source):
+        record = with_pictures(record, place)
+    check_pictures(record, source, stores)
+    check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
+    return record
 
 
 def moved_along(record: RunRecord, source: Path) -> list[Path]:

@@ -33,36 +33,48 @@ from pytest_t2i.sections.words import p_words
 def render_html(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> str:
     """The run as a page; links to full pictures are relative to ``folder``."""
     library = templates()
-    record = portable(record)
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     return library.get_template("report.html.j2").render(
-        record=record,
-        stated=record.statement.rows(),
-        tally=record.tally(),
-        Outcome=Outcome,
+        contents_of_page(record, folder, audits),
         style=style,
         script=script,
         policy=content_policy(style, script, "img-src data:"),
-        headline=verdict_section.headline(record),
-        furthest=first_screen.furthest(record),
-        leans=formatting.lean_counts(record.checks),
-        facts=run_facts.facts(record),
-        figures=list(headline_numbers.figures(record)),
-        baseline=baseline.section(record),
-        groups={
+    )
+
+
+def contents_of_page(
+    record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None
+) -> dict[str, Any]:
+    """What the templates of a run's page are filled with, but for its looks."""
+    record = portable(record)
+    return {
+        "record": record,
+        "stated": record.statement.rows(),
+        "is_on_paper": False,
+        "tally": record.tally(),
+        "Outcome": Outcome,
+        "headline": verdict_section.headline(record),
+        "furthest": first_screen.furthest(record),
+        "leans": formatting.lean_counts(record.checks),
+        "facts": run_facts.facts(record),
+        "figures": list(headline_numbers.figures(record)),
+        "baseline": baseline.section(record),
+        "groups": {
             outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()
         },
-        anchors={prompt.id: formatting.anchor(prompt.id) for prompt in record.prompts},
-        notes=verdict_section.subject_notes(record),
-        otherwise=[(test, record.failed_because.get(test, "")) for test in record.failed_otherwise],
-        axes=charts.side_by_side(charts.bias_groups(record)),
-        audit_sections=html_sections.drawn(sections_of(record, audits), folder),
-        albums=pictures.albums(record, folder),
-        undetected=run_facts.undetected_table(record),
-        work=work.work_table(record),
-        provenance=run_facts.flattened(record.provenance),
-        settings=run_facts.flattened(record.settings),
-    )
+        "anchors": {prompt.id: formatting.anchor(prompt.id) for prompt in record.prompts},
+        "notes": verdict_section.subject_notes(record),
+        "otherwise": [
+            (name, record.failed_because.get(name, "")) for name in record.failed_otherwise
+        ],
+        "axes": charts.side_by_side(charts.bias_groups(record)),
+        "audit_sections": html_sections.drawn(sections_of(record, audits), folder),
+        "albums": pictures.albums(record, folder),
+        "undetected": run_facts.undetected_table(record),
+        "work": work.work_table(record),
+        "provenance": run_facts.flattened(record.provenance),
+        "settings": run_facts.flattened(record.settings),
+    }
 
 
 @cache

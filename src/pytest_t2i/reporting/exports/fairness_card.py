@@ -224,6 +224,7 @@ def shown(card: dict[str, Any]) -> dict[str, Any]:
     return {
         "card": card,
         "stated": stated,
+        "is_on_paper": False,
         "beyond": [told for told in scope["excluded"] if told not in scope["not_tested"]],
         "again": [(name, value or "not known") for name, value in again.items()],
     }

@@ -1,0 +1,139 @@
+"""Card and report on paper: what stands in it, who prints it, and what if nobody does."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i import RunRecord
+from pytest_t2i.cli.main import main
+from pytest_t2i.errors import ConfigurationError, MissingExtraError
+from pytest_t2i.reporting.exports import document, printing
+from pytest_t2i.reporting.exports.document import PICTURES, write_pdf
+from pytest_t2i.runs.statement import Statement
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """Pages as they would be printed; nothing is."""
+    seen = []
+
+    def printed(page, style):
+        seen.append(page)
+        return b"%PDF"
+
+    monkeypatch.setattr(document, "printed", printed)
+    monkeypatch.setattr(document, "pages_of", lambda content: {"card-limits": 3, "images": 7})
+    return seen
+
+
+def test_a_document_has_cover_contents_card_and_report(record, tmp_path, pages):
+    stated = replace(record, statement=Statement(auditor="A. <Auditor>"))
+    assert write_pdf(stated, tmp_path / "a.pdf", ()) is True
+    assert (tmp_path / "a.pdf").read_bytes() == b"%PDF"
+    first, second = pages
+    anchors = re.findall(r'<a href="#([^"]+)" data-page="([^"]*)"', second)
+    assert [anchor for anchor, _ in anchors[:2]] == ["part-card", "card-tested"]
+    assert dict(anchors)["card-limits"] == "3"
+    assert dict(anchors)["images"] == "7"
+    assert {page for _, page in re.findall(r'(#[^"]+)" data-page="([^"]*)"', first)} == {""}
+    assert all(f'id="{anchor}"' in second for anchor, _ in anchors)
+    assert second.count("A. &lt;Auditor&gt;") == 1 + second.count('class="kicker">Fairness Card')
+    assert "approver" in second
+
+
+def test_paper_cannot_unfold_and_leads_nowhere(record, tmp_path, pages):
+    write_pdf(record, tmp_path / "a.pdf", ())
+    page = pages[-1]
+    assert "<details" in page
+    assert re.findall(r"<details(?![^>]*\bopen\b)[^>]*>", page) == []
+    assert re.findall(r'href="(?!#)[^"]*"', page) == []
+    assert "<script" not in page
+    assert str(tmp_path) not in page
+
+
+def test_of_each_prompt_the_first_pictures_are_printed(record, tmp_path, pages):
+    prompt = record.prompts[0]
+    many = replace(prompt, images=prompt.images * 10)
+    write_pdf(replace(record, prompts=(many,)), tmp_path / "a.pdf", ())
+    assert pages[-1].count("<figure") == PICTURES
+    assert f"and {len(many.images) - PICTURES} more" in pages[-1]
+
+
+def test_without_pages_the_contents_are_told_to_lack_them(record, tmp_path, pages, monkeypatch):
+    monkeypatch.setattr(document, "pages_of", lambda content: {})
+    assert write_pdf(record, tmp_path / "a.pdf", ()) is False
+    assert len(pages) == 1
+
+
+def test_a_run_without_a_model_has_no_pdf(tmp_path):
+    bare = RunRecord("2026-11-22T10:00:00+00:00", 9.0, "", {}, {}, {})
+    with pytest.raises(ConfigurationError, match="a PDF is about a model"):
+        write_pdf(bare, tmp_path / "a.pdf", ())
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo away >&2; exit 3", r"printed nothing \(exit 3\): away"),
+        ("exit 0", r"printed nothing \(exit 0\): it says nothing"),
+        ("sleep 60", r"printed nothing within 0.2 s"),
+    ],
+)
+def test_a_browser_that_prints_nothing(tmp_path, monkeypatch, script, told):
+    if sys.platform == "win32":
+        pytest.skip("a shell script stands for the browser")
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\n{script}\n")
+    browser.chmod(0o755)
+    monkeypatch.setattr(printing, "BROWSERS", (str(browser),))
+    monkeypatch.setattr(printing, "PATIENCE", 0.2 if "sleep" in script else 60.0)
+    with pytest.raises(ConfigurationError, match=told):
+        printing.printed("<p>page</p>", "")
+
+
+def test_neither_browser_nor_weasyprint(monkeypatch):
+    monkeypatch.setattr(printing, "BROWSERS", ())
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[pdf\]"'):
+        printing.printed("<p>page</p>", "")
+
+
+def test_a_picture_of_somebody_elses_is_not_printed(
+    record, tmp_path, tmp_path_factory, pages, capsys
+):
+    source = tmp_path_factory.mktemp("elsewhere") / "run.json"
+    source.write_text(record.to_json())
+    assert main(["export", "pdf", str(source), "--output", str(tmp_path / "a.pdf")]) == 2
+    assert "outside of its store" in capsys.readouterr().err
+    assert not pages
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["browser", "weasyprint"])
+def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, monkeypatch, capsys, by):
+    pypdf = pytest.importorskip("pypdf")
+    if by == "weasyprint":
+        pytest.importorskip("weasyprint")
+        monkeypatch.setattr(printing, "BROWSERS", ())
+    elif printing.browser() is None:
+        pytest.skip("no browser on this machine")
+    source = tmp_path / "reports/run.json"
+    source.parent.mkdir()
+    source.write_text(record.to_json())
+    file = tmp_path / "reports/fairness.pdf"
+    assert main(["export", "pdf", str(source), "--output", str(file)]) == 0
+    assert capsys.readouterr().out == f"{file}\n"
+    content = file.read_bytes()
+    reader = pypdf.PdfReader(io.BytesIO(content))
+    texts = [" ".join(page.extract_text().split()) for page in reader.pages]
+    assert f"2 / {len(texts)}" in texts[1]
+    (limits,) = re.findall(r"Limits (\d+)", texts[0])
+    assert "no reason given" in texts[int(limits) - 1]
+    assert sum(len(page.images) for page in reader.pages) > 0
+    assert str(tmp_path).encode() not in content
+    assert not any(str(tmp_path) in text for text in texts)
