@@ -25,7 +25,13 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.reporting.markdown_sections import section_lines
-from pytest_t2i.reporting.run_facts import how_known
+from pytest_t2i.reporting.run_facts import (
+    TOOL,
+    how_known,
+    label_status,
+    tool_version,
+    who_set_limits,
+)
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
 from pytest_t2i.runs.record import RunRecord
@@ -64,11 +70,18 @@ def render_markdown(record: RunRecord, audits: Sequence[Audit[Any]] | None = Non
 
 
 def _known(record: RunRecord) -> str:
-    """How well the run's detector is known."""
+    """How well the run's detector is known, what labels did, who set the limits, what measured."""
     detectors = record.settings.get("detectors") or ()
     if not (record.model and detectors):
         return ""
-    return f" Detector {code(detectors[0])}: {escape(how_known(record))}."
+    authors, tool = who_set_limits(record), tool_version(record)
+    parts = [
+        f"Detector {code(detectors[0])}: {escape(how_known(record))}.",
+        f"Labels: {escape(label_status(record))}.",
+        *([f"Limits set by {escape(authors)}."] if authors else []),
+        *([f"Measured by {TOOL} {escape(tool)}."] if tool else []),
+    ]
+    return f" {' '.join(parts)}"
 
 
 def _leans(record: RunRecord) -> str:

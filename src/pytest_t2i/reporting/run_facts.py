@@ -75,8 +75,8 @@ def who_set_limits(record: RunRecord) -> str:
     return "; ".join(parts)
 
 
-NO_LABELS = "none: nobody has labelled these images"
-TOO_FEW = "given, and too few are of these images to correct by"
+NO_LABELS = "none, as nobody has labelled these images"
+TOO_FEW = "given, but too few are of these images to correct by"
 
 
 def label_status(record: RunRecord) -> str:

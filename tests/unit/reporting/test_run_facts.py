@@ -1,0 +1,79 @@
+"""The first screen says who set the limits, what labels did, and what measured, from which commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i.audits.detector_validation.record import TrialRecord, TrialsPart
+from pytest_t2i.audits.parity.record import CorrectionRecord, ParityPart
+from pytest_t2i.data import Interval
+from pytest_t2i.reporting.run_facts import (
+    NO_LABELS,
+    TOO_FEW,
+    commit,
+    facts,
+    label_status,
+    tool_version,
+    who_set_limits,
+)
+from pytest_t2i.runs.record import AuditRecord
+
+SCORE = Interval(0.4, 0.3, 0.5, 0.95, "test", 30)
+CORRECTION = CorrectionRecord("labels", "colour", 30, 0, 0.5, SCORE, None, None, annotators=2)
+TRIAL = TrialRecord(
+    "colour", "mine", 200, 190, 9, {}, None, None, None, None, None, {}, None, None, None, None
+)
+
+
+@pytest.mark.parametrize(
+    ("audits", "labels", "told"),
+    [
+        ({}, None, NO_LABELS),
+        ({}, "labels", TOO_FEW),
+        ({"parity": ParityPart((), correction=CORRECTION)}, "labels",
+         "corrected by 30 labels of 2 annotators"),
+        ({"detector_validation": TrialsPart((TRIAL,))}, "labels",
+         "detectors were tried on 200 labelled images"),
+    ],
+)  # fmt: skip
+def test_what_labels_did(record, audits, labels, told):
+    parts = {name: AuditRecord(1, part) for name, part in audits.items()}
+    run = replace(record, audits=parts, settings={**record.settings, "labels": labels})
+    assert label_status(run) == told
+    assert ("Labels", told) in facts(run)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ([], ""),
+        ([("", "")], "nobody named; 1 of 1 without a reason"),
+        ([("B. Boss", "agreed")], "B. Boss"),
+        ([("B. Boss", "agreed"), ("", "so")], "B. Boss; 1 of 2 by nobody named"),
+        ([("B. Boss", ""), ("A. Able", "so")], "B. Boss, A. Able; 1 of 2 without a reason"),
+    ],
+)
+def test_who_set_the_limits(record, said, told):
+    check = record.checks[0]
+    checks = tuple(
+        replace(check, bound=0.1 * place, author=author, reason=reason, subject=f"s{again}")
+        for place, (author, reason) in enumerate(said)
+        for again in range(2)  # a limit counts once, however many are judged by it
+    )
+    run = replace(record, checks=checks)
+    assert who_set_limits(run) == told
+    assert dict(facts(run)).get("Limits set by", "") == told
+
+
+def test_which_version_measured_from_which_commit(record):
+    facts_of = {"environment": {"pytest-t2i": "1.2"}, "project": {"commit": "c0ffee"}}
+    run = replace(record, provenance=facts_of)
+    assert (tool_version(run), commit(run)) == ("1.2", "c0ffee")
+    assert ("Measured by", "pytest-t2i 1.2") in facts(run)
+    facts_of["project"]["changed"] = True
+    assert commit(run) == "c0ffee, with changes that are not committed"
+    assert (tool_version(replace(run, provenance={})), commit(replace(run, provenance={}))) == (
+        "", "",
+    )  # fmt: skip
