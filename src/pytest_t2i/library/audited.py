@@ -174,11 +174,14 @@ class Audited:
         return self.record.to_frame(table)
 
     def write_report(self, folder: str | Path = "reports/t2i") -> Path:
-        """Write run.json, index.html and summary.md; returns the page."""
+        """Write run.json, index.html, summary.md and their manifest; returns the page."""
         from pytest_t2i.reporting import write_all
+        from pytest_t2i.runs.manifest.document import write_manifest
+        from pytest_t2i.runs.manifest.of_a_run import manifest_of
 
-        folder = Path(folder)
-        write_all(self.record, folder, self._results.session.audits)
+        folder, session = Path(folder), self._results.session
+        write_all(self.record, folder, session.audits)
+        write_manifest(manifest_of(session, self.record, folder, Path.cwd()), folder)
         return folder / "index.html"
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i import Samples, T2IError, audit, axes
+from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
 from pytest_t2i.protocols import LoadOptions
 
@@ -54,7 +55,7 @@ def test_verdicts_are_checks_of_its_record(audited):
     assert result.record.outcome is Outcome.FAIL
 
 
-def test_it_shows_itself(audited, tmp_path, monkeypatch):
+def test_it_shows_itself(audited, tmp_path, monkeypatch, capsys):
     result = audited()
     result.verdict("model_bias_score", 0.2)
     told = repr(result)
@@ -62,7 +63,12 @@ def test_it_shows_itself(audited, tmp_path, monkeypatch):
     assert len(told.splitlines()) < 30
     frame = result._repr_html_()
     assert frame.startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;')
+    monkeypatch.chdir(tmp_path)
     assert result.write_report(tmp_path / "report").is_file()
+    assert main(["verify-report", "report"]) == 0
+    (tmp_path / "report/summary.md").write_text("PASS")
+    assert main(["verify-report", "report"]) == 1
+    assert "changed: report: summary.md" in capsys.readouterr().out
     monkeypatch.setattr("pytest_t2i.library.audited.MOST_BYTES", 10)
     assert "write_report() writes it" in result._repr_html_()
 

@@ -1,4 +1,4 @@
-"""The first screen says who set the limits, what labels did, and what measured, from which commit."""
+"""The first screen says who set the limits, what labels did, and which version measured."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ SCHEMA = "pytest-t2i/manifest/1"
 NAME = "manifest.json"
 REPORT = "report"
 """Part of the files beside the manifest: run.json, index.html, summary.md."""
+RUN = "run.json"
 INDEX = "store index"
 """Part whose names are pictures: hashed are the index's rows of each."""
 ELSEWHERE = " elsewhere"
@@ -81,6 +82,9 @@ def read_manifest(folder: Path) -> Manifest:
     remedy = "Every run writes one beside its report."
     plain = read_json(file, SCHEMA, kind="manifest of a report", remedy=remedy)
     manifest = convert(file, plain, Manifest)
+    if RUN not in manifest.parts.get(REPORT, Part(".", {})).hashes:
+        # One that names nothing would be verified at once.
+        raise FileFormatError(file, f"expected {RUN} among the files of its report.")
     for name, part in manifest.parts.items():
         strays = [path for path in part.hashes if not is_relative(path)]
         if strays:

@@ -10,6 +10,7 @@ from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
 from pytest_t2i.runs.manifest.document import (
     INDEX,
     REPORT,
+    RUN,
     Manifest,
     Part,
     new_manifest,
@@ -22,7 +23,7 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT
 from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file
 
-FILES = ("run.json", "index.html", "summary.md")
+FILES = (RUN, "index.html", "summary.md")
 BESIDE_LABELS = ("*.csv", "*.toml", "*.json", "*.jsonl")
 """Files of a folder of labelled images that say what people gave them."""
 OTHERS = (FILE_NAME, PYPROJECT)

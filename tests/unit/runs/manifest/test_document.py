@@ -21,6 +21,8 @@ from pytest_t2i.runs.manifest.document import (
 from pytest_t2i.runs.manifest.of_a_run import report_part
 from pytest_t2i.runs.manifest.outputs import add_outputs, manifest_beside, rendered_anew
 
+STRAYS = ("run.json", "../../etc/passwd")
+
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
@@ -89,8 +91,12 @@ def test_a_place_that_cannot_be_used(report, capsys, at, told):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        ({"parts": {}}, "expected run.json among the files of its report"),
         ({"schema": "x"}, "expected schema 'pytest-t2i/manifest/1', got 'x'"),
-        ({"parts": {"a": {"folder": ".", "hashes": {"../../etc/passwd": "0" * 64}}}}, "stay in"),
+        (
+            {"parts": {"report": {"folder": ".", "hashes": dict.fromkeys(STRAYS, "0" * 64)}}},
+            "stay in their folder, got '../../etc/passwd'",
+        ),
         ({"parts": {"a": {"folder": ".", "hashes": {"run.json": "0"}}}}, "hashes"),
     ],
 )
