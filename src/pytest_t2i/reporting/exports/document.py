@@ -106,7 +106,7 @@ def _shortened(album: Album) -> Album:
 def _contents(body: str) -> list[Entry]:
     """Parts and sections in the order in which they stand."""
     found = [
-        (match.start(), Entry(match[1], unescape(TAG.sub("", match[2])), pattern is PART))
+        (match.start(), Entry(unescape(match[1]), unescape(TAG.sub("", match[2])), pattern is PART))
         for pattern in (PART, SECTION)
         for match in pattern.finditer(body)
     ]

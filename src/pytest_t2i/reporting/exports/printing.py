@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 from shutil import which
+from urllib.parse import unquote
 
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.reporting.exports.svg_styles import with_styles_inside
@@ -97,7 +98,7 @@ def pages_of(content: bytes) -> dict[str, int]:
         return {}
     reader = pypdf.PdfReader(BytesIO(content))
     found = {
-        name.lstrip("/"): reader.get_destination_page_number(destination)
+        unquote(name.lstrip("/")): reader.get_destination_page_number(destination)
         for name, destination in reader.named_destinations.items()
     }
     return {name: number + 1 for name, number in found.items() if number is not None}

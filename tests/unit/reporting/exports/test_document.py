@@ -46,6 +46,16 @@ def test_a_document_has_cover_contents_card_and_report(record, tmp_path, pages):
     assert "approver" in second
 
 
+def test_contents_have_titles_and_anchors_as_they_are():
+    body = (
+        '<h1 class="part" id="p">P</h1><section id="it&#39;s" class="a"><h2>It&#39;s <b>A</b></h2>'
+    )
+    assert document._contents(body) == [
+        document.Entry("p", "P", is_part=True),
+        document.Entry("it's", "It's A", is_part=False),
+    ]
+
+
 def test_paper_cannot_unfold_and_leads_nowhere(record, tmp_path, pages):
     write_pdf(record, tmp_path / "a.pdf", ())
     page = pages[-1]
