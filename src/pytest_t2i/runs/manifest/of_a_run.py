@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
@@ -97,5 +97,9 @@ def _given(session: Session) -> Iterator[Path]:
     yield from (Path(file) for file in given if file and Path(file).is_file())
 
 
-def _pictures(record: RunRecord) -> Iterable[Path]:
-    return {Path(file) for file in record.files()}
+def _pictures(record: RunRecord) -> set[Path]:
+    """All images of the run, and those of the baseline that the page shows beside them."""
+    images = {image.file for prompt in record.prompts for image in prompt.images}
+    then = {} if record.baseline is None else record.baseline.pictures
+    before = {one.file for pictures in then.values() for one in pictures}
+    return {Path(file) for file in images | before if file}
