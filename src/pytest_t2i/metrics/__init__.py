@@ -22,6 +22,10 @@ from pytest_t2i.metrics.detector_scores import (
     percent_deviation,
     prompt_bias_difference,
 )
+from pytest_t2i.metrics.distance_correlation import (
+    corrected_distance_correlation,
+    distance_correlation,
+)
 from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
 from pytest_t2i.metrics.emergence import centred_spi, spi
 from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
@@ -42,6 +46,12 @@ from pytest_t2i.metrics.objects import (
     object_independence,
 )
 from pytest_t2i.metrics.refusals import refusal_gap
+from pytest_t2i.metrics.retrieval import (
+    average_precisions,
+    mean_average_precision,
+    retrieval_precision,
+    retrieval_precisions,
+)
 from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
 from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
 from pytest_t2i.metrics.supervised import supervised_direction
@@ -55,6 +65,7 @@ __all__ = [
     "FilterScores",
     "Independence",
     "attribute_presence",
+    "average_precisions",
     "bias_distance",
     "bias_mitigation_score",
     "centred_spi",
@@ -62,9 +73,11 @@ __all__ = [
     "cohen_kappa",
     "consistency",
     "cooccurrence_similarity",
+    "corrected_distance_correlation",
     "coverage",
     "demographic_parity_difference",
     "diff_pix",
+    "distance_correlation",
     "f1_score",
     "filter_scores",
     "fleiss_kappa",
@@ -73,6 +86,7 @@ __all__ = [
     "group_gap",
     "kernel_distance",
     "mean_absolute_gap",
+    "mean_average_precision",
     "model_bias_score",
     "object_bias_score",
     "object_independence",
@@ -80,6 +94,8 @@ __all__ = [
     "prompt_bias_difference",
     "prompt_bias_score",
     "refusal_gap",
+    "retrieval_precision",
+    "retrieval_precisions",
     "shares",
     "similarities",
     "similarity",

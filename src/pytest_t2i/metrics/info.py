@@ -18,6 +18,7 @@ _OWN_DRAWN = "own definition: share of images that show whom the prompt asks for
 _DRAWN = "Below 0 women are drawn less often when they are asked for than men are."
 _REFUSED = "Above 0 feminine prompts are refused more often than masculine ones."
 _NEARER = "Above 0 the neutral images lie nearer to the masculine ones."
+_U_CENTRED = "Szekely and Rizzo 2014, section 2"
 _FROM_EVEN = "half the L1 distance of shares from even ones"
 _ALL = (
     MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True),
@@ -62,6 +63,10 @@ _ALL = (
     MetricInfo("smoothness", 0.0, 1.0, "lower", "thesis eq. 4.29-4.31"),
     MetricInfo("frechet_distance", 0.0, math.inf, "higher", "thesis eq. 4.32"),
     MetricInfo("kernel_distance", -math.inf, math.inf, "higher", "Binkowski et al. 2018"),
+    MetricInfo("distance_correlation", 0.0, 1.0, "higher", "thesis eq. 2.9-2.12"),
+    MetricInfo("corrected_distance_correlation", -1.0, 1.0, "higher", _U_CENTRED),
+    MetricInfo("retrieval_precision", 0.0, 1.0, "lower", "thesis section 2.5.6, ours"),
+    MetricInfo("mean_average_precision", 0.0, 1.0, "lower", "thesis section 2.5.6, ours"),
     MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"),
 )
 

@@ -10,6 +10,10 @@ caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
+from pytest_t2i.statistics.associations.distance_correlation import (
+    distance_correlation_interval,
+    distance_correlation_p_value,
+)
 from pytest_t2i.statistics.associations.objects import (
     independence_p_value,
     object_bias_intervals,
@@ -181,6 +185,8 @@ __all__ = [
     "corrected_shares",
     "decidable",
     "deviation_interval",
+    "distance_correlation_interval",
+    "distance_correlation_p_value",
     "effective_counts",
     "expected_stop",
     "f1_interval",

@@ -124,7 +124,10 @@ def test_refusals_name_argument_and_value(
 
 
 def test_every_metric_declares_itself() -> None:
-    helpers = {"f1_score", "shares", "similarities", "similarity_gaps", "supervised_direction"}
+    helpers = {
+        "average_precisions", "f1_score", "retrieval_precisions", "shares", "similarities",
+        "similarity_gaps", "supervised_direction",
+    }  # fmt: skip
     several = {
         "filter_scores": {"filter_precision", "filter_recall", "filter_f1", "filter_rate"},
         "classification_scores": {"accuracy"},

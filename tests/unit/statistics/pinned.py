@@ -60,6 +60,16 @@ CASES: dict[str, Callable[[], Any]] = {
         [[1, 1, 0, 0], [1, 0, 0]], [[0, 0, 0, 0], [0, 1, 0]], level=LEVEL, words="sample"
     ),
     "paired_gap_p_value": lambda: s.paired_gap_p_value([[1] * 8 + [0] * 12], [[0] * 20], 0.1),
+    "distance_correlation_interval": lambda: [
+        s.distance_correlation_interval(
+            FEATURES, FEATURES[:, :2] ** 2, level=LEVEL, clusters=clusters, corrected=corrected
+        )
+        for clusters in (None, [k // 3 for k in range(24)])
+        for corrected in (False, True)
+    ],
+    "distance_correlation_p_value": lambda: s.distance_correlation_p_value(
+        FEATURES[:12], FEATURES[:12, :1] ** 2, seed=1, permutations=199
+    ),
     "share_by_prompt_interval": lambda: s.share_by_prompt_interval(
         [0, 3, 4, 1], [4, 4, 4, 2], level=LEVEL
     ),

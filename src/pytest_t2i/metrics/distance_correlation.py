@@ -1,0 +1,161 @@
+"""How far two spaces depend on each other (thesis eq. 2.9-2.12; Szekely and Rizzo 2014)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.metrics import inputs
+
+FEWEST_CORRECTED = 4
+"""Images below which the U-centred one has a denominator of 0."""
+
+
+def distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Distance correlation of two embeddings of the same images.
+
+    .. math:: dCov(a, b) / sqrt(dCov(a, a) dCov(b, b))      (thesis eq. 2.11)
+
+    with dCov(a, b) = sqrt(sum_ij A_ij B_ij) / n (eq. 2.12), where A and B are the Euclidean
+    distances between rows (eq. 2.9), less the means of their row and of their column and with the
+    mean of all added (eq. 2.10). 0 says that the spaces are independent, were there all images that
+    could be; of few images it lies well above 0 by chance, the more so the more dimensions there
+    are. ``corrected_distance_correlation`` does not.
+
+    Args:
+        a: one embedding per image, [n, d], or one number each, [n].
+        b: another embedding of the same images, [n, e] or [n].
+
+    Returns:
+        The correlation in [0, 1]; higher is worse: the spaces say the same.
+
+    Raises:
+        ValueError: the numbers of rows differ, there are fewer than 2, a value is not finite, or
+            all rows of one are equal.
+
+    >>> distance_correlation([0.0, 1.0, 2.0], [5.0, 7.0, 9.0])
+    1.0
+    >>> distance_correlation([0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0])
+    0.0
+    """
+    return correlation(*(centred(distances) for distances in both_distances(a, b, 2)))
+
+
+def corrected_distance_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Squared distance correlation without the upward bias of few images.
+
+    .. math:: (A . B) / sqrt((A . A) (B . B))      (Szekely and Rizzo 2014, section 2)
+
+    with A . B = sum over i != j of A_ij B_ij / (n (n - 3)) of U-centred distances: each less the
+    sums of its row and of its column over n - 2, with the sum of all over (n - 1)(n - 2) added. Its
+    mean is 0 for independent spaces, so that it may lie below 0. It estimates the *square* of what
+    ``distance_correlation`` estimates.
+
+    Args:
+        a: as for ``distance_correlation``.
+        b: the same.
+
+    Returns:
+        The value in [-1, 1]; higher is worse.
+
+    Raises:
+        ValueError: as ``distance_correlation``, or there are fewer than 4 images.
+
+    >>> round(corrected_distance_correlation([0.0, 1.0, 2.0, 5.0], [0.0, 2.0, 4.0, 10.0]), 12)
+    1.0
+    """
+    distances = both_distances(a, b, FEWEST_CORRECTED)
+    return corrected_correlation(*(u_centred(each) for each in distances))
+
+
+def correlation(first: inputs.Floats, second: inputs.Floats) -> float:
+    """Thesis eq. 2.11 of centred distances.
+
+    >>> correlation(np.array([[-1.0, 1.0], [1.0, -1.0]]), np.array([[-2.0, 2.0], [2.0, -2.0]]))
+    1.0
+    """
+    shared = max(0.0, float(np.sum(first * second)))
+    return min(1.0, math.sqrt(shared / _own(first, second)))
+
+
+def corrected_correlation(first: inputs.Floats, second: inputs.Floats) -> float:
+    """The same, squared, of U-centred distances.
+
+    Raises ValueError where all rows of a space are equally far apart.
+
+    >>> once = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> round(corrected_correlation(once, -once), 12)
+    -1.0
+    """
+    own = _own(first, second)
+    # What is 0 up to rounding is 0.
+    if own < FEWEST_CORRECTED * len(first) * np.finfo(np.float64).eps ** 2:
+        raise ValueError("all rows of a or of b are equally far apart: nothing varies")
+    return float(np.clip(np.sum(first * second) / own, -1.0, 1.0))
+
+
+def _own(first: inputs.Floats, second: inputs.Floats) -> float:
+    return math.sqrt(float(np.sum(first**2))) * math.sqrt(float(np.sum(second**2)))
+
+
+def both_distances(
+    a: npt.ArrayLike, b: npt.ArrayLike, fewest: int
+) -> tuple[inputs.Floats, inputs.Floats]:
+    """Euclidean distances between the rows of each, [n, n], each up to a scale (thesis eq. 2.9).
+
+    >>> both_distances([0.0, 1.0], [[0.0, 0.0], [3.0, 4.0]], 2)[1].tolist()
+    [[0.0, 1.25], [1.25, 0.0]]
+    """
+    rows = {"a": _rows("a", a), "b": _rows("b", b)}
+    count, other = (len(each) for each in rows.values())
+    if count != other:
+        raise ValueError(f"a and b must have a row for each image, got {count} and {other} rows")
+    if count < fewest:
+        raise ValueError(f"a must have at least {fewest} rows, got {count}")
+    first, second = (_distances(name, each) for name, each in rows.items())
+    return first, second
+
+
+def centred(distances: inputs.Floats) -> inputs.Floats:
+    """Distances less the means of row and column, with the mean of all added (thesis eq. 2.10).
+
+    >>> centred(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    array([[-1.,  1.],
+           [ 1., -1.]])
+    """
+    means = distances.mean(axis=0)
+    return np.asarray(distances - means[:, None] - means[None, :] + means.mean())
+
+
+def u_centred(distances: inputs.Floats) -> inputs.Floats:
+    """Distances centred without bias, 0 on the diagonal (Szekely and Rizzo 2014, Def. 2).
+
+    >>> u_centred(np.ones((4, 4)) - np.eye(4)).any()
+    np.False_
+    """
+    n = len(distances)
+    sums = distances.sum(axis=0)
+    all_of_them = sums.sum() / ((n - 1) * (n - 2))
+    u = distances - sums[:, None] / (n - 2) - sums[None, :] / (n - 2) + all_of_them
+    np.fill_diagonal(u, 0.0)
+    return np.asarray(u)
+
+
+def _rows(name: str, values: npt.ArrayLike) -> inputs.Floats:
+    rows = inputs.floats(name, values)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or not rows.size:  # noqa: PLR2004 - images and features
+        raise ValueError(f"{name} must hold one row per image, got {name}.shape={rows.shape}")
+    return rows
+
+
+def _distances(name: str, rows: inputs.Floats) -> inputs.Floats:
+    spread = rows - rows[0]
+    largest = float(np.max(np.abs(spread)))
+    if not largest:
+        raise ValueError(f"all rows of {name} are equal: a space without spread has no correlation")
+    # A correlation knows no scale, and squares of tiny and of huge numbers are not representable.
+    spread /= 2.0 ** math.floor(math.log2(largest))
+    return np.stack([np.linalg.norm(spread - row, axis=1) for row in spread])

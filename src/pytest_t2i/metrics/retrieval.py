@@ -1,0 +1,138 @@
+"""Whether the nearest images are of the same kind (thesis section 2.5.6)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.vectors import feature_rows
+
+SAME = 1e-12
+"""Cosines that are nearer to each other are equal: rounding does not rank."""
+
+
+def retrieval_precisions(
+    features: npt.ArrayLike, labels: npt.ArrayLike, k: int = 5
+) -> inputs.Floats:
+    """Share of the same label among the k images that are nearest to each image.
+
+    Each image is asked for in turn among all others, by the cosine of their features. Of images
+    that are equally near, where not all are among the k, each counts for its chance to be.
+
+    Args:
+        features: one row per image, [n_images, d].
+        labels: the kind of each image, [n_images].
+        k: how many nearest ones are looked at, fewer than there are images.
+
+    Returns:
+        Array [n_images] of values in [0, 1].
+
+    Raises:
+        ValueError: shapes do not match, a row is zero, a label stands for one image alone, or k is
+            out of range.
+
+    >>> retrieval_precisions([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], list("aabb"), k=1)
+    array([1., 1., 1., 1.])
+    """
+    cosines, same = _compared(features, labels)
+    if not 1 <= k < len(cosines):
+        raise ValueError(f"k must lie in [1, {len(cosines) - 1}], got k={k!r}")
+    return np.array([_precision(row, hit, k) for row, hit in zip(cosines, same, strict=True)])
+
+
+def retrieval_precision(features: npt.ArrayLike, labels: npt.ArrayLike, k: int = 5) -> float:
+    """Mean share of the same label among the k nearest images.
+
+    .. math:: P@k = mean over images of (same label among the k nearest) / k
+
+    The thesis shows the five nearest pictures of a query (section 2.5.6) and gives no number.
+
+    Args, errors: as ``retrieval_precisions``.
+
+    Returns:
+        The mean in [0, 1]; lower is worse.
+
+    >>> retrieval_precision([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], list("abab"), k=1)
+    0.0
+    """
+    return float(np.mean(retrieval_precisions(features, labels, k)))
+
+
+def average_precisions(features: npt.ArrayLike, labels: npt.ArrayLike) -> inputs.Floats:
+    """How early the images of the same label come when all are ranked by nearness, per image.
+
+    .. math:: AP = sum_r (recall_r - recall_(r-1)) precision_r
+
+    over ranks r of the other images, the nearest first; equally near ones share a rank.
+
+    Args, errors: as ``retrieval_precisions``, without k.
+
+    Returns:
+        Array [n_images] of values in (0, 1].
+
+    >>> average_precisions([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], list("aabb"))
+    array([1., 1., 1., 1.])
+    """
+    cosines, same = _compared(features, labels)
+    return np.array([_average(row, hit) for row, hit in zip(cosines, same, strict=True)])
+
+
+def mean_average_precision(features: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Mean over images of the average precision of ranking all others by nearness.
+
+    .. math:: mAP = mean of AP over images
+
+    Args, errors: as ``average_precisions``.
+
+    Returns:
+        The mean in (0, 1]; lower is worse. Features that know nothing of the labels have about the
+        share of a label among all images.
+
+    >>> mean_average_precision([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], list("aabb"))
+    1.0
+    """
+    return float(np.mean(average_precisions(features, labels)))
+
+
+def _compared(features: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[inputs.Floats, inputs.Bools]:
+    """Cosines of each image with all others, [n, n - 1], and whether their labels are the same."""
+    rows, names = feature_rows("features", features), inputs.labels("labels", labels)
+    if names.shape != rows.shape[:1]:
+        raise ValueError(
+            "labels must have a value per image, got "
+            f"labels.shape={names.shape}, features.shape={rows.shape}"
+        )
+    lonely = [label for label, count in Counter(names.tolist()).items() if count < 2]  # noqa: PLR2004 - a query and one to find
+    if lonely:
+        raise ValueError(f"labels must hold each label at least twice, got {lonely[0]!r} once")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError("features must not hold a row of zeros: it has no direction")
+    unit = rows / lengths
+    others = ~np.eye(len(rows), dtype=bool)
+    shape = len(rows), len(rows) - 1
+    same = names[:, None] == names[None, :]
+    return (unit @ unit.T)[others].reshape(shape), same[others].reshape(shape)
+
+
+def _groups(cosines: inputs.Floats, same: inputs.Bools) -> tuple[inputs.Floats, inputs.Floats]:
+    """Images and hits up to the end of each group of equally near ones, the nearest first."""
+    order = np.argsort(-cosines, kind="stable")
+    falling = cosines[order]
+    ends = np.flatnonzero(np.append(falling[:-1] - falling[1:] > SAME, True))
+    return (ends + 1).astype(np.float64), np.cumsum(same[order])[ends].astype(np.float64)
+
+
+def _precision(cosines: inputs.Floats, same: inputs.Bools, k: int) -> float:
+    # Between the ends of two groups hits grow evenly: that is the mean over orders of the tied.
+    images, hits = _groups(cosines, same)
+    return float(np.interp(k, np.append(0.0, images), np.append(0.0, hits)) / k)
+
+
+def _average(cosines: inputs.Floats, same: inputs.Bools) -> float:
+    images, hits = _groups(cosines, same)
+    gained = np.diff(hits, prepend=0.0) / hits[-1]
+    return float(np.sum(gained * hits / images))
