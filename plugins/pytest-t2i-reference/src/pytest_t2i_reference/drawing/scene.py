@@ -54,6 +54,8 @@ class Drawing:
     """The labels."""
     parts: NDArray[np.uint8]
     """Which part of which person each pixel shows, [SIZE, SIZE]; see ``canvas.PERSON_STRIDE``."""
+    style: str = "plain"
+    """``plain`` as it is drawn, or one of ``styles.STYLES``."""
 
     def mask(self, part: Part | None = None, person: int = 0) -> NDArray[np.bool_]:
         """True where the part of that person is visible; the whole person when ``part`` is None."""
