@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
+    from pytest_t2i.adapters.encoders.named import load_encoder as load_encoder
     from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.context import AskedTest as AskedTest
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
     from pytest_t2i.library.audited import Audited as Audited
     from pytest_t2i.library.load import Loaded as Loaded
     from pytest_t2i.library.load import load as load
+    from pytest_t2i.library.pictures import Pictured as Pictured
+    from pytest_t2i.library.pictures import pictures as pictures
     from pytest_t2i.prompts import Axes, Captions, Stereotype
     from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import CaptionFile as CaptionFile
@@ -152,6 +155,7 @@ _HOMES = {
         "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
         "Variation",
     ),
+    "adapters.encoders.named": ("load_encoder",),
     "adapters.models.endpoints": ("EndpointModel",),
     "audits.audit": ("Audit",),
     "audits.context": ("AskedTest", "AuditContext"),
@@ -171,6 +175,7 @@ _HOMES = {
     "library.audit": ("audit",),
     "library.audited": ("Audited",),
     "library.load": ("Loaded", "load"),
+    "library.pictures": ("Pictured", "pictures"),
     "reporting.page": ("write_page",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("GenerationError", "T2IError"),

@@ -124,6 +124,20 @@ class Catalogue:
         """The hub id or folder behind an alias; a name that is no alias stays as it is."""
         return self.weights.get(family, {}).get(name, name)
 
+    def resolve_part(self, family: str, name: str) -> tuple[str, dict[str, str]]:
+        """Source of a part, and family -> weights of all that an alias stands for.
+
+        An alias of other families only stands for weights of the parts, not for a source.
+
+        >>> weights = {"clip": {"mine": "weights/clip"}, "yolo": {"mine": "weights/yolo.pt"}}
+        >>> Catalogue({}, weights).resolve_part("clip", "mine")
+        ('weights/clip', {'clip': 'weights/clip', 'yolo': 'weights/yolo.pt'})
+        >>> Catalogue({}, weights).resolve_part("clip", "owner/name")
+        ('owner/name', {})
+        """
+        parts = {f: aliases[name] for f, aliases in self.weights.items() if name in aliases}
+        return parts.get(family, "" if parts else name), parts
+
 
 def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
     """Every registered catalogue, the built-in first, and a project's own last.

@@ -376,7 +376,8 @@ class Components:
         identity, run_identity = self._identities(kind, base, options)
         # What a conftest.py registered can be a part of a registered detector.
         registries = self.registries.watched(origin.names)
-        given = replace(options, extra={**options.extra, "registries": registries})
+        known = {"registries": registries, "catalogue": self.catalogue}
+        given = replace(options, extra={**options.extra, **known})
         return NamedComponent(
             name,
             lambda: registry.get(base)(given),
@@ -388,9 +389,7 @@ class Components:
 
     def _part_options(self, base: str, weights: str) -> LoadOptions:
         """What the factory of a detector, an encoder or a finder is told."""
-        parts = {f: a[weights] for f, a in self.catalogue.weights.items() if weights in a}
-        # An alias of other families only stands for weights of the parts, not for a source.
-        source = parts.get(base, "" if parts else weights)
+        source, parts = self.catalogue.resolve_part(base, weights)
         options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
         # Detectors run in full precision on the CPU whatever the model's dtype.
         return replace(options, dtype="auto")

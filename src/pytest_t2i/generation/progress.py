@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -188,3 +189,10 @@ def clock_time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def shown() -> Progress:
+    """A bar on a terminal and in a notebook, plain lines elsewhere."""
+    if sys.stdout.isatty() or "ipykernel" in sys.modules:
+        return Bar(sys.stdout)
+    return Lines(lambda line: print(line, flush=True))  # noqa: T201 - a script's own output

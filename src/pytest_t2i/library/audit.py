@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
+from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.library.audited import Audited
 from pytest_t2i.library.in_memory import is_nameless, name_of
 from pytest_t2i.library.session import session_for, settings_for
@@ -101,7 +100,7 @@ def audit(
     session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
     session.selected = len(session.tests)
     results = Results(session)
-    make(results, LimitFiles(Path.cwd(), settings.limits), _shown() if progress else Silent())
+    make(results, LimitFiles(Path.cwd(), settings.limits), shown() if progress else Silent())
     named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
     session.judged |= session.tests.keys()
     audited = Audited(results, named)
@@ -139,10 +138,3 @@ def _cases_of(
         narrow = narrowed(selection, {name: fixture}, {fixture.about: group}, installed_audits())
         images = selection.images(settings.images)
         yield SelectedTest(f"{FILE}::{name}{id_}", FILE, narrow, images, images)
-
-
-def _shown() -> Progress:
-    """A bar on a terminal and in a notebook, plain lines elsewhere."""
-    if sys.stdout.isatty() or "ipykernel" in sys.modules:
-        return Bar(sys.stdout)
-    return Lines(lambda line: print(line, flush=True))  # noqa: T201 - a script's own output
