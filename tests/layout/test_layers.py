@@ -63,7 +63,7 @@ def test_pure_rooms_open_no_file(room):
 def test_a_new_companion_uses_the_public_package_alone():
     files = [
         path
-        for companion in ("mitigation", "ray")
+        for companion in ("mitigation", "ray", "goya")
         for path in source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py")
     ]
     used = {name for path in files for name in source.imported_by(path) if "pytest_t2i" in name}

@@ -71,7 +71,10 @@ WHOLE = {"timm": ("fairface", "mivolo")}
 """Module -> extras that bring it together with all else that the feature of their name needs."""
 FACTORIES = "module:factory[:source] is taken, too."
 """What a message adds to the known names."""
-INSTALL = {("executor", "ray"): "pip install pytest-t2i-ray"}
+INSTALL = {
+    ("executor", "ray"): "pip install pytest-t2i-ray",
+    ("encoder", "goya"): "pip install pytest-t2i-goya",
+}
 """Kind and name -> what brings it."""
 
 

@@ -1,0 +1,74 @@
+"""``goya:NAME+SPACE``: a space of GOYA as an encoder, wherever one is taken."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from pytest_t2i import Encoder, LoadOptions, T2IError, load_encoder
+
+from pytest_t2i_goya.heads import SHIPPED, Heads, read_heads
+from pytest_t2i_goya.networks import SPACES
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def load(options: LoadOptions) -> SpaceEncoder:
+    """The encoder of ``reference+content``, ``heads.safetensors+style`` and so on.
+
+    Raises T2IError that says in one line what was expected.
+    """
+    name, _, space = options.source.rpartition("+")
+    if space not in SPACES or not name:
+        raise T2IError(
+            f"encoder goya: expected NAME+SPACE with a space of {', '.join(SPACES)}, such as "
+            f"goya:{SHIPPED}+content, got {options.source!r}"
+        )
+    heads = read_heads(name)
+    return SpaceEncoder(heads, space, load_encoder(heads.encoder, options))
+
+
+class SpaceEncoder:
+    """One space; obeys Encoder.
+
+    The encoder below may have been made for one kind of pictures, such as plain drawings. The heads
+    were trained on pictures in styles that it takes for another kind, so its word is not asked.
+    """
+
+    def __init__(self, heads: Heads, space: str, below: Encoder) -> None:
+        """Args: the networks, which of their spaces, and the encoder whose features they take."""
+        self._heads, self._space, self._below = heads, space, below
+        facts = [below.fingerprint, heads.digest, space]
+        self.fingerprint = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Readable facts behind the fingerprint."""
+        of_below: Mapping[str, str] = getattr(self._below, "provenance", {})
+        heads = {"space": self._space, "heads": f"sha256:{self._heads.digest}"}
+        return {**heads, **{f"below: {name}": value for name, value in of_below.items()}}
+
+    def encode(self, images: Sequence[Image]) -> np.ndarray:
+        """[n_images, d] float32, not normalised."""
+        if not images:
+            return np.empty((0, 0), np.float32)
+        return embedded(self._heads, self._below.encode(images))[self._space]
+
+
+def embedded(heads: Heads, features: np.ndarray) -> dict[str, np.ndarray]:
+    """Features of the encoder below, [n, d], in every space of ``SPACES``.
+
+    Raises T2IError where they are of another length than the heads take.
+    """
+    if features.shape[1:] != (heads.sizes.features,):
+        raise T2IError(
+            f"heads on {heads.encoder!r} take {heads.sizes.features} features, got "
+            f"{features.shape[-1]}: they were trained on another encoder"
+        )
+    with torch.no_grad():
+        said = heads.goya(torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32)))
+    return {space: said.space(space).numpy() for space in SPACES}

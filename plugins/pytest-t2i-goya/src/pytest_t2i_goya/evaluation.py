@@ -1,0 +1,145 @@
+"""What the two spaces are worth: distance correlation, retrieval and linear probes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from pytest_t2i import Interval, T2IError, metrics, statistics
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+Spaces = tuple[np.ndarray, np.ndarray]
+"""Embeddings of content and of style of the same pictures, [n, d] each."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How figures are computed."""
+
+    level: float = 0.95
+    seed: int = 0
+    neighbours: int = 5
+    """Nearest pictures that are looked at (thesis section 2.5.6)."""
+    permutations: int = 999
+
+
+class Dependence(NamedTuple):
+    """How far two spaces depend on each other."""
+
+    printed: Interval
+    """Thesis eq. 2.9-2.12."""
+    corrected: Interval
+    """U-centred and squared."""
+    p_value: float
+    """Against independence, by permutations."""
+
+
+class Retrieval(NamedTuple):
+    """Whether nearest pictures of a space are of the same kind."""
+
+    precision: Interval
+    """Among the nearest few."""
+    average: Interval
+    """Mean average precision."""
+
+
+def dependence(spaces: Spaces, clusters: Sequence[Hashable], how: How) -> Dependence:
+    """Distance correlation of content and style; pictures of a cluster are left out together."""
+    printed, corrected = (
+        statistics.distance_correlation_interval(
+            *spaces, level=how.level, clusters=clusters, corrected=corrected
+        )
+        for corrected in (False, True)
+    )
+    p_value = statistics.distance_correlation_p_value(
+        *spaces, seed=how.seed, permutations=how.permutations
+    )
+    return Dependence(printed, corrected, p_value)
+
+
+def retrieval(
+    space: np.ndarray, labels: Sequence[str], clusters: Sequence[Hashable], how: How
+) -> Retrieval:
+    """How often the nearest pictures have the same label."""
+    k = min(how.neighbours, len(labels) - 1)
+    precisions = metrics.retrieval_precisions(space, list(labels), k)
+    averages = metrics.average_precisions(space, list(labels))
+    return Retrieval(*(_mean(values, clusters, how) for values in (precisions, averages)))
+
+
+def probe(
+    space: np.ndarray, labels: Sequence[str], clusters: Sequence[Hashable], how: How
+) -> Interval:
+    """Accuracy of a linear classifier on pictures that it has not seen.
+
+    Clusters are halved and each half is told by a classifier that learned from the other. Where a
+    label lives in one cluster alone, as a content does, the pictures of each label are halved.
+    """
+    names, half = np.array(labels), _halves(labels, clusters, how.seed)
+    right = np.zeros(len(names))
+    for side in (0, 1):
+        learned, told = half == side, half != side
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200, C=0.1))
+        model.fit(space[learned], names[learned])
+        right[told] = model.predict(space[told]) == names[told]
+    return _mean(right, clusters, how)
+
+
+def _halves(labels: Sequence[str], clusters: Sequence[Hashable], seed: int) -> np.ndarray:
+    homes: dict[str, set[Hashable]] = {}
+    for label, cluster in zip(labels, clusters, strict=True):
+        homes.setdefault(label, set()).add(cluster)
+    shared = all(len(of) > 1 for of in homes.values())
+    units = list(clusters) if shared else list(labels)
+    rng = np.random.default_rng(seed)
+    half = np.zeros(len(labels), dtype=int)
+    if shared:
+        kinds = sorted(set(map(str, units)))
+        chosen = set(rng.permutation(kinds)[: len(kinds) // 2].tolist())
+        half[[str(unit) in chosen for unit in units]] = 1
+    else:
+        for label in sorted(set(labels)):
+            places = np.flatnonzero([unit == label for unit in units])
+            half[rng.permutation(places)[: len(places) // 2]] = 1
+    for label, count in Counter(labels).items():
+        here = {int(side) for side, name in zip(half, labels, strict=True) if name == label}
+        if len(here) < 2:  # noqa: PLR2004 - learned from and told
+            raise T2IError(f"too few pictures of {label!r} for a probe: {count}")
+    return half
+
+
+def _mean(values: np.ndarray, clusters: Sequence[Hashable], how: How) -> Interval:
+    """Mean over pictures; clusters are the units."""
+    groups: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values.tolist(), clusters, strict=True):
+        groups.setdefault(cluster, []).append(value)
+    several = [np.array(group) for group in groups.values()]
+    return statistics.mean_interval(several, level=how.level, seed=how.seed, bounds=(0.0, 1.0))
+
+
+def chance(labels: Sequence[str]) -> float:
+    """Share of the most common label: what a probe reaches that sees nothing.
+
+    >>> chance(["a", "a", "b"])
+    0.6666666666666666
+    """
+    return max(Counter(labels).values()) / len(labels)
+
+
+def probes(
+    spaces: Mapping[str, np.ndarray],
+    labels: Mapping[str, Sequence[str]],
+    clusters: Sequence[Hashable],
+    how: How,
+) -> dict[tuple[str, str], Interval]:
+    """(space, kind of label) -> accuracy."""
+    return {
+        (space, kind): probe(rows, names, clusters, how)
+        for space, rows in spaces.items()
+        for kind, names in labels.items()
+    }

@@ -1,0 +1,139 @@
+"""Prompts "content, style" (thesis section 2.5.3): made from two lists, or read off a folder's."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_t2i import T2IError, axes
+from pytest_t2i.prompts import templates
+
+COMMA = ", "
+"""Between content and style."""
+MOST_BYTES = 1 << 26
+"""Of a file of contents or styles."""
+LONGEST_NAME = 256
+"""Of a file."""
+TOLD = 3
+"""Prompts that a message names."""
+
+
+class Described(NamedTuple):
+    """A prompt and its two descriptions."""
+
+    text: str
+    content: str
+    style: str
+
+
+def crossed(
+    contents: Sequence[str], styles: Sequence[str], per_content: int, seed: int
+) -> list[Described]:
+    """Each content with several styles, drawn for each content by itself.
+
+    >>> [one.text for one in crossed(["a nurse"], ["sketch"], 1, seed=0)]
+    ['a nurse, sketch']
+    """
+    if per_content > len(styles) or per_content < 1:
+        raise T2IError(
+            f"expected styles per content from 1 to {len(styles)}, the number of styles, got "
+            f"{per_content}"
+        )
+    return [
+        Described(f"{content}{COMMA}{style}", content, style)
+        for content in contents
+        for style in random.Random(f"{seed}|{content}").sample(list(styles), per_content)  # noqa: S311
+    ]
+
+
+def described(texts: Sequence[str], styles: Sequence[str]) -> list[Described]:
+    """The descriptions in finished prompts; without ``styles`` what stands behind the last comma.
+
+    Raises T2IError for a style that no prompt has, and a prompt that has none of them.
+
+    >>> described(["a nurse, with a cup, film noir"], ["film noir"])[0].content
+    'a nurse, with a cup'
+    """
+    found = [_described(text, styles) for text in texts]
+    odd = [text for text, one in zip(texts, found, strict=True) if one is None]
+    if odd:
+        named = ", ".join(map(repr, odd[:TOLD]))
+        raise T2IError(
+            f"{len(odd)} of {len(texts)} prompts do not end in a comma and a style"
+            f"{' of ' + ', '.join(styles) if styles else ''}, such as {named}"
+        )
+    known = [one for one in found if one is not None]
+    if absent := [style for style in styles if style not in {one.style for one in known}]:
+        there = ", ".join(sorted({one.style for one in known})[:10])
+        raise T2IError(f"unknown style {absent[0]!r}: no prompt has it; there are {there}")
+    return known
+
+
+def _described(text: str, styles: Sequence[str]) -> Described | None:
+    if not styles:
+        content, comma, style = text.rpartition(COMMA)
+        return Described(text, content, style) if comma and content and style else None
+    ends = [style for style in styles if text.endswith(f"{COMMA}{style}")]
+    if not ends:
+        return None
+    style = max(ends, key=len)
+    return Described(text, text.removesuffix(f"{COMMA}{style}"), style)
+
+
+def check_counts(kinds: Sequence[str], what: str) -> None:
+    """Refuse a kind that a single picture has, and fewer than two kinds.
+
+    >>> check_counts(["night", "line", "night", "line"], "style")
+    """
+    counts = Counter(kinds)
+    if len(counts) < 2:  # noqa: PLR2004 - nothing is told apart
+        raise T2IError(f"expected at least two {what}s, got {', '.join(counts) or 'none'}")
+    for name, count in counts.items():
+        if count < 2:  # noqa: PLR2004 - no pair of the same kind
+            raise T2IError(
+                f"expected at least two pictures of each {what}, got one of {name!r}: make more "
+                "with --images, or leave it out"
+            )
+
+
+def listed(given: str | None, what: str, default: Sequence[str]) -> list[str]:
+    """Names by commas, or a file with one on each line; None for the default.
+
+    >>> listed("film noir, sketch", "styles", ())
+    ['film noir', 'sketch']
+    """
+    if given is None:
+        return list(default)
+    path = Path(given).expanduser()
+    is_file = len(given) < LONGEST_NAME and path.is_file()
+    names = _lines(path, what) if is_file else given.split(",")
+    kept = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not kept:
+        raise T2IError(f"expected {what} by commas or a file with one on each line, got {given!r}")
+    return kept
+
+
+def _lines(path: Path, what: str) -> list[str]:
+    if path.stat().st_size > MOST_BYTES:
+        raise T2IError(f"{path}: expected a file of {what} of at most {MOST_BYTES >> 20} MiB")
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise T2IError(f"{path}: cannot be read as {what}: {error}") from None
+
+
+def usual_contents() -> list[str]:
+    """People by the five axes of Lyu et al.: "a picture of one person who is a nurse" and so on."""
+    from pytest_t2i import intersection
+
+    pictures = templates("a picture of one person")
+    people = (axes.profession, axes.activity, axes.personality, axes.object, axes.place)
+    return [prompt.text for axis in people for prompt in intersection(pictures, axis).prompts()]
+
+
+def usual_styles() -> list[str]:
+    """The 27 movements of the thesis, as prompts write them."""
+    return [prompt.text.rpartition(COMMA)[2] for prompt in axes.style.prompts()]
