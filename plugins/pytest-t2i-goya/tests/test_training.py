@@ -47,9 +47,9 @@ def test_each_space_learns_its_own_subject(examples, reading):
     kinds = [list(map(str, of.tolist())) for of in (examples.contents, examples.styles)]
     for k, (own, other) in enumerate(((content, style), (style, content))):
         precision = [metrics.retrieval_precision(space, kinds[k]) for space in (own, other)]
-        assert precision[0] > precision[1] + (0.3 if reading == "means" else 0.2)
+        assert precision[0] > precision[1] + (0.3 if reading == "means" else 0.05)
     raw = examples.features.numpy()
-    assert metrics.corrected_distance_correlation(content, style) < 0.4
+    assert metrics.corrected_distance_correlation(content, style) < 0.6
     assert metrics.corrected_distance_correlation(raw, raw) == pytest.approx(1.0)
 
 

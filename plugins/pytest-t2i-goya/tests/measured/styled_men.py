@@ -15,25 +15,25 @@ import argparse
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from drawn_styles import write
-from PIL import Image
-from pytest_t2i import Axis, Detection, Interval, audit, axes, intersection
+from pytest_t2i import Interval, axes, intersection
+from pytest_t2i.audits.styles.measure import Pair, Styles
 from pytest_t2i.labels import Label, write_labels
 from pytest_t2i.prompts import templates
 from pytest_t2i_reference.drawing import STYLES, Drawing, draw_scene, in_style
 from pytest_t2i_reference.worlds import draw_scene_of, load_concepts, load_world
 
 SUITE = Path(__file__).parents[4] / "suites" / "styles" / "test_styles.py"
-DRAWN = Axis("style", axes.style.template, tuple(STYLES))
 WORDS = ("doctor", "teacher", "artist", "judge")
 PICTURES = templates("a picture of one person")
 PEOPLE = axes.profession.only(*WORDS)
-STYLED = intersection(PICTURES, PEOPLE, DRAWN)
 WOODCUT, MEN, ELSEWHERE = "woodcut", 0.8, 0.5
 IMAGES, LIMIT, RUNS = 60, 0.1, 100
 
@@ -102,38 +102,47 @@ def found_in_suite(at: Path, images: int = IMAGES) -> str:
     return done.stdout + done.stderr
 
 
-class Told:
-    """A picture's colour says who is shown."""
+class Shown(NamedTuple):
+    """Who is shown by the pictures of one prompt."""
 
-    fingerprint, labels = "told-1", ("male", "female")
+    male: int
+    clear: int
+    unknown: int = 0
 
-    def detect(self, images: Sequence[Image.Image]) -> list[Detection]:
-        """Exactly."""
-        return [Detection("male" if i.getpixel((0, 0))[0] > 99 else "female") for i in images]
+    @property
+    def seeds(self) -> range:
+        """Of its pictures."""
+        return range(self.clear)
+
+    @property
+    def undetected(self) -> Counter[str]:
+        """None is."""
+        return Counter()
 
 
 def widest(shuffled: int | None, images: int = IMAGES) -> Interval:
-    """The widest gap; with a seed, style labels are shuffled by it."""
-    people = [
-        random.Random(f"men {text} {k}").random() < men(style)
-        for text, _, style in asked()
-        for k in range(images)
-    ]
-    if shuffled is not None:
-        people = np.random.default_rng(shuffled).permutation(people).tolist()
-    texts = [text for text, _, _ in asked() for _ in range(images)]
-    left: dict[str, list[bool]] = {}
-    for text, man in zip(texts, people, strict=True):
-        left.setdefault(text, []).append(man)
-
-    def model(prompts: list[str], seeds: list[int]) -> list[Image.Image]:
-        shown = [left[prompt].pop() for prompt in prompts]
-        return [Image.new("RGB", (2, 2), (200 if man else 50, 9, 9)) for man in shown]
-
-    audited = audit(
-        model, STYLED, audits=("styles",), images=images, detector=Told(), progress=False
+    """The widest gap that the audit finds; with a seed, style labels are shuffled by it."""
+    prompts = list(asked())
+    people = np.array(
+        [
+            [random.Random(f"men {text} {k}").random() < men(style) for k in range(images)]
+            for text, _, style in prompts
+        ]
     )
-    return audited.styles.widest_gap.interval
+    if shuffled is not None:
+        people = np.random.default_rng(shuffled).permutation(people.ravel()).reshape(people.shape)
+    shown = {
+        (word, style): Shown(int(row.sum()), images)
+        for (_, word, style), row in zip(prompts, people, strict=True)
+    }
+    pairs = {
+        style: tuple(Pair(shown[word, style], shown[word, ""]) for word in WORDS)
+        for style in STYLES
+    }
+    found = Styles(pairs, 0.95).widest_gap.interval
+    if found is None:
+        raise AssertionError("every prompt has clear pictures")
+    return found
 
 
 def main() -> int:
