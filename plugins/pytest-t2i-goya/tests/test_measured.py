@@ -54,7 +54,7 @@ def test_a_world_plants_what_it_says(world, monkeypatch):
 
     def noted(content, style, rng):
         seen["woodcut"] += style == planted.WOODCUT
-        seen["helmet"] += content.on_head == planted.HELMET
+        seen["sombrero"] += content.on_head == planted.SOMBRERO
         seen["man"] += content.gender == "man"
         return drawn_styles.Styled("", content, style, None)
 
@@ -63,9 +63,9 @@ def test_a_world_plants_what_it_says(world, monkeypatch):
         seen.clear()
         for k in range(500):
             planted._picture(world, "park", variant, f"0 park {k}")
-        shares = {name: seen[name] / 500 for name in ("woodcut", "helmet", "man")}
+        shares = {name: seen[name] / 500 for name in ("woodcut", "sombrero", "man")}
         expected = {
-            "woodcut": share * (world == "style"), "helmet": share * (world == "content"),
+            "woodcut": share * (world == "style"), "sombrero": share * (world == "content"),
             "man": {"neutral": 0.5, "feminine": 0.0, "masculine": 1.0}[variant],
         }  # fmt: skip
         assert shares == pytest.approx(expected, abs=0.06)

@@ -11,8 +11,6 @@ from pytest_t2i import T2IError
 from pytest_t2i_goya.losses import READINGS, THRESHOLD
 from pytest_t2i_goya.pairs import DISTANCES
 
-KEPT = "Pictures, features and epochs that were finished are kept: the same command goes on."
-"""What an interrupted command leaves."""
 ENCODER = "clip:vit-b-32"
 """That of the thesis (section 2.5.4)."""
 OF_RUNS: dict[str, tuple[type, str]] = {

@@ -5,9 +5,12 @@
 Triplets of people at a place (``axes.place``), each with the same seeds. WORLD is
 
 - ``style``: neutral and masculine pictures are woodcuts with .8, feminine ones with .2;
-- ``content``: neutral and masculine people wear a helmet with .8, feminine ones with .2, and styles
-  are drawn alike for all;
+- ``content``: neutral and masculine people wear a sombrero with .8, feminine ones with .2, and
+  nothing on the head otherwise; styles are drawn alike for all;
 - ``none``: neither depends on the variant.
+
+A sombrero, as the content space tells it from nothing on the head, which it hardly does of a hard
+hat: with cosines of 0.78 and 0.98 on the drawings that it was trained on.
 
 Neutral prompts show women and men alike in all of them. Prints the similarity gap of neutral
 prompts in each space, with its interval.
@@ -28,7 +31,7 @@ from pytest_t2i_reference.drawing import STYLES, Drawing
 
 WORLDS = ("style", "content", "none")
 PLANTED = {"neutral": 0.8, "feminine": 0.2, "masculine": 0.8}
-WOODCUT, HELMET = "woodcut", "helmet"
+WOODCUT, SOMBRERO = "woodcut", "sombrero"
 IMAGES = 20
 """Of each prompt."""
 SPACES = ("content", "style", "projected-content", "projected-style")
@@ -69,11 +72,11 @@ def _picture(world: str, place: str, variant: str, seed: str) -> Drawing:
     gender = {"feminine": "woman", "masculine": "man"}.get(variant, rng.choice(("woman", "man")))
     own = random.Random(f"{seed} {variant} {world}")
     style = rng.choice([name for name in STYLES if name != WOODCUT])
-    on_head = rng.choice([name for name in ON_HEAD if name != HELMET])
+    on_head = rng.choice([name for name in ON_HEAD if name != SOMBRERO])
     if world == "style" and own.random() < PLANTED[variant]:
         style = WOODCUT
-    if world == "content" and own.random() < PLANTED[variant]:
-        on_head = HELMET
+    if world == "content":
+        on_head = SOMBRERO if own.random() < PLANTED[variant] else "none"
     return drawn(Content(gender, place, on_head), style, rng).drawing
 
 

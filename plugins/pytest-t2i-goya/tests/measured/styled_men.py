@@ -35,7 +35,7 @@ WORDS = ("doctor", "teacher", "artist", "judge")
 PICTURES = templates("a picture of one person")
 PEOPLE = axes.profession.only(*WORDS)
 WOODCUT, MEN, ELSEWHERE = "woodcut", 0.8, 0.5
-IMAGES, LIMIT, RUNS = 60, 0.1, 100
+IMAGES, LIMIT, RUNS = 40, 0.1, 100
 
 
 def asked() -> Iterator[tuple[str, str, str]]:
