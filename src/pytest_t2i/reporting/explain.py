@@ -28,9 +28,10 @@ def explain(left: Any, right: Any) -> list[str] | None:
 
 def told(check: Check) -> list[str]:
     """What a check came to, line by line."""
-    lines = [headline(check), f"measured: {measured(check)}"]
+    what = "change" if check.against == "baseline" else "measured"
+    lines = [headline(check), f"{what}: {measured(check)}"]
     if check.before is not None and check.after is not None:
-        lines.append(f"before and now: {check.before:.3f} -> {check.after:.3f}")
+        lines.insert(1, f"before and now: {check.before:.3f} -> {check.after:.3f}")
     if check.paper is not None:
         floor = "" if check.floor is None else f" (a fair model shows {check.floor:.3f})"
         lines.append(f"the paper's estimate: {check.paper:.3f}{floor}")

@@ -142,12 +142,11 @@ def _measured(record: RunRecord) -> Iterator[str]:
 def _compared(record: RunRecord) -> Iterator[str]:
     """The model against the baseline, and the prompts that probably moved."""
     recorded = record.baseline
-    compared = [c for c in record.checks if c.against == "baseline" and c.is_of_model]
-    for check in compared:
-        of = f" of {whose(recorded)}" if recorded else ""
-        name = metric_words(check.metric)
-        p_value = "" if check.p_value is None else f", p = {check.p_value:.2g}"
-        yield f"{name} against the baseline{of}: {change_words(check)}{p_value}"
+    told = _worst_checks(record)[:SHOWN]
+    for check in record.checks:
+        if check.against == "baseline" and check.is_of_model and check not in told:
+            of = f" of {whose(recorded)}" if recorded else ""
+            yield f"{metric_words(check.metric)} against the baseline{of}: {_grown(check)}"
     moved = moved_prompts(record)
     if moved:
         named = "; ".join(_moved(prompt) for prompt in moved[:SHOWN])
@@ -170,14 +169,19 @@ def _judged(check: Check) -> str:
     )
 
 
-def _worst(record: RunRecord) -> Iterator[str]:
-    """What failed, the worst first; without a failure, what leans towards one."""
+def _worst_checks(record: RunRecord) -> list[Check]:
+    """What failed, else what leans towards it; the model first, as it turns the run."""
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     leaning_fail = [check for check in record.checks if check.leaning == "fail"]
-    # The model first: it turns the run.
-    worst = sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess(c)))
+    return sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess(c)))
+
+
+def _worst(record: RunRecord) -> Iterator[str]:
+    """What failed, the worst first; without a failure, what leans towards one."""
+    worst = _worst_checks(record)
     if worst:
         of = f" of {len(worst)}" if len(worst) > SHOWN else ""
+        failed = worst[0].outcome is Outcome.FAIL
         yield f"worst{of}:" if failed else f"worst{of}, not decided:"
     yield from (_failure(check) for check in worst[:SHOWN])
     for test in record.failed_otherwise[:SHOWN]:
@@ -199,8 +203,7 @@ def _undetected(record: RunRecord) -> str:
 
 def _failure(check: Check) -> str:
     if check.against == "baseline":
-        allowed = f" (allowed +{check.bound:g})" if check.decided_by == "margin" else ""
-        return f"  {check.metric} of {check.subject}: {_then_now(check)}{allowed}"
+        return f"  {check.metric} of {check.subject}: {_grown(check)}"
     lean = f", {leaning(check)}" if leaning(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "
@@ -208,11 +211,11 @@ def _failure(check: Check) -> str:
     )
 
 
-def _then_now(check: Check) -> str:
-    """Before and after alone: the interval of the change stands in the page."""
-    if check.before is None or check.after is None:
-        return change_words(check)
-    return f"{check.before:.3f} -> {check.after:.3f}"
+def _grown(check: Check) -> str:
+    """Before, after, the change with its interval, its p-value and what is allowed, each once."""
+    p_value = "" if check.p_value is None else f", p = {check.p_value:.2g}"
+    allowed = f", allowed +{check.bound:g}" if check.decided_by == "margin" else ""
+    return f"{change_words(check)}{p_value}{allowed}"
 
 
 def _work(record: RunRecord) -> str:

@@ -270,16 +270,24 @@ def test_failures_without_a_verdict_stand_in_the_page(tmp_path):
 
 def test_the_terminal_tells_of_the_baseline():
     text = told(run(GROWN, baseline=RECORDED))
-    assert (
-        "model bias score against the baseline of sdxl of 2026-11-20 17:07 UTC: 0.210 -> 0.300, "
-        "change +0.090 [+0.030, +0.150], p = 0.002" in text
-    )
+    change = "0.210 -> 0.300, change +0.090 [+0.030, +0.150], p = 0.002"
     assert (
         "probably more biased than recorded: profession-pilot 0.97 (10 male, 9 female, 1 "
         "undetected -> 20 male, 0 female); profession-nurse 0.61" in text
     )
-    assert "worst: model_bias_score of model: 0.210 -> 0.300 " in text
+    # One line says it all, once.
+    assert f"worst: model_bias_score of model: {change} " in text
+    assert text.count("0.210 -> 0.300") == 1
+    open_ = told(run(replace(GROWN, outcome=Outcome.INCONCLUSIVE), baseline=RECORDED))
+    of = "model bias score against the baseline of sdxl of 2026-11-20 17:07 UTC"
+    assert f"{of}: {change} " in open_
     assert "identical pictures" in told(run(SAME))
+
+
+def test_the_terminal_tells_the_margin_beside_the_change():
+    failed = replace(WITHIN, outcome=Outcome.FAIL)
+    text = told(run(failed, baseline=RECORDED))
+    assert re.search(r"0\.100 -> 0\.190, change \+[^;]+, allowed \+0\.2 ", text)
 
 
 def test_the_terminal_says_why_a_test_failed_without_a_verdict():
@@ -312,7 +320,8 @@ def test_markdown_says_why_a_test_failed_without_a_verdict():
 def test_the_failure_text_tells_before_and_now():
     measured = Measurement(INFO["model_bias_score"], "model", None)
     lines = explain(measured, LimitValue(Limit("model_bias_score", 0.0), GROWN))
-    assert "before and now: 0.210 -> 0.300" in lines
+    assert lines[1] == "before and now: 0.210 -> 0.300"
+    assert lines[2].startswith("change: 0.090, 95% interval [0.030, 0.150]")
     assert "allowed: no growth that a permutation test finds (none stated)" in lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -47,6 +47,8 @@ def prompt_change(
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
     family = siblings.family(("change", tolerated), partial(_family, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
+    # Its words are of a score that lies beyond a limit; this is a change.
+    verdict = replace(verdict, message="")
     remarks = (*pair.moves(tolerated, sample.level), *pair.unpaired)
     return Change(verdict, verdict.interval, ABSENT, remarks, before, after)
 
@@ -128,11 +130,13 @@ class ModelPair:
             same = _identical(limit, self.samples.images)
             return same._replace(before=before, after=after)
         interval = self._interval(level)
+        # The interval of a margin is of counts, and pairs nothing.
+        how = (self.pairs.pairing,) if margin is None else self.pairs.unpaired
         return Change(
             self._verdict(interval, limit, margin, level),
             interval,
             ABSENT,
-            (*self.pairs.remarks(PROMPT_MARGIN, self.samples.level), *self.pairs.unpaired),
+            (*self.pairs.remarks(PROMPT_MARGIN, self.samples.level), *how),
             before,
             after,
             self.pairs.moved or (),
@@ -150,7 +154,7 @@ class ModelPair:
             self._interval(statistics.one_sided(level)) or change, margin, "higher"
         )
         p_value = self._p_value()
-        return Verdict(outcome, change, limit, p_value, message=f"growth by {change}")
+        return Verdict(outcome, change, limit, p_value)
 
     def _by_permutation(self, change: Interval, limit: Limit, level: float) -> Verdict:
         how = (self.estimator, self.samples.words)

@@ -204,7 +204,7 @@ def _by_margin(
     both = _of_model(samples, pairs, statistics.one_sided(level))
     at = change if both is None else interval_difference(*both)
     outcome = judge.compare(at, limit.bound, "higher")
-    return Verdict(outcome, change, limit, message=f"growth by {change}")
+    return Verdict(outcome, change, limit)
 
 
 def _by_permutation(

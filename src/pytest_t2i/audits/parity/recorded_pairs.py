@@ -17,6 +17,11 @@ from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 LIKELY = 0.5
 """Probability from which on a prompt is named as changed."""
 UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
+BY_SEED = "compared image by image: both runs have the same seeds"
+BY_PROMPT = (
+    "compared prompt by prompt: the seeds are not the baseline's; with the same ones smaller "
+    "changes are found"
+)
 NAMED = 8
 """Prompts named on each side."""
 
@@ -120,6 +125,13 @@ class RecordedPairs:
     def unpaired(self) -> tuple[str, ...]:
         """That images were not compared seed by seed though they have the same seeds."""
         return (UNPAIRED,) if self.are_drawn_anew else ()
+
+    @property
+    def pairing(self) -> str:
+        """How a test that can pair images by their seeds compared them."""
+        if self.are_drawn_anew:
+            return UNPAIRED
+        return BY_SEED if self.share_seeds else BY_PROMPT
 
     def remarks(self, margin: float, level: float) -> tuple[str, ...]:
         """Prompts that probably became more biased; where that cannot be told, what moved."""

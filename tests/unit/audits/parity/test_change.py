@@ -185,7 +185,23 @@ def test_without_two_clear_images_there_is_nothing_to_compare():
 def test_with_few_prompts_what_moved_is_told_without_a_probability():
     result = change([[1, -1] * 10] * 3, [[1] * 20, *[[1, -1] * 10] * 2])
     assert result.moved == ()
-    assert result.remarks == ("got worse: w0 +1.00",)
+    assert result.remarks[0] == "got worse: w0 +1.00"
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"first_seed": 0}, "image by image: both runs have the same seeds"),
+        ({"first_seed": 50}, "with the same ones smaller changes are found"),
+        ({"first_seed": 0, "drawing": ("model",)}, "as unpaired images"),
+    ],
+)
+def test_it_is_told_how_images_were_paired(how, told):
+    before, after = [[1, -1] * 10] * 3, [[1] * 20, *[[1, -1] * 10] * 2]
+    assert told in change(before, after, **how).remarks[-1]
+    # The interval of a margin pairs nothing.
+    by_margin = change(before, after, margin=0.1, **how).remarks
+    assert any(told in remark for remark in by_margin) is ("drawing" in how)
 
 
 def of_prompts(before, after, margin=None, **how):
