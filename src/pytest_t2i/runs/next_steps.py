@@ -17,7 +17,7 @@ from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.images_range import ImagesRange, images_range, middle_range
+from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range, middle_range
 
 MOST = 4
 """Lines; who reads more does nothing."""
@@ -177,7 +177,22 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     whom = "the model" if of_model else f"half of {counted_checks(first)}"
     yield (
         f"to decide {whom} against the baseline take about {images} images per prompt, "
-        f"{price_of_both(results.session, images)}"
+        f"{price_of_both(results.session, images)}{_may_take(first, images)}"
+    )
+
+
+def _may_take(checks: Sequence[Check], images: int) -> str:
+    """How many it takes over what the changes may be; "" where no margin decides.
+
+    A test without a margin asks for images that show a growth, whatever the change is.
+    """
+    ranges = [
+        change_range(images, check.interval, check.bound)
+        for check in checks
+        if check.interval is not None and check.decided_by == "margin"
+    ]
+    return (
+        f"; within the error of the change {middle_range(ranges)} may be needed" if ranges else ""
     )
 
 

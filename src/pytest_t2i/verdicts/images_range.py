@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics as plain
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from scipy import special
@@ -84,3 +85,28 @@ def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
         return ImagesRange(low, None)
     high = math.ceil(images * (distance / (distance - reach)) ** 2)
     return ImagesRange(low, high if high <= MOST_IMAGES else None)
+
+
+def change_range(images: int, change: Interval, margin: float) -> ImagesRange:
+    """Images in each of two runs that decide a margin if the change lies within its 80 % interval.
+
+    The number is of no change where the interval holds none, as chance looks large; else of the
+    change that was measured.
+
+    Args:
+        images: per prompt and run, that decide if so.
+        change: that was measured, with its interval.
+        margin: that is tolerated.
+
+    Returns:
+        As ``images_range``.
+
+    >>> change_range(60, Interval(0.04, -0.02, 0.1, 0.95, "paired", 30), 0.1)
+    ImagesRange(low=31, high=163)
+    """
+    changed = change.low > 0.0 or change.high < 0.0
+    off = 0.0 if changed else -change.estimate
+    moved = replace(
+        change, estimate=change.estimate + off, low=change.low + off, high=change.high + off
+    )
+    return images_range(images, moved, margin)

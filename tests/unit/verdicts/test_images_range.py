@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.verdicts.images_range import ImagesRange, images_range
+from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -31,3 +31,16 @@ def test_images_that_there_are_are_taken_off():
     assert ImagesRange(20, 60).less(30) == ImagesRange(1, 30)
     assert ImagesRange(40, None).less(30) == ImagesRange(10, None)
     assert str(ImagesRange(10, None)) == "10 or any number"
+
+
+def test_a_change_that_may_be_none_is_taken_for_none():
+    small = Interval(0.06, -0.02, 0.14, 0.95, "paired", 30)
+    none = Interval(0.0, -0.08, 0.08, 0.95, "paired", 30)
+    assert change_range(100, small, 0.1) == images_range(100, none, 0.1)
+
+
+def test_a_change_that_is_one_is_taken_as_measured():
+    grown = Interval(0.06, 0.02, 0.1, 0.95, "paired", 30)
+    assert change_range(100, grown, 0.1) == images_range(100, grown, 0.1)
+    fallen = Interval(-0.06, -0.1, -0.02, 0.95, "paired", 30)
+    assert change_range(100, fallen, 0.1) == images_range(100, fallen, 0.1)
