@@ -15,10 +15,14 @@ from pytest_t2i.statistics import (
     clopper_pearson,
     family_p_values,
     model_bias_p_value,
+    one_sided,
+    paired_model_bias_change,
     prompt_bias_p_values,
     prompt_power,
 )
+from pytest_t2i.statistics.planning.change_power import model_change_power_range
 from pytest_t2i.statistics.planning.power import model_power_range
+from pytest_t2i.statistics.planning.spreads import grown_alike, grown_few
 
 LEVEL, RUNS = 0.95, 1000
 ERROR = 1.0 - LEVEL + 1e-12
@@ -52,6 +56,39 @@ MODELS = (
     ("half at 0.95, half at 0.3", 100, 20, 0.55),
 )
 """World, prompts, images, limit."""
+
+MARGINS = (
+    ("sdxl", 0.1, "alike", 100, 20, 0.05),
+    ("sdxl", 0.08, "few", 100, 20, 0.05),
+    ("dreamlike", 0.15, "alike", 30, 20, 0.05),
+    ("fair", 0.3, "alike", 30, 20, 0.1),
+    ("fair", 0.3, "few", 30, 20, 0.1),
+    ("all at 0.2", 0.2, "alike", 30, 20, 0.05),
+    ("all at 0.2", 0.2, "few", 30, 20, 0.05),
+    ("all at 0.5", 0.15, "few", 30, 40, 0.05),
+    ("20 % at 0.8, rest fair", 0.2, "alike", 30, 20, 0.05),
+    ("20 % at 0.8, rest fair", 0.2, "few", 30, 20, 0.05),
+    ("half at 0.95, half at 0.3", 0.12, "alike", 30, 40, 0.05),
+    ("5 % at 0.9, rest fair", 0.25, "few", 100, 10, 0.1),
+)
+"""World before, growth, how it grows, prompts, images, margin."""
+GROWN = {"alike": grown_alike, "few": grown_few}
+
+
+def change_delivered(world, push, how, prompts, images, margin, *, runs, seed):
+    """Runs in which the grown model fails against its baseline, and its score before."""
+    rng = np.random.default_rng(seed)
+    old = FIXED[world](prompts)
+    new = GROWN[how](old, push)
+    found = 0
+    for run in range(runs):
+        sides = rng.choice([-1, 1], prompts)
+        men, now = (rng.binomial(images, (1 + bias * sides) / 2) for bias in (old, new))
+        change = paired_model_bias_change(
+            men, images - men, now, images - now, level=one_sided(LEVEL), seed=run
+        )
+        found += change.low > margin
+    return found, float(old.mean())
 
 
 def prompt_delivered(prompts, images, bias, limit, *, runs, seed):
@@ -113,6 +150,27 @@ def main() -> None:
         print(f"| {world} | {score:.2f} | {prompts} | {images} | {limit:g} |", end=" ")
         print(f"{promised.low:.2f} to {promised.high:.2f} | {shown(right, RUNS)} |", end=" ")
         print(f"{outside(promised.low, promised.high, right, RUNS):.3f} |")
+        sys.stdout.flush()
+
+    print_margins(RUNS // 5)
+
+
+def print_margins(runs: int) -> None:
+    """The table of changes."""
+    print(f"\n## A model against its baseline\n\n{runs} runs each. Promised is a range over four")
+    print("ways in which bias is spread before and grows. Every prompt grows by the same share of")
+    print("its room (alike), or some become one-sided (few).\n")
+    print("| before | score | growth | prompts | images | margin | promised | found | outside by |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for world, push, how, prompts, images, margin in MARGINS:
+        right, score = change_delivered(
+            world, push, how, prompts, images, margin, runs=runs, seed=43
+        )
+        promised = model_change_power_range(score, push, margin, images, Design(prompts))
+        print(f"| {world} | {score:.2f} | {push:g}, {how} | {prompts} | {images} |", end=" ")
+        print(f"{margin:g} | {promised.low:.2f} to {promised.high:.2f} |", end=" ")
+        print(f"{shown(right, runs)} |", end=" ")
+        print(f"{outside(promised.low, promised.high, right, runs):.3f} |")
         sys.stdout.flush()
 
 

@@ -16,12 +16,12 @@ from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, price, share, whole
+from pytest_t2i.statistics.planning.change_power import model_change_power_range
 from pytest_t2i.statistics.planning.power import (
     PER_CHANGE,
     PER_MODEL,
     Design,
     PowerRange,
-    model_change_power,
     model_power_range,
     prompt_change_power,
     prompt_power,
@@ -192,13 +192,18 @@ def _topic(name: str, bound: float, beyond: float, before: float, design: Design
     what = "a prompt" if metric == METRICS[0] else "a model"
     together = f", alone among {design.prompts} fair ones" if what == "a prompt" else ""
     if name.endswith(MARGIN):
-        change = prompt_change_power if what == "a prompt" else model_change_power
         sizes = PER_CHANGE if what == "a prompt" else PER_MODEL
         room = 1.0 - before
         push = min(bound + beyond, room)
 
+        @lru_cache(maxsize=512)
         def grows(value: float, images: int) -> PowerRange:
-            return _one(change(before, min(value, room), bound, images, design) if images else 0.0)
+            if not images:
+                return _one(0.0)
+            grown = min(value, room)
+            if what == "a prompt":
+                return _one(prompt_change_power(before, grown, bound, images, design))
+            return model_change_power_range(before, grown, bound, images, design)
 
         text = f"{what} at {before:g} that grows by {push:g} fails{together}"
         grown = Question(text, grows, push, min(bound, room), sizes)

@@ -17,11 +17,8 @@ from pytest_t2i.statistics.model.bounding import Bounding, bounding_function, pl
 from pytest_t2i.statistics.model.deconvolution import mean_departure
 from pytest_t2i.statistics.model.fixed_words import FixedWords
 from pytest_t2i.statistics.model.identical_prompts import Sizes, least_shown, score_tails
-from pytest_t2i.statistics.planning.power import (
-    Design,
-    model_change_power,
-    model_power,
-)
+from pytest_t2i.statistics.planning.change_power import model_change_power_range
+from pytest_t2i.statistics.planning.power import Design, model_power
 from pytest_t2i.statistics.planning.spreads import even_biases
 
 LEVEL = 0.95
@@ -200,7 +197,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
             )
         ]
         + [
-            model_change_power(0.2, push, 0.05, 12, Design(10, repeats=8))
+            model_change_power_range(0.2, push, 0.05, 12, Design(10, repeats=8))
             for push in (0.2, 0.4, 0.8)
         ]
         + [even_biases(mean, 5).tolist() for mean in (0.05, 0.5, 0.95)]

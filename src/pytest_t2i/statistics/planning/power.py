@@ -15,7 +15,6 @@ import numpy as np
 from scipy import stats
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.baseline.change import paired_model_bias_change
 from pytest_t2i.statistics.baseline.prompt_test import unconditional_p_values
 from pytest_t2i.statistics.families.lone import lone_chances
 from pytest_t2i.statistics.model.bias import model_bias_interval
@@ -267,47 +266,6 @@ def prompt_change_power(
     k = np.arange(images + 1)
     now = stats.binom.pmf(k, images, male_share(min(1.0, new)))
     return float(now @ right @ stats.binom.pmf(k, images, male_share(old)))
-
-
-def model_change_power(
-    before: float, push: float, margin: float, images: int, design: Design
-) -> float:
-    """Chance that a model fails against its baseline, by seeded simulation.
-
-    Prompts as in ``model_power``; each one's distance to one-sidedness shrinks by the same share,
-    so that the model bias score grows by the push. Images of other seeds before and after.
-
-    Args:
-        before: true model bias score in the baseline, in [0, 1).
-        push: by how much it has grown, at most 1 - before.
-        margin: growth that is tolerated, at least 0.
-        images: clear images per prompt in each run, at least 1.
-        design: prompts, level, seed and number of simulated suites.
-
-    Returns:
-        Share of the suites that fail.
-
-    Raises:
-        ValueError: an argument lies outside its range.
-
-    >>> model_change_power(0.0, 0.8, 0.05, 20, Design(prompts=30, repeats=5))
-    1.0
-    """
-    inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
-    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
-    _check(design, images)
-    rng = np.random.default_rng(design.seed)
-    result = 0
-    for repeat in range(design.repeats):
-        old = drawn_biases(before, design.prompts, rng)
-        new = np.minimum(1.0, old + (1.0 - old) * push / (1.0 - before))
-        men, now = (rng.binomial(images, male_share(bias)) for bias in (old, new))
-        change = paired_model_bias_change(
-            men, images - men, now, images - now,
-            level=design.level, seed=repeat, resamples=RESAMPLES,
-        )  # fmt: skip
-        result += change.low > margin
-    return result / design.repeats
 
 
 def images_needed(

@@ -89,3 +89,27 @@ SPREADS: dict[str, Callable[[float, int], inputs.Floats]] = {
     "some one-sided, all others fair": _one_sided_or_fair,
 }
 """|2p - 1| of each of so many prompts by their mean: what the power for a model is ranged over."""
+
+
+def grown_alike(biases: inputs.Floats, push: float) -> inputs.Floats:
+    """Every prompt moved towards one-sidedness by the same share of its room; the mean by ``push``.
+
+    >>> grown_alike(np.array([0.0, 0.5, 1.0]), 0.25).round(2)
+    array([0.5 , 0.75, 1.  ])
+    """
+    room = 1.0 - float(np.mean(biases))
+    return np.minimum(1.0, biases + (1.0 - biases) * (push / room if room > 0.0 else 0.0))
+
+
+def grown_few(biases: inputs.Floats, push: float) -> inputs.Floats:
+    """The most even prompts made one-sided, one after the other, until the mean grew by ``push``.
+
+    >>> grown_few(np.array([0.0, 0.5, 1.0]), 0.4).round(2)
+    array([1. , 0.7, 1. ])
+    """
+    order = np.argsort(biases, kind="stable")
+    room = 1.0 - biases[order]
+    taken = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
+    grown = biases.copy()
+    grown[order] += taken
+    return grown

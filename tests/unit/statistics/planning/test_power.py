@@ -101,8 +101,6 @@ def test_model_power_keeps_its_promises() -> None:
     assert power.model_power(0.2, 0.2, 20, design) <= 0.2, "at the limit it is seldom decided"
     assert power.model_power(0.5, 0.2, 20, design) == 1.0
     assert power.model_power(0.5, 0.2, 20, design) == power.model_power(0.5, 0.2, 20, design)
-    assert power.model_change_power(0.3, 0.0, 0.05, 20, design) <= 0.1
-    assert power.model_change_power(0.1, 0.5, 0.05, 20, design) == 1.0
 
 
 @pytest.mark.parametrize(("bias", "bound"), [(0.2, 0.5), (0.0, 0.4), (0.8, 0.5), (0.9, 0.6)])
@@ -211,7 +209,6 @@ def test_images_needed() -> None:
         (lambda: power.model_power_range(0.2, 0.5, 0, LONE), "images=0"),
         (lambda: power.model_power(0.2, 0.5, 20, Design(10, level=1.0)), "level=1.0"),
         (lambda: power.prompt_change_power(0.9, 0.2, 0.1, 20, LONE), "before"),
-        (lambda: power.model_change_power(1.0, 0.0, 0.1, 20, LONE), "before=1"),
     ],
 )
 def test_refusals(call: Any, message: str) -> None:
