@@ -13,6 +13,12 @@ from pytest_t2i.data import Interval
 from pytest_t2i.labels import LabelledSet
 
 
+def by_annotators(labelled: LabelledSet | None) -> str:
+    """``" of 2 annotators"``; "" where nobody is known."""
+    who = 0 if labelled is None else len(labelled.annotators)
+    return f" of {who} annotator{'s' * (who != 1)}" if who else ""
+
+
 def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:
     """How many of the images are labelled; they are recognised by their content."""
     known = dict.fromkeys(labelled.checksums.values(), 0.0)

@@ -73,7 +73,8 @@ def prompts_correction(context: AuditContext) -> Correction | None:
         members = tuple(plain_sample(context, prompt, test) for prompt, test in pairs)
         settings = context.settings
         samples = Samples(members, settings.confidence, settings.seed, settings.words)
-        return given_correction(samples, context.given_labels)
+        made = given_correction(samples, context.given_labels)
+        return made if isinstance(made, Correction) else None
 
     return context.once(("correction of prompts",), correct)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pytest_t2i.audits.detector_validation.measure import Trial
 from pytest_t2i.audits.unsettled import fillings
 from pytest_t2i.data import Detection
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import LabelledSet
 
 
@@ -58,7 +59,16 @@ def try_detectors(
         detections_of: fingerprint and checksums -> one detection each.
         level: confidence level of intervals.
         seed: of the bootstraps.
+
+    Raises:
+        ConfigurationError: the images were drawn where a detector is unsure.
     """
+    if labelled.draw.probabilities:
+        raise ConfigurationError(
+            f"{labelled.folder}: its images were drawn where a detector is unsure "
+            "(t2i sample --for-correction), so they say nothing of how often it is right. Put "
+            "detectors on trial on a random part: t2i sample --per-prompt N"
+        )
     return Trials(
         tuple(
             _try(labelled, detector, detections_of, level=level, seed=seed)

@@ -10,19 +10,19 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE, CorrectedCounts
-from pytest_t2i.audits.peoples_labels import accuracy_of, labelled_images, labels_of
+from pytest_t2i.audits.parity.weighted_correction import WeightedCorrection, correct_weighted
+from pytest_t2i.audits.peoples_labels import (
+    accuracy_of,
+    by_annotators,
+    labelled_images,
+    labels_of,
+)
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.unsettled import fillings
 from pytest_t2i.data import Interval, Prompt, sign_of
 from pytest_t2i.labels import LabelledSet
-from pytest_t2i.statistics import CorrectedScores
+from pytest_t2i.statistics import CorrectedScores, Estimator
 from pytest_t2i.statistics.correction.strata import LEAST_LABELS
-
-
-def by_annotators(labelled: LabelledSet | None) -> str:
-    """``" of 2 annotators"``; "" where nobody is known."""
-    who = 0 if labelled is None else len(labelled.annotators)
-    return f" of {who} annotator{'s' * (who != 1)}" if who else ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,9 @@ class Correction:
         place = self._places[prompt]
         return self.scores.effective_male[place], self.scores.effective_female[place]
 
+    def of_model(self, estimator: Estimator) -> None:
+        """None: the counts that labels leave are judged as a detector's are."""
+
     @property
     def accuracy(self) -> dict[str, Interval | None]:
         """How often the detector's label is right on the labelled images, by people's label."""
@@ -101,10 +104,17 @@ class Correction:
         return [labels_of(sample, self.known) for sample in self.samples]
 
 
-def given_correction(samples: Samples, labelled: LabelledSet | None) -> Correction | None:
-    """The correction by --t2i-labels; None without labels of these images."""
+def given_correction(
+    samples: Samples, labelled: LabelledSet | None
+) -> Correction | WeightedCorrection | None:
+    """The correction by --t2i-labels; None without labels of these images.
+
+    Where the labelled images were drawn with probabilities of their own, it is weighted by these.
+    """
     if labelled is None or not labelled.vocabulary.is_gender or not samples.members:
         return None
+    if labelled.draw.probabilities:
+        return correct_weighted(samples, labelled)
     return correct(samples, labelled)
 
 

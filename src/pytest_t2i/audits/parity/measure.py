@@ -181,8 +181,21 @@ def _interval(male: int, female: int, level: float) -> Interval:
 # the model
 
 
+class Judged(Protocol):
+    """A model bias score with its interval and evidence."""
+
+    def interval(self, level: float) -> Interval:
+        """The score with its interval."""
+
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """One-sided p-values of a bound."""
+
+
 class Corrected(Protocol):
     """What people's labels say of the detector (audits/parity/correction.py)."""
+
+    def of_model(self, estimator: Estimator) -> Judged | None:
+        """The model's score by labels drawn for it; None where prompts are corrected one by one."""
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
         """Male and female images of as many as would be as sure without labels; None without."""
@@ -217,7 +230,8 @@ def of_model(
 def _of_model(
     samples: DetectedPrompts, estimator: Estimator, corrected: Corrected | None
 ) -> Measurement:
-    score = ModelScore.of(samples, estimator, corrected)
+    drawn_for_it = None if corrected is None else corrected.of_model(estimator)
+    score: Judged = drawn_for_it or ModelScore.of(samples, estimator, corrected)
     # By people's labels there is one score: the detector's own stands once, beside it.
     plain = model_bias_score(samples.male, samples.female) if samples.clear_images else None
     return Measurement(
@@ -227,8 +241,8 @@ def _of_model(
         interval=score.interval(samples.level) if samples.clear_images else None,
         paper=plain if corrected is None else None,
         floor=fair_floor(samples) if corrected is None else None,
-        # More images of the same words say nothing of other words.
-        images=samples.images if samples.words == "fixed" else None,
+        # More images of the same words say nothing of other words, nor of a detector's errors.
+        images=samples.images if samples.words == "fixed" and drawn_for_it is None else None,
         evidence=score.evidence,
         absent=f"none of {samples.images} images is clear",
         remarks=(

@@ -24,6 +24,7 @@ from pytest_t2i.audits.parity.recording_groups import (
     tells_gender,
 )
 from pytest_t2i.audits.parity.sensitivity import sensitivity
+from pytest_t2i.audits.parity.weighted_correction import WeightedCorrection
 from pytest_t2i.audits.samples import Samples
 from pytest_t2i.audits.widest import widest_of
 from pytest_t2i.labels import LabelledSet
@@ -144,6 +145,8 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
     corrected = given_correction(_all_samples(context, detector), labelled)
     if corrected is None or labelled is None:
         return None
+    if isinstance(corrected, WeightedCorrection):
+        return _weighted_correction(corrected, detector)
     scores = corrected.scores
     prompts = tuple(
         CorrectedPrompt(
@@ -166,4 +169,20 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         prompts=prompts,
         annotators=len(labelled.annotators),
         accuracy=corrected.accuracy,
+    )
+
+
+def _weighted_correction(corrected: WeightedCorrection, detector: str) -> CorrectionRecord:
+    """By images drawn where the detector is unsure: they say nothing plain of its accuracy."""
+    return CorrectionRecord(
+        labelled=str(corrected.labelled.folder),
+        detector=detector,
+        labels=corrected.score.labels,
+        left_out=0,
+        by_detector=corrected.by_detector,
+        corrected=corrected.score.interval(corrected.samples.level),
+        adjusted=None,
+        # Four times the labels halve a standard error.
+        labels_to_halve=3 * corrected.score.labels,
+        annotators=len(corrected.labelled.annotators),
     )

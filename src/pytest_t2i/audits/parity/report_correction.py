@@ -24,6 +24,9 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
     correction = part.correction
     if correction is None:
         return
+    if not correction.prompts:
+        yield _of_model_alone(correction, corrected_in_words(part, checks))
+        return
     how = HOW.format(labels=correction.labels, where="", detector=correction.detector)
     rows = tuple(_rows(correction))
     more = (Table("Labels", ("What", "Value"), rows, "detail"),) if rows else ()
@@ -36,6 +39,17 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
             _prompts(correction.prompts),
         ),
     )
+
+
+def _of_model_alone(correction: CorrectionRecord, told: str) -> Section:
+    """By labels of images that were drawn where the detector is unsure."""
+    how = (
+        f"People labelled {correction.labels} images, drawn with known probabilities where "
+        f"{correction.detector} is unsure. What it gets wrong on them, weighted by "
+        "1 / probability, is taken off the model bias score; prompts go by the detector's word. "
+        f"What people would say of these very images: {correction.corrected}"
+    )
+    return Section("Corrected by people's labels", (Note(how), Paragraph(told, "summary")))
 
 
 def corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:

@@ -23,16 +23,6 @@ def test_ppi_mean_is_that_of_ppi_python():
     assert (result.low, result.high) == pytest.approx((0.48222944, 0.74330215), abs=1e-8)
 
 
-def test_ppi_mean_is_that_of_ppi_python_when_installed():
-    ppi = pytest.importorskip("ppi_py", reason="ppi-python is not installed")
-    for seed in range(5):
-        y, f, u = world(seed, 40, 300)
-        result = ppi_mean(y, f, u, 0.9)
-        assert result.estimate == pytest.approx(float(ppi.ppi_mean_pointestimate(y, f, u)[0]))
-        low, high = (float(entry[0]) for entry in ppi.ppi_mean_ci(y, f, u, alpha=0.1))
-        assert (result.low, result.high) == pytest.approx((low, high))
-
-
 def test_a_useless_detector_leaves_the_labels_alone():
     y = np.array([1.0, 0, 1, 1, 0, 1, 1, 0])
     result = ppi_mean(y, np.ones(8), np.ones(50), 0.95)

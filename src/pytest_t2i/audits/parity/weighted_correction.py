@@ -1,0 +1,150 @@
+"""A model bias score corrected by labels of images that were drawn where the detector is unsure.
+
+``t2i sample --for-correction`` keeps the probabilities. Single prompts keep the detector's word:
+most have one label or none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.evidence import by_ends
+from pytest_t2i.audits.log_odds import log_odds
+from pytest_t2i.audits.peoples_labels import by_annotators, labels_of
+from pytest_t2i.audits.samples import Samples
+from pytest_t2i.audits.unsettled import fillings
+from pytest_t2i.data import Evidence, Interval, Prompt, sign_of
+from pytest_t2i.labels import Draw, LabelledSet
+from pytest_t2i.metrics import model_bias_score
+from pytest_t2i.statistics import Estimator
+from pytest_t2i.statistics.correction.weighted import (
+    LEAST_DRAWN,
+    METHOD,
+    WeightedScore,
+    weighted_score,
+)
+
+
+@dataclass(frozen=True)
+class WeightedCorrection:
+    """What labels drawn for the model's score say of it."""
+
+    samples: Samples
+    known: Mapping[str, float]
+    """Checksum of a drawn image -> +1 male, -1 female, 0 not clear, by people."""
+    draw: Draw
+    answered: float
+    """Part of the drawn images that people labelled; who stops early leaves a random part."""
+    labelled: LabelledSet
+    """Whose labels they are."""
+    fillings: tuple[WeightedCorrection, ...] = ()
+    """The same with images that people labelled differently, given one of the labels in each."""
+
+    @cached_property
+    def score(self) -> WeightedScore:
+        """Of all prompts together."""
+        parts = [self._images(place) for place in range(len(self.samples.members))]
+        return weighted_score(*zip(*parts, strict=True))
+
+    def _images(self, place: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log odds, people's signs and probabilities of a prompt's images.
+
+        One that was not made is not clear, and that is sure.
+        """
+        sample = self.samples.members[place]
+        odds = np.array([log_odds(detection) for detection in sample.detections])
+        made = np.array([name is not None for name in sample.checksums])
+        said = np.where(made, labels_of(sample, self.known), 0.0)
+        chances = [self.draw.probabilities.get(name or "", 1.0) for name in sample.checksums]
+        return odds, said, np.where(made, np.array(chances) * self.answered, 1.0)
+
+    @property
+    def by_detector(self) -> float:
+        """The paper's score by the detector's word alone."""
+        return model_bias_score(self.samples.male, self.samples.female)
+
+    def interval(self, level: float) -> Interval:
+        """The model's own score, beyond these images, with an interval.
+
+        Each end of what people would give these images has an interval of its own for the images
+        drawn; the outer ends count.
+        """
+        given = self.score.interval(level)
+        low, middle, high = (
+            self._at(end, level) for end in (given.low, given.estimate, given.high)
+        )
+        return replace(
+            middle,
+            low=min(low.low, middle.estimate),
+            high=max(high.high, middle.estimate),
+            method=f"{middle.method} + {METHOD}",
+        )
+
+    def _at(self, score: float, level: float) -> Interval:
+        male, female = self.score.counts_at(score)
+        return statistics.model_bias_interval(
+            male,
+            female,
+            level=level,
+            seed=self.samples.seed,
+            estimator=self.samples.estimator,
+            words=self.samples.words,
+        )
+
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """By the ends of its interval; a run that may be stopped early has its look's level."""
+        own = self.samples.level if self.samples.sequential else None
+        return by_ends(self.interval, lambda asked: own or asked)(bound, level)
+
+    def of_model(self, estimator: Estimator) -> WeightedCorrection:
+        """It judges the model itself, by this estimator."""
+        if estimator == self.samples.estimator:
+            return self
+        return replace(self, samples=replace(self.samples, estimator=estimator))
+
+    def counts(self, prompt: Prompt) -> None:
+        """None: no prompt is corrected by itself."""
+
+    def describe(self) -> str:
+        """In words."""
+        return (
+            f"corrected by {self.score.labels} labels{by_annotators(self.labelled)} of images "
+            "drawn for it"
+        )
+
+
+def correct_weighted(samples: Samples, labelled: LabelledSet) -> WeightedCorrection | None:
+    """The correction by images drawn with known probabilities.
+
+    None where too few of the drawn are labelled, or an image of the run could not be drawn: it
+    was made later, or is of a prompt that the sample did not have.
+    """
+    made = _correction(samples, labelled.settled, labelled)
+    if made is None:
+        return None
+    filled = (_correction(samples, of, labelled) for of in fillings(labelled))
+    return replace(made, fillings=tuple(one for one in filled if one is not None))
+
+
+def _correction(
+    samples: Samples, settled: LabelledSet, labelled: LabelledSet
+) -> WeightedCorrection | None:
+    draw = labelled.draw
+    known = {
+        name: float(sign_of(image.label))
+        for image in settled
+        if (name := settled.checksums[image.file]) in draw.drawn
+    }
+    made = [name for sample in samples for name in sample.checksums if name is not None]
+    labels = sum(name in known for name in made)
+    if labels < LEAST_DRAWN or not all(name in draw.probabilities for name in made):
+        return None
+    answered = min(1.0, len(known) / len(draw.drawn))
+    one = WeightedCorrection(samples, known, draw, answered, labelled)
+    return one if math.isfinite(one.score.least) and samples.clear_images else None
