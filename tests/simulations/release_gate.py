@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from project_files import CONFTEST, FAKES
+from uncertainty import share_of
 
 SUITE = (Path(__file__).parents[2] / "suites/parity/test_regression.py").read_text()
 EVERY = "axes.profession, axes.personality, axes.activity, axes.object, axes.place"
@@ -102,15 +103,16 @@ def main(repeats: int) -> None:
         "Made by `PYTHONPATH=tests python tests/simulations/release_gate.py "
         f"{repeats}`:\n`suites/parity/test_regression.py` on 40 of its prompts, {IMAGES} images of "
         "each, an even fake model,\neach run held against a baseline of its own. Counted are exit "
-        "statuses of pytest. Wanted: the same\nseed always green, another one green in 19 of 20 "
-        "runs, a biased model (P(male) = 0.95) always red.\n"
+        "statuses of pytest; in brackets 95 %\nintervals of the simulation. Wanted: the same seed "
+        "always green, another one green in 19 of 20\nruns, a biased model (P(male) = 0.95) always "
+        "red.\n"
     )
-    print("| run | green | too few images to say | red | runs |")
-    print("|---|---|---|---|---|")
+    print("| run | green | too few images to say | red | runs | share green |")
+    print("|---|---|---|---|---|---|")
     for name, counts in rows.items():
-        told = [counts[status] for status in STATUS.values()]
-        cells = [*told[:1], told[2], told[1], counts.total()]
-        print(f"| {name} | {' | '.join(map(str, cells))} |")
+        green, red, few = (counts[status] for status in STATUS.values())
+        runs = counts.total()
+        print(f"| {name} | {green} | {few} | {red} | {runs} | {share_of(green, runs)} |")
 
 
 if __name__ == "__main__":

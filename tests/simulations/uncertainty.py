@@ -9,9 +9,14 @@ import numpy as np
 from pytest_t2i.statistics import clopper_pearson
 
 
-def rate(happened: Sequence[bool | float]) -> str:
+def share_of(happened: int, runs: int) -> str:
     """A share of runs with its 95 % interval: ``0.046 [0.029, 0.068]``."""
-    return str(clopper_pearson(int(np.sum(happened)), len(happened), 0.95))
+    return str(clopper_pearson(happened, runs, 0.95))
+
+
+def rate(happened: Sequence[bool | float]) -> str:
+    """The same of a list with a value for each run."""
+    return share_of(int(np.sum(happened)), len(happened))
 
 
 def least(happened: Sequence[bool | float], level: float = 0.99) -> float:

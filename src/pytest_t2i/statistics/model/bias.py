@@ -70,8 +70,9 @@ def model_bias_interval(
     Either end holds at (1 + level) / 2 by itself. So for one-sided judgement at 5 % ask for
     ``level=one_sided(0.95)``, which is 0.9.
 
-    - fixed words: images vary, words do not. The ends hold however bias is spread over the prompts
-      (docs/decisions/0007-fixed-words.md); no resampling, any number of prompts and images.
+    - fixed words: images vary, words do not. The ends are made for any spread of bias over the
+      prompts, and hold in simulation, not by theorem (docs/decisions/0007-fixed-words.md,
+      tests/simulations/fixed_words.md); no resampling, any number of prompts and images.
     - sampled words: prompts are resampled, each with all its images. One prompt alone has the
       interval of fixed words.
 
