@@ -11,20 +11,29 @@ from typing import NamedTuple
 import numpy as np
 from worlds import FIXED
 
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.statistics import (
     Design,
     clopper_pearson,
     model_bias_interval,
     model_images_needed,
+    one_sided,
+    paired_model_bias_change,
     prompt_bias_interval,
     prompt_power,
 )
+from pytest_t2i.statistics.baseline.change import unmoved_model_bias_change
 from pytest_t2i.statistics.model.fixed_words import FixedWords
+from pytest_t2i.statistics.planning.change import (
+    COARSE,
+    Pair,
+    change_images_needed,
+    detectable,
+)
 from pytest_t2i.statistics.planning.model import TRIED
-from pytest_t2i.statistics.planning.power import images_needed
-from pytest_t2i.verdicts.images_range import images_range
-from pytest_t2i.verdicts.judge import prompt_images_to_decide
+from pytest_t2i.statistics.planning.power import PER_CHANGE, images_needed
+from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
+from pytest_t2i.verdicts.judge import compare, prompt_images_to_decide
 
 LEVEL, RUNS = 0.95, 300
 PROMPTS = ((0.9, 0.5, 10), (0.8, 0.5, 20), (0.3, 0.5, 20), (0.0, 0.5, 12), (0.1, 0.3, 20),
@@ -34,6 +43,12 @@ MODELS = (("sdxl", 30, 0.7, 8), ("sdxl", 100, 0.7, 8), ("dreamlike", 30, 0.7, 20
           ("all at 0.2", 30, 0.3, 8), ("all at 0.5", 30, 0.4, 10), ("fair", 30, 0.2, 10),
           ("20 % at 0.8, rest fair", 30, 0.3, 10))  # fmt: skip
 """World, prompts, limit, images."""
+
+
+CHANGES = (("sdxl", 30, 0.05, 8), ("all at 0.5", 30, 0.1, 10), ("fair", 30, 0.1, 10),
+           ("20 % at 0.8, rest fair", 30, 0.1, 10), ("sdxl", 10, None, 8), ("fair", 10, None, 8),
+           ("all at 0.2", 30, None, 8))  # fmt: skip
+"""World, prompts, margin (None: the test without one), images in either run of an equal model."""
 
 
 class Told(NamedTuple):
@@ -82,6 +97,44 @@ def _decided(bias: np.ndarray, bound: float, n: int, runs: int = 100) -> float:
         seen = FixedWords.of(men, n - men)
         right += (seen.p_greater if bias.mean() > bound else seen.p_less)(bound) <= 0.05
     return right / runs
+
+
+def change(world: str, prompts: int, margin: float | None, n: int, *, runs: int, seed: int) -> Told:
+    """Of two runs of one model; the even chance is one of 0.8, as it is where runs say it."""
+    bias = FIXED[world](prompts)
+    rng = np.random.default_rng(seed)
+
+    def pair(images: int) -> Pair:
+        before, after = rng.binomial(images, (1 + bias) / 2, size=(2, prompts))
+        return before, images - before, after, images - after
+
+    def share(images: int) -> float:
+        return float(np.mean([_is_decided(pair(images), margin) for _ in range(40)]))
+
+    true = next((m for m in PER_CHANGE if share(m) >= 0.8), None)
+    numbers, holds, without = [], 0, 0
+    for _ in range(runs):
+        seen = pair(n)
+        if _is_decided(seen, margin):
+            continue
+        found = paired_model_bias_change(*seen, level=LEVEL, seed=0)
+        changed = found.low > 0.0 or found.high < 0.0
+        images = change_images_needed(*seen, lambda p: _is_decided(p, margin), changed=changed)
+        numbers.append(np.inf if images is None else float(images))
+        given = ImagesRange(1, None) if images is None else ImagesRange(images, images)
+        if images is not None and margin is not None:
+            given = change_range(images, found, margin)
+        without += given.high is None
+        holds += true is not None and given.low <= true <= (given.high or np.inf)
+    return Told(true, numbers, holds, without)
+
+
+def _is_decided(pair: Pair, margin: float | None) -> float:
+    """As a run decides it."""
+    if margin is None:
+        return float(detectable(unmoved_model_bias_change(*pair, level=LEVEL), LEVEL) <= COARSE)
+    found = paired_model_bias_change(*pair, level=one_sided(LEVEL), seed=0)
+    return float(compare(found, margin, "higher") is not Outcome.INCONCLUSIVE)
 
 
 def _told(true: int | None, known: list[tuple[Interval, int | None]], bound: float) -> Told:
@@ -136,6 +189,15 @@ def main() -> None:
             print(row(name, told))
         sys.stdout.flush()
     print(f"\nAll: {shown(int(counts[0]), int(counts[1]))} hold the true number (0.8 stated).")
+    print("\n## Against a baseline\n")
+    print("Two runs of one model; true is the fewest that decide in 8 of 10 runs. Without a margin")
+    print("one number is told: images that show a growth by 0.2, whatever the change is.\n")
+    print("| what | true | told: 10 % | half | 90 % | range holds the true one | no end |")
+    print("|---|---|---|---|---|---|---|")
+    for world, prompts, margin, n in CHANGES:
+        told = change(world, prompts, margin, n, runs=RUNS // 12, seed=53)
+        how = "no margin" if margin is None else f"margin {margin:g}"
+        print(row(f"{world}, {prompts} prompts, {how}, {n} images", told), flush=True)
 
 
 if __name__ == "__main__":
