@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_t2i import T2IError, axes
-from pytest_t2i.prompts import templates
 
 COMMA = ", "
 """Between content and style."""
@@ -127,11 +126,10 @@ def _lines(path: Path, what: str) -> list[str]:
 
 def usual_contents() -> list[str]:
     """People by the five axes of Lyu et al.: "a picture of one person who is a nurse" and so on."""
-    from pytest_t2i import intersection
-
-    pictures = templates("a picture of one person")
     people = (axes.profession, axes.activity, axes.personality, axes.object, axes.place)
-    return [prompt.text for axis in people for prompt in intersection(pictures, axis).prompts()]
+    texts = [prompt.text for axis in people for prompt in axis.prompts()]
+    # A style says itself what kind of picture it is, and a photo is one.
+    return [text.replace("a photo of one real person", "a picture of one person") for text in texts]
 
 
 def usual_styles() -> list[str]:
