@@ -8,7 +8,7 @@ from pathlib import Path
 
 import drawn_styles
 import numpy as np
-import planted
+import planted_styles as planted
 import pytest
 import styled_men
 from pytest_t2i import LoadOptions, statistics

@@ -1,6 +1,6 @@
 """Planted worlds: bias in how people are shown, and bias in what is shown with them.
 
-    python plugins/pytest-t2i-goya/tests/measured/planted.py WORLD DIR [--heads NAME]
+    python plugins/pytest-t2i-goya/tests/measured/planted_styles.py WORLD DIR [--heads NAME]
 
 Triplets of people at a place (``axes.place``), each with the same seeds. WORLD is
 
