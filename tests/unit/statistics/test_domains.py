@@ -7,9 +7,9 @@ import pytest
 
 from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
+from pytest_t2i.statistics.planning.change_power import model_change_power_range
 from pytest_t2i.statistics.planning.power import (
     Design,
-    model_change_power,
     model_power,
     prompt_change_power,
     prompt_power,
@@ -17,6 +17,7 @@ from pytest_t2i.statistics.planning.power import (
 from pytest_t2i.statistics.shares.intervals import wilson
 
 OUT = 0.001
+ONCE = Design(3, repeats=1)
 COUNTS = {"a": 3, "b": 4}
 REAL = {"a": 0.5, "b": 0.5}
 NINE, TWO = [9] * 12, [2] * 12
@@ -33,8 +34,8 @@ CASES = [
     ("recall", 0, 1, lambda v: m.f1_score(0.5, v)),
     ("observed", 0, 1, lambda v: m.stereotype_score(v, 0.5)),
     ("rates", 0, 1, lambda v: m.demographic_parity_difference({"a": v, "b": 0.5})),
-    ("before", 0, 1, lambda v: model_change_power(v, 0.0, 0.1, 9, Design(3, repeats=1))),
-    ("before", 0, 1, lambda v: model_change_power(0.5, v - 0.5, 0.1, 9, Design(3, repeats=1))),
+    ("before", 0, 1, lambda v: model_change_power_range(v, 0.0, 0.1, 9, ONCE)),
+    ("before", 0, 1, lambda v: model_change_power_range(0.5, v - 0.5, 0.1, 9, ONCE)),
     ("before", 0, 1, lambda v: prompt_change_power(0.5, v - 0.5, 0.1, 9, Design(3))),
     ("before", 0, 1, lambda v: prompt_change_power(v, 0.5 - v, 0.1, 9, Design(3))),
     ("margin", 0, 2, lambda v: prompt_change_power(0.1, 0.5, v, 9, Design(3))),

@@ -14,11 +14,11 @@ from pytest_t2i.statistics.groups.fixed_words_reference_distance import Parts, c
 from pytest_t2i.statistics.means.fixed import _turned
 from pytest_t2i.statistics.model.fair_floor import expected_score, most_bias
 from pytest_t2i.statistics.model.fixed_words import lower_end, upper_end
+from pytest_t2i.statistics.planning.change_power import model_change_power_range
 from pytest_t2i.statistics.planning.power import (
     MOST,
     Design,
     images_needed,
-    model_change_power,
     model_power,
     prompt_change_power,
     smallest_found,
@@ -115,7 +115,7 @@ def test_a_band_of_many_curves_reaches_at_least_students_t():
 
 def test_a_push_may_end_a_rounding_beyond_one():
     design = Design(prompts=3, repeats=2)
-    assert model_change_power(0.2, 0.8 + 5e-10, 0.05, 20, design) == 1.0
+    assert model_change_power_range(0.2, 0.8 + 5e-10, 0.05, 40, design).high == 1.0
     exact = prompt_change_power(0.2, 0.8, 0.2, 20, design)
     assert prompt_change_power(0.2, 0.8 + 5e-10, 0.2, 20, design) == pytest.approx(exact)
 
@@ -257,3 +257,8 @@ def test_labels_and_images_without_one_are_both_needed():
     for labelled, unlabelled in (([1], [1, 0]), ([1, 0], [])):
         with pytest.raises(ValueError, match="two labelled images and one unlabelled"):
             s.ppi_mean(labelled, labelled, unlabelled, 0.95)
+
+
+def test_an_alternative_that_is_none_is_refused():
+    with pytest.raises(ValueError, match=r"'greater' or 'less', got alternative='beyond'"):
+        s.object_bias_p_values([[3], [4]], [[1], [2]], 0.6, seed=0, alternative="beyond")

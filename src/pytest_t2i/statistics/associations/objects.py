@@ -11,6 +11,7 @@ from scipy import stats
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, object_independence
 from pytest_t2i.statistics.shares.intervals import clopper_pearson
+from pytest_t2i.statistics.shares.inversion import check_alternative
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
 
 RESAMPLES = 10_000
@@ -94,7 +95,8 @@ def object_bias_p_values(
         does not occur.
 
     Raises:
-        ValueError: as ``object_bias_intervals``, or the bound lies outside [0.5, 1].
+        ValueError: as ``object_bias_intervals``, the bound lies outside [0.5, 1], or the
+            alternative is none.
 
     >>> ties, none = [[1]] * 12 + [[0]] * 8, [[0]] * 20
     >>> bool(object_bias_p_values(ties, none, 0.6, seed=0)[0] < 0.01)
@@ -102,6 +104,7 @@ def object_bias_p_values(
     >>> bool(object_bias_p_values(ties, none, 0.6, seed=0, alternative="less")[0] > 0.99)
     True
     """
+    check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, FAIR, 1.0))
     men, women = _counts(masculine, feminine)
     drawn = _drawn(len(men), RESAMPLES, seed)

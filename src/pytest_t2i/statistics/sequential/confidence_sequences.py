@@ -113,8 +113,8 @@ def model_bias_look(
 ) -> Interval:
     """Model bias score at one of several looks.
 
-    It is ``model_bias_interval`` at the level that ``look_level`` leaves for the look: its ends
-    hold at any number of images, however bias is spread over prompts.
+    It is ``model_bias_interval`` at the level that ``look_level`` leaves for the look
+    (tests/simulations/whole_runs.md).
 
     Args:
         male: clear male images per prompt, [n_prompts].
