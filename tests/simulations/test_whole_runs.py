@@ -1,0 +1,34 @@
+"""Fast version of whole_runs.py: what it tests errs in at most 5 % of runs."""
+
+from __future__ import annotations
+
+import pytest
+from uncertainty import least
+from whole_runs import changes_told, company, everywhere, looked_at, lost_by_prompt, pooled
+
+
+@pytest.mark.parametrize("kind", ["long tails", "skewed"])
+def test_one_space_without_a_gap_is_enough_against_all(kind):
+    false, found = everywhere(kind, 20, 60)
+    assert least(false) <= 0.05
+    assert sum(found) > sum(false)
+
+
+def test_objects_together_keep_their_level():
+    fails, passes = pooled("six, in company", 20, 0.6, 60)
+    assert least(fails) <= 0.05
+    assert least(passes) <= 0.05
+    assert least(company("20 common", 5, 40)) <= 0.05
+
+
+@pytest.mark.slow
+def test_a_history_with_other_counts_in_each_run_does_not_change():
+    assert least(changes_told("strong", lost_by_prompt, 30, 20)) <= 0.05
+
+
+@pytest.mark.slow
+def test_the_model_at_all_looks_keeps_its_level():
+    fails, passes, right = looked_at("20 % at 0.8, rest fair", 30, 20, 20)
+    assert least(fails) <= 0.05
+    assert least(passes) <= 0.05
+    assert sum(right) > sum(passes)
