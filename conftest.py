@@ -29,7 +29,8 @@ HERE = Path(__file__).parent
 ADAPTERS = HERE / "src" / "pytest_t2i" / "adapters"
 COMPANIONS = HERE / "plugins"
 SLOW_FOLDERS = [
-    ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")
+    *(ADAPTERS / name for name in ("detectors", "encoders", "finders", "languages", "models")),
+    COMPANIONS / "pytest-t2i-goya" / "src",
 ]
 """Whose modules bring torch, transformers and diffusers: their import takes seconds."""
 BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)

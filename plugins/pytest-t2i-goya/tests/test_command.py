@@ -10,6 +10,8 @@ from pytest_t2i.cli.main import main
 
 from pytest_t2i_goya import features
 
+pytestmark = pytest.mark.slow
+
 FAST = ("--encoder", toy.ENCODER, "--content-distance", "same", "--width", "16", "--epochs", "25",
         "--rate", "0.002", "--pairs-of", "32")  # fmt: skip
 

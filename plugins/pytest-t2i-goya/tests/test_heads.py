@@ -16,6 +16,8 @@ from pytest_t2i_goya.encoder import embedded, load
 from pytest_t2i_goya.heads import RELEASE, Heads, read_heads, save_heads
 from pytest_t2i_goya.networks import SPACES, Goya, Sizes
 
+pytestmark = pytest.mark.slow
+
 SIZES = Sizes(features=12, hidden=10, width=8, styles=3)
 PICTURES = [picture("a nurse", "night", k) for k in range(3)]
 

@@ -10,6 +10,8 @@ from torch.nn.functional import cosine_similarity, cross_entropy
 from pytest_t2i_goya.losses import contrastive, losses
 from pytest_t2i_goya.networks import SPACES, Goya, Sizes
 
+pytestmark = pytest.mark.slow
+
 N, MARGIN = 12, 0.5
 
 

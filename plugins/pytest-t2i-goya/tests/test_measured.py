@@ -17,6 +17,8 @@ from pytest_t2i_reference.drawing import STYLES
 from pytest_t2i_goya.encoder import load
 from pytest_t2i_goya.heads import read_heads
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(read_heads.__code__.co_filename).parent / "weights" / "reference.safetensors"
 
 
@@ -95,7 +97,6 @@ def test_the_copied_suite_is_the_suite_with_the_drawn_styles(tmp_path):
     assert 'limit("style_gap")' in text
 
 
-@pytest.mark.slow
 def test_a_gap_planted_in_style_is_found_in_style(tmp_path):
     # One planted in content is smaller: it takes the 600 pictures of planted_styles.md.
     drawn_styles.write(tmp_path / "made", planted.pictures("style", images=6))
@@ -105,7 +106,6 @@ def test_a_gap_planted_in_style_is_found_in_style(tmp_path):
     assert style.estimate > 3 * abs(content.estimate)
 
 
-@pytest.mark.slow
 def test_the_spaces_tell_styles_from_contents_on_held_out_drawings():
     from PIL import Image
 

@@ -16,6 +16,8 @@ from pytest_t2i_goya.prompts import (
     usual_styles,
 )  # fmt: skip
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_content_has_styles_of_its_own_draw():
     prompts = crossed([f"content {k}" for k in range(40)], list("abcdefgh"), 3, seed=0)

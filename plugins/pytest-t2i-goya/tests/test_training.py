@@ -13,6 +13,8 @@ from pytest_t2i_goya import training as module
 from pytest_t2i_goya.encoder import embedded
 from pytest_t2i_goya.training import Examples, Schedule, Training
 
+pytestmark = pytest.mark.slow
+
 FAST = Schedule(epochs=40, batch=64, rate=2e-3, width=16, hidden=16)
 
 

@@ -40,12 +40,12 @@ class Pruned:
 
 
 def name_of_run(own: str) -> str:
-    """A name by which runs are sorted.
+    """A name by which runs are sorted, those of one second, too.
 
     >>> name_of_run("ab12").endswith("-ab12")
     True
     """
-    return f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{own}"
+    return f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}-{own}"
 
 
 def note_needed(folder: Path, run: str, keys: Iterable[str]) -> None:
