@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.arguments import path
@@ -12,12 +16,13 @@ from pytest_t2i.cli.report import located
 from pytest_t2i.cli.say import say
 from pytest_t2i.cli.stated import add_statement, with_statement
 from pytest_t2i.errors import MissingExtraError
+from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.document import write_pdf
 from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.model_card import write_model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
-from pytest_t2i.runs.frames import tables
+from pytest_t2i.runs.frames import plain_table, tables
 from pytest_t2i.runs.manifest.outputs import add_outputs
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
@@ -119,19 +124,36 @@ def run(
 
 
 def write_tables(record: RunRecord, folder: Path, form: str) -> None:
-    """A file for every table that has a row."""
+    """A file for every table that has a row: all of them, or none."""
+    written = dict(_contents(record, form))
     folder.mkdir(parents=True, exist_ok=True)
+    for name, content in written.items():
+        write_whole(folder / name, content)
+
+
+def _contents(record: RunRecord, form: str) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each file."""
     for table in tables(record):
-        frame = record.to_frame(table)
-        if frame.empty:
-            continue
-        file = folder / f"{table}.{form}"
-        if form == "csv":
-            # Names of columns may hold labels, which come from outside as cells do.
-            named = frame.rename(columns=lambda name: cell(line(name)))
-            named.map(cell).to_csv(file, index=False)
-            continue
-        try:
-            frame.to_parquet(file, index=False)
-        except ImportError:
-            raise MissingExtraError("Parquet", "frames", "pyarrow") from None
+        columns, rows = plain_table(record, table)
+        if rows:
+            content = _csv(columns, rows) if form == "csv" else _parquet(record, table)
+            yield f"{table}.{form}", content
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Nothing for None; what a spreadsheet would take for a formula is made plain text."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    # Names of columns may hold labels, which come from outside as cells do.
+    writer.writerow([cell(line(name)) for name in columns])
+    writer.writerows([cell(row[name]) for name in columns] for row in rows)
+    return buffer.getvalue().encode()
+
+
+def _parquet(record: RunRecord, table: str) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        record.to_frame(table).to_parquet(buffer, index=False)
+    except ImportError:
+        raise MissingExtraError("Parquet", "frames", "pyarrow") from None
+    return buffer.getvalue()

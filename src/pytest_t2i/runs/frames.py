@@ -39,19 +39,28 @@ def to_frame(record: Any, table: str) -> pd.DataFrame:
     >>> to_frame(run, "prompts").columns.tolist()[:4]
     ['model', 'created', 'prompt', 'axis']
     """
-    others = dict(_of_audits(record))
-    if table not in TABLES and table not in others:
-        raise UnknownNameError("table of a run", table, {**TABLES, **others})
+    columns, rows = plain_table(record, table)
     try:
         import pandas as pd
     except ImportError:
         raise MissingExtraError("a table of a run", "frames", "pandas") from None
+    return pd.DataFrame(rows, columns=columns)
+
+
+def plain_table(record: Any, table: str) -> tuple[list[str], list[Row]]:
+    """The columns of a table of a run, and its rows by column; what ``to_frame`` is made of.
+
+    Raises UnknownNameError where there is no such table.
+    """
+    others = dict(_of_audits(record))
+    if table not in TABLES and table not in others:
+        raise UnknownNameError("table of a run", table, {**TABLES, **others})
     run = {"model": record.model, "created": record.created}
     if table in others:
         columns, rows = _spread(others[table])
     else:
         columns, rows = list(TABLES[table][1]), list(TABLES[table][0](record))
-    return pd.DataFrame([run | row for row in rows], columns=["model", "created", *columns])
+    return [*run, *columns], [run | row for row in rows]
 
 
 def tables(record: Any) -> tuple[str, ...]:

@@ -79,7 +79,8 @@ class DependenciesAudit(Audit["DependenciesRecord"]):
         return report.sections(record)
 
     def summary(self, record: DependenciesRecord) -> Summary:
-        """A line for cards."""
+        """A line for cards, and the groups as a table."""
         from pytest_t2i.audits.dependencies import report
 
-        return Summary(report.headline(record))
+        frames = {"dependency_groups": report.frame(record)}
+        return Summary(report.headline(record), frames=frames)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_t2i.audits.dependencies.groups import GROUPS
 from pytest_t2i.audits.dependencies.record import DependenciesRecord, ExampleRecord, GroupRecord
 from pytest_t2i.audits.objects.report import NAMED, known_p, object_chart, scored
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.sections import (
     Bar,
     BarChart,
@@ -32,6 +33,19 @@ P_VALUES = (
     'These p-values are of "its objects do not depend on the variant", permuted within triplets.'
 )
 INTERSECTIONS = "How many of a group's objects stand in another, too:"
+
+
+def frame(record: DependenciesRecord) -> Frame:
+    """Each group, for pandas and CSV; p-values of its independence from all three variants."""
+    columns = ("group", "finder", "images", "presence", "objects", "independence_p_value")
+    rows = [
+        (
+            group.group, record.finder, record.images, group.presence, group.amount,
+            next((test.p_value for test in group.independence), None),
+        )
+        for group in record.groups
+    ]  # fmt: skip
+    return Frame(columns, rows, ("presence", "independence_p_value"))
 
 
 def sections(record: DependenciesRecord) -> Sequence[Section]:

@@ -49,10 +49,10 @@ class EmergenceAudit(Audit["EmergencePart"]):
         return report.sections(record)
 
     def summary(self, record: EmergencePart) -> Summary:
-        """What the first step adds most of, in words."""
-        from pytest_t2i.audits.emergence import report
+        """What the first step adds most of, in words, and all curves as tables."""
+        from pytest_t2i.audits.emergence import frames, report
 
-        return Summary(report.in_words(record))
+        return Summary(report.in_words(record), frames=frames.frames(record))
 
 
 def _needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:

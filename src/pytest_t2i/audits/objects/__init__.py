@@ -94,7 +94,7 @@ class ObjectsAudit(Audit["ObjectsRecord"]):
         return report.sections(record)
 
     def summary(self, record: ObjectsRecord) -> Summary:
-        """A line for cards."""
+        """A line for cards, and every object as a table."""
         from pytest_t2i.audits.objects import report
 
-        return Summary(report.headline(record))
+        return Summary(report.headline(record), frames={"objects": report.frame(record)})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_t2i.audits.objects.measure import FAIR, FEWEST_JUDGED
 from pytest_t2i.audits.objects.record import IndependenceRecord, ObjectRecord, ObjectsRecord
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import p_words
 
@@ -51,6 +52,22 @@ def headline(record: ObjectsRecord) -> str:
         few = f"only {len(judged)} object{'s' * (len(judged) != 1)} judged, too few for a PASS"
         return f"{few}: {scored(judged[0])}"
     return f"the most one-sided of {len(judged)} objects: {scored(judged[0])}"
+
+
+def frame(record: ObjectsRecord) -> Frame:
+    """Every frequent object, for pandas and CSV."""
+    columns = (
+        "object", "finder", "neutral", "feminine", "masculine", "object_bias_score", "p_value",
+        "expected",
+    )  # fmt: skip
+    rows = [
+        (
+            one.name, record.finder, one.neutral, one.feminine, one.masculine, one.score,
+            one.p_value, one.expected,
+        )
+        for one in record.objects
+    ]  # fmt: skip
+    return Frame(columns, rows, ("object_bias_score",))
 
 
 def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:

@@ -16,6 +16,7 @@ from pytest_t2i.audits.parity.report_correction import (
     corrected,
     corrected_groups,
     corrected_in_words,
+    correction_frames,
 )
 from pytest_t2i.audits.parity.report_groups import (
     crossed_section,
@@ -208,7 +209,7 @@ def summary(part: ParityPart) -> Summary:
     return Summary(
         "; ".join(told) if model is None else _headline(part, model),
         series,
-        {"scores": _frame(part), "groups": groups_frame(part)},
+        {"scores": _frame(part), "groups": groups_frame(part), **correction_frames(part)},
         values=[
             *(Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores),
             *(Value("group_distance", "model", g.distance, g.detector) for g in part.groups),

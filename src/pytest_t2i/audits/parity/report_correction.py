@@ -10,6 +10,7 @@ from pytest_t2i.audits.parity.record import (
     GroupCorrectionRecord,
     ParityPart,
 )
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.sections import Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check
 
@@ -135,3 +136,27 @@ def _groups_in_words(correction: GroupCorrectionRecord) -> str:
     beside = f" (uncorrected {own:.3f})" if far and own is not None else ""
     told = "; ".join(filter(None, (f"{far}{beside}", shares)))
     return f"{by}, {correction.detector}: {told}"
+
+
+def correction_frames(part: ParityPart) -> dict[str, Frame]:
+    """What people's labels made of the scores, for pandas and CSV: the model's, and prompts'."""
+    known = part.correction
+    model = () if known is None else (
+        (
+            known.detector, known.labels, known.annotators, known.left_out, known.by_detector,
+            known.corrected,
+        ),
+    )  # fmt: skip
+    prompts = () if known is None else known.prompts
+    return {
+        "correction": Frame(
+            ("detector", "labels", "annotators", "left_out", "by_detector", "corrected"),
+            model,
+            ("corrected",),
+        ),
+        "corrected_prompts": Frame(
+            ("id", "labels", "by_detector", "corrected"),
+            [(one.id, one.labels, one.by_detector, one.corrected) for one in prompts],
+            ("corrected",),
+        ),
+    }

@@ -122,3 +122,13 @@ def test_without_attention_it_is_said_and_nothing_else():
 def test_an_older_record_lies_in_a_table_of_one_key():
     assert DependenciesAudit().upgraded({"dependencies": {"finder": "x"}}, 1) == {"finder": "x"}
     assert DependenciesAudit().upgraded({"finder": "x"}, 2) == {"finder": "x"}
+
+
+def test_every_group_is_a_row():
+    frame = DependenciesAudit().summary(RECORD).frames["dependency_groups"]
+    guided, hidden = (dict(zip(frame.columns, row, strict=True)) for row in frame.rows)
+    assert (guided["group"], guided["presence"].estimate, guided["objects"]) == (
+        "explicitly_guided", 0.6, 2,
+    )  # fmt: skip
+    assert guided["independence_p_value"].estimate == 0.003
+    assert hidden["presence"] is hidden["independence_p_value"] is None

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.emergence import EmergenceAudit
+from pytest_t2i.audits.emergence.frames import frames
 from pytest_t2i.audits.emergence.record import EmergencePart, EmergenceRecord, ForeseenRecord
 from pytest_t2i.data import JPEG, Interval
 from pytest_t2i.reporting.html import render_html
@@ -106,3 +107,37 @@ def test_the_page_and_the_summary(tmp_path):
     row = "nurse: hat | +0.100 \\[+0.000, +0.200\\] | +0.250 \\[+0.150, +0.350\\] | 1.500 [1.200"
     assert row in summary
     assert "cap" not in summary
+
+
+def rows_of(part, table):
+    frame = frames(part)[table]
+    return [dict(zip(frame.columns, row, strict=True)) for row in frame.rows]
+
+
+def test_each_curve_has_a_row():
+    first, _, blind = rows_of(PART, "emergence")
+    assert (first["concept"], first["attribute"], first["guidance"]) == ("nurse", "hat", True)
+    assert first["half_step"].estimate == 1.5
+    assert (blind["half_step"], blind["absent"]) == (None, "one image shows no spread")
+
+
+def test_each_step_has_a_row_with_its_band():
+    first, second = rows_of(EmergencePart((SPI,)), "emergence_steps")
+    assert (first["step"], first["noise"]) == (1, 1.0)
+    assert (first["spi"], first["spi_low"], first["spi_high"]) == (0.1, 0.0, 0.2)
+    assert (second["centred"], second["centred_low"], second["centred_high"]) == (0.5, 0.4, 0.6)
+
+
+def test_a_step_without_a_band_has_empty_cells():
+    for row in rows_of(EmergencePart((BLIND,)), "emergence_steps"):
+        assert row["noise"] is not None
+        assert row["spi"] is row["centred_high"] is None
+
+
+def test_what_steps_foresee_ends_with_the_finished_images():
+    found = rows_of(EmergencePart((), (FORESEEN,)), "foreseen_steps")
+    assert [row["step"] for row in found] == [1, 2, 3]
+    assert [row["share"].estimate for row in found] == pytest.approx([0.2, 0.4, 0.5])
+    assert [row["undetected"] for row in found] == [3, 1, 0]
+    blind = replace(FORESEEN, shares=(), undetected=())
+    assert rows_of(EmergencePart((), (blind,)), "foreseen_steps") == []

@@ -144,3 +144,11 @@ def test_a_run_counts_each_triplet_once_with_its_most_images():
     assert [(m.triplet, len(m.seeds)) for m in counted.members] == [(birds, 5), (cats, 2)]
     assert counted.expected == {"cup": "b", "tie": "a"}
     assert all_counted(Counted, context, "dependencies") is None
+
+
+def test_every_object_is_a_row():
+    frame = ObjectsAudit().summary(RECORD).frames["objects"]
+    tie, *_, fork = (dict(zip(frame.columns, row, strict=True)) for row in frame.rows)
+    assert (tie["object"], tie["feminine"], tie["masculine"]) == ("tie", 1, 19)
+    assert (tie["p_value"], tie["expected"]) == (None, "a tie may be a man's")
+    assert fork["object_bias_score"] is None

@@ -162,3 +162,13 @@ def test_series_follow_the_deciding_detector():
     assert summary.series["model_bias_score/model"] == SCORE.corrected
     assert len(summary.frames["scores"].rows) == 3
     assert summary.headline.startswith("model bias score 0.700 [0.500, 0.900] over 3 prompts")
+
+
+def test_what_labels_made_of_scores_are_tables():
+    frames = ParityAudit().summary(PART).frames
+    (model,) = frames["correction"].rows
+    assert model[:3] == ("clip", 48, None)
+    assert model[-1].estimate == 0.6
+    ((name, labels, *_),) = frames["corrected_prompts"].rows
+    assert (name, labels) == ("job-nurse", 8)
+    assert not ParityAudit().summary(ParityPart()).frames["correction"].rows

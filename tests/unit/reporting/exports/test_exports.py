@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import json
+import sys
 from dataclasses import replace
 
 import jsonschema
@@ -311,6 +313,25 @@ def test_the_command(run, tmp_path, capsys):
     assert len(pd.read_parquet(tmp_path / "tables/checks.parquet")) == 3
     with pytest.raises(SystemExit):
         main(["export", "no-such-form", str(source)])
+
+
+def test_csv_needs_no_pandas(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    (tmp_path / "run.json").write_text(run.to_json())
+    assert main(["export", "csv", str(tmp_path / "run.json"), "--output", str(tmp_path / "t")]) == 0
+    with (tmp_path / "t" / "images.csv").open(newline="") as file:
+        made, refused = csv.DictReader(file)
+    assert (made["seed"], made["label"], made["undetected"]) == ("7", "male", "")
+    assert (refused["file"], refused["undetected"]) == ("", "refused")
+
+
+def test_an_export_that_fails_leaves_nothing(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    (tmp_path / "run.json").write_text(run.to_json())
+    given = ["export", "parquet", str(tmp_path / "run.json"), "--output", str(tmp_path / "t")]
+    assert main(given) == 2
+    assert 'pip install "pytest-t2i[frames]"' in capsys.readouterr().err
+    assert not (tmp_path / "t").exists()
 
 
 def test_a_statement_may_be_given_later(run, tmp_path, capsys):
