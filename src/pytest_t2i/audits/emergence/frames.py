@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from pytest_t2i.audits.emergence.record import EmergencePart, EmergenceRecord, ForeseenRecord
@@ -45,8 +46,9 @@ def _steps(one: EmergenceRecord) -> Iterator[tuple[Any, ...]]:
 
 
 def _foreseen(one: ForeseenRecord) -> Iterator[tuple[Any, ...]]:
-    """A row for each step, and a last one of the finished images."""
-    for step, (share, undetected) in enumerate(zip(one.shares, one.undetected, strict=True), 1):
+    """A row for each step, and a last one of the finished images; empty where nothing is known."""
+    known = zip_longest(one.shares, one.undetected)
+    for step, (share, undetected) in enumerate(known, 1):
         yield (
             one.id, one.prompt, one.concept, one.looked_for, one.detector, step, share, undetected,
         )  # fmt: skip
