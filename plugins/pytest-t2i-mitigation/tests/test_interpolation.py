@@ -100,9 +100,10 @@ def test_weights_0_and_1_give_the_pictures_of_the_endpoints(model, name, guidanc
     how = settings(guidance=guidance)
     for weight, text in ((0, MAN), (1, WOMAN)):
         mitigated = around(model, f"{name}:weight={weight}")
-        assert pixels(mitigated.generate(requests(mitigated, how=how))) == plain(
-            model, text, how=how
-        )
+        made = levels(mitigated.generate(requests(mitigated, how=how)))
+        asked = [Request(text, k, how) for k in range(len(made))]
+        # Other numbers of rows may be summed up in another order: the last bit of a level.
+        assert np.abs(made - levels(model.generate(asked))).max() <= 1
     between = around(model, f"{name}:weight=0.5")
     made = set(pixels(between.generate(requests(between, how=how))))
     assert not made & {*plain(model, MAN, how=how), *plain(model, WOMAN, how=how)}

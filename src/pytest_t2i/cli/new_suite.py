@@ -107,10 +107,13 @@ def _write_statement(folder: Path) -> Written:
     content = read_text(project)
     try:
         read_statement(project)
-        is_there = "report" in tomllib.loads(content).get("tool", {}).get("t2i", {})
+        tool = tomllib.loads(content).get("tool", {})
     except (ConfigurationError, tomllib.TOMLDecodeError) as error:
         return Written(project, is_new=False, why=f"({error})")
-    if is_there:
+    ours = tool.get("t2i", {}) if isinstance(tool, dict) else tool
+    if not isinstance(ours, dict):
+        return Written(project, is_new=False, why="(its [tool] or [tool.t2i] is no table)")
+    if "report" in ours:
         return Written(project, is_new=False, why=f"(it has [{TABLE}])")
     write_whole(project, f"{content.rstrip()}\n\n{block}".encode())
     return Written(project, is_new=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.draw import Draw, read_draw, write_draw
+from pytest_t2i.labels.draw import Draw, draw_of, write_draw
 from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, UNSETTLED, Label
 from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import (
@@ -44,6 +44,7 @@ __all__ = [
     "choose_vocabulary",
     "compact",
     "disagreements",
+    "draw_of",
     "forget",
     "image_files",
     "load_labelled_set",
@@ -51,7 +52,6 @@ __all__ = [
     "open_disagreements",
     "prompts_of",
     "questions_of",
-    "read_draw",
     "read_label_studio",
     "read_labels",
     "record",

@@ -38,7 +38,7 @@ def write_draw(folder: Path, images: Iterable[tuple[str, float, bool]]) -> None:
     write_whole(folder / FILE_NAME, text.getvalue().encode())
 
 
-def read_draw(folder: Path) -> Draw:
+def draw_of(folder: Path) -> Draw:
     """What FOLDER/probabilities.csv says; nothing where there is no such file.
 
     Images of the same content are one: it was drawn when any of them was.

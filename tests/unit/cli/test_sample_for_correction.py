@@ -10,7 +10,7 @@ from PIL import Image
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.files import checksum
-from pytest_t2i.labels import read_draw
+from pytest_t2i.labels import draw_of
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 
 MALE, FEMALE = Detection("male"), Detection("female")
@@ -62,7 +62,7 @@ def test_doubtful_images_are_drawn_and_all_chances_kept(run, capsys):
     assert len(rows(folder)) == 40
     # The even prompt has most of the doubt.
     assert sum(row["prompt"] == "a nurse" for row in rows(folder)) >= 25
-    draw = read_draw(folder)
+    draw = draw_of(folder)
     assert len(draw.probabilities) == 80
     assert sum(draw.probabilities.values()) == pytest.approx(40.0)
     there = {checksum((folder / row["file"]).read_bytes()) for row in rows(folder)}
@@ -79,8 +79,8 @@ def test_the_seed_decides_and_nothing_tells_of_the_detector(run):
     folder = run()
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         main(["sample", "run.json", name, "--for-correction", "30", "--seed", seed])
-    assert read_draw(folder / "a") == read_draw(folder / "b")
-    assert read_draw(folder / "a").drawn != read_draw(folder / "c").drawn
+    assert draw_of(folder / "a") == draw_of(folder / "b")
+    assert draw_of(folder / "a").drawn != draw_of(folder / "c").drawn
     assert list(rows(folder / "a")[0]) == ["file", "prompt", "seed"]
 
 
@@ -88,7 +88,7 @@ def test_of_few_images_all_are_taken(run):
     folder = run()
     assert main(["sample", "run.json", "all", "--for-correction", "500"]) == 0
     assert len(rows(folder / "all")) == 80
-    assert set(read_draw(folder / "all").probabilities.values()) == {1.0}
+    assert set(draw_of(folder / "all").probabilities.values()) == {1.0}
 
 
 @pytest.mark.parametrize(
