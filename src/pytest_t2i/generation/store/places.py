@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import math
 import re
 import socket
 import time
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,8 @@ OBJECTS = re.compile(r"fuse.*(s3|gcs|goofys|blob|rclone|oss|objectfs)", re.IGNOR
 """Object storage that is mounted as a folder."""
 LEASE = 600.0
 """Seconds after which another machine is taken to have ended, unless it renewed its note."""
+ENDING = ".machine"
+"""Of the notes of processes."""
 RENEWED_EVERY = 60.0
 """Seconds between two renewals of this machine's note."""
 INSTEAD = (
@@ -56,62 +59,51 @@ def kind_of(folder: Path, mounts: Path = MOUNTS) -> str:
 class Machine:
     """This machine as the only one that uses a store on a file system of many.
 
-    On a local disk it does nothing. Its note is a file, as an index that two machines write cannot
-    be trusted to say who they are.
+    On a local disk it does nothing. Each process leaves a note of its own: a file, as an index that
+    two machines write cannot be trusted to say who they are.
     """
 
     def __init__(self, folder: Path, kind: str | None = None, name: str = "") -> None:
         """Raises StoreError on object storage, and while another machine uses the store."""
-        self._file = folder / "locks" / "machine"
-        self._name = name or socket.gethostname()
         kind = kind_of(folder.resolve()) if kind is None else kind
         if OBJECTS.search(kind):
             raise StoreError(
                 f"{folder} lies on object storage ({kind}), which keeps no locks: no store can be "
                 f"kept there. {INSTEAD}"
             )
-        self._is_shared, self._renewed = bool(NETWORK.search(kind)), 0.0
+        self._is_shared, self._renewed = bool(NETWORK.search(kind)), -math.inf
+        self._name = name or socket.gethostname()
+        self._note = folder / "locks" / f"{uuid.uuid4().hex}{ENDING}"
+        # Of two that come at the same moment each sees the other's note, and neither goes on.
+        self.renew()
         if self._is_shared and (other := self._other()):
+            self.let_go()
             raise StoreError(
                 f"{folder} lies on a file system of many machines ({kind}), and {other} used the "
                 f"store less than {LEASE / 60:.0f} minutes ago: two machines at once would damage "
                 f"its index. Wait until it has ended. {INSTEAD}"
             )
-        self.renew()
 
     def renew(self) -> None:
         """Say that this machine goes on using the store."""
         now = time.monotonic()
-        if not self._is_shared or now < self._renewed:
-            return
-        self._renewed = now + RENEWED_EVERY
-        write_whole(self._file, self._name.encode())
+        if self._is_shared and now >= self._renewed + RENEWED_EVERY:
+            self._renewed = now
+            write_whole(self._note, self._name.encode())
 
     def let_go(self) -> None:
-        """Leave the store to others; a process of this machine that goes on says so again."""
-        if self._is_shared and self._read() == self._name:
-            with suppress(OSError):
-                self._file.unlink(missing_ok=True)
-            self._renewed = 0.0
+        """This process has done with the store."""
+        with suppress(OSError):
+            self._note.unlink(missing_ok=True)
 
     def _other(self) -> str:
         """Another machine that uses the store; "" where none does."""
-        name = self._read()
-        if name in {"", self._name}:
-            return ""
-        try:
-            # By the clock of the file system, which all machines share.
-            probe = self._file.with_name(f"clock.{os.getpid()}")
-            probe.touch()
-            now = probe.stat().st_mtime
-            probe.unlink()
-            age = now - self._file.stat().st_mtime
-        except OSError:
-            return ""
-        return name if age < LEASE else ""
-
-    def _read(self) -> str:
-        try:
-            return self._file.read_text(errors="replace").strip()[:200]
-        except OSError:
-            return ""
+        # By the clock of the file system, which all machines share.
+        now = self._note.stat().st_mtime
+        for note in self._note.parent.glob(f"*{ENDING}"):
+            with suppress(OSError):  # let go of meanwhile
+                if now - note.stat().st_mtime >= LEASE:  # of one that was killed
+                    note.unlink()
+                elif (name := note.read_text(errors="replace")[:200]) != self._name:
+                    return name
+        return ""

@@ -61,6 +61,10 @@ def test_object_storage_is_refused(tmp_path, kind):
         Machine(tmp_path, kind)
 
 
+def notes(folder):
+    return sorted((folder / "locks").glob(f"*{places.ENDING}"))
+
+
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "lustre", "fuse.sshfs"])
 def test_one_machine_at_a_time(tmp_path, kind):
     first = Machine(tmp_path, kind, "gpu1")
@@ -68,29 +72,31 @@ def test_one_machine_at_a_time(tmp_path, kind):
     with pytest.raises(StoreError, match=r"gpu1 used the store less than 10 minutes ago"):
         Machine(tmp_path, kind, "gpu2")
     first.let_go()
-    beside.renew()  # soon after it said so last: nothing is written
+    with pytest.raises(StoreError, match="gpu1 used"):  # the process beside it goes on
+        Machine(tmp_path, kind, "gpu2")
+    beside.let_go()
     second = Machine(tmp_path, kind, "gpu2")
-    first.let_go()  # no longer its own to leave
     with pytest.raises(StoreError, match="gpu2 used"):
         Machine(tmp_path, kind, "gpu1")
     second.let_go()
+    assert not notes(tmp_path)
 
 
 def test_one_that_was_killed_is_forgotten(tmp_path):
     Machine(tmp_path, "nfs4", "gpu1")
-    note = tmp_path / "locks" / "machine"
+    (note,) = notes(tmp_path)
     past = note.stat().st_mtime - LEASE - 1
     os.utime(note, (past, past))
     Machine(tmp_path, "nfs4", "gpu2")
-    assert note.read_text() == "gpu2"
+    assert [one.read_text() for one in notes(tmp_path)] == ["gpu2"]
 
 
 def test_it_says_so_again_while_it_works(tmp_path, monkeypatch):
     monkeypatch.setattr(places, "RENEWED_EVERY", 0.0)
     machine = Machine(tmp_path, "nfs4", "gpu1")
-    (tmp_path / "locks" / "machine").unlink()
+    notes(tmp_path)[0].unlink()
     machine.renew()
-    assert (tmp_path / "locks" / "machine").read_text() == "gpu1"
+    assert notes(tmp_path)[0].read_text() == "gpu1"
 
 
 def test_a_store_asks_where_it_lies(tmp_path, monkeypatch):
