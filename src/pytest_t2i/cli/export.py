@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.arguments import path
@@ -22,7 +21,7 @@ from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
 from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.model_card import write_model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
-from pytest_t2i.runs.frames import plain_table, tables
+from pytest_t2i.runs.frames import PlainTable, data_frame, tables
 from pytest_t2i.runs.manifest.outputs import add_outputs
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
@@ -133,27 +132,26 @@ def write_tables(record: RunRecord, folder: Path, form: str) -> None:
 
 def _contents(record: RunRecord, form: str) -> Iterator[tuple[str, bytes]]:
     """Name and content of each file."""
-    for table in tables(record):
-        columns, rows = plain_table(record, table)
-        if rows:
-            content = _csv(columns, rows) if form == "csv" else _parquet(record, table)
-            yield f"{table}.{form}", content
+    write = _csv if form == "csv" else _parquet
+    for name, table in tables(record):
+        if table.rows:
+            yield f"{name}.{form}", write(table)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+def _csv(table: PlainTable) -> bytes:
     """Nothing for None; what a spreadsheet would take for a formula is made plain text."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     # Names of columns may hold labels, which come from outside as cells do.
-    writer.writerow([cell(line(name)) for name in columns])
-    writer.writerows([cell(row[name]) for name in columns] for row in rows)
+    writer.writerow([cell(line(name)) for name in table.columns])
+    writer.writerows([cell(row[name]) for name in table.columns] for row in table.rows)
     return buffer.getvalue().encode()
 
 
-def _parquet(record: RunRecord, table: str) -> bytes:
+def _parquet(table: PlainTable) -> bytes:
     buffer = io.BytesIO()
     try:
-        record.to_frame(table).to_parquet(buffer, index=False)
+        data_frame(table).to_parquet(buffer, index=False)
     except ImportError:
         raise MissingExtraError("Parquet", "frames", "pyarrow") from None
     return buffer.getvalue()

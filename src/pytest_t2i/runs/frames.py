@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.audits.summary import Frame
@@ -39,33 +39,52 @@ def to_frame(record: Any, table: str) -> pd.DataFrame:
     >>> to_frame(run, "prompts").columns.tolist()[:4]
     ['model', 'created', 'prompt', 'axis']
     """
-    columns, rows = plain_table(record, table)
+    others = dict(_of_audits(record))
+    if table in TABLES:
+        return data_frame(_of_core(record, table))
+    if table in others:
+        return data_frame(_of_audit(record, others[table]))
+    raise UnknownNameError("table of a run", table, {**TABLES, **others})
+
+
+class PlainTable(NamedTuple):
+    """A table of a run before it is a DataFrame."""
+
+    columns: list[str]
+    rows: list[Row]
+    """Each by column."""
+
+
+def tables(record: Any) -> Iterator[tuple[str, PlainTable]]:
+    """All tables of a run with their names, those of audits among them."""
+    for name in TABLES:
+        yield name, _of_core(record, name)
+    for name, frame in _of_audits(record):
+        yield name, _of_audit(record, frame)
+
+
+def data_frame(table: PlainTable) -> pd.DataFrame:
+    """The table in pandas; MissingExtraError where that is not installed."""
     try:
         import pandas as pd
     except ImportError:
         raise MissingExtraError("a table of a run", "frames", "pandas") from None
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(table.rows, columns=table.columns)
 
 
-def plain_table(record: Any, table: str) -> tuple[list[str], list[Row]]:
-    """The columns of a table of a run, and its rows by column; what ``to_frame`` is made of.
+def _of_core(record: Any, name: str) -> PlainTable:
+    rows, columns = TABLES[name]
+    return _with_run(record, list(columns), list(rows(record)))
 
-    Raises UnknownNameError where there is no such table.
-    """
-    others = dict(_of_audits(record))
-    if table not in TABLES and table not in others:
-        raise UnknownNameError("table of a run", table, {**TABLES, **others})
+
+def _of_audit(record: Any, frame: Frame) -> PlainTable:
+    return _with_run(record, *_spread(frame))
+
+
+def _with_run(record: Any, columns: list[str], rows: list[Row]) -> PlainTable:
+    """With the columns that say which run it is."""
     run = {"model": record.model, "created": record.created}
-    if table in others:
-        columns, rows = _spread(others[table])
-    else:
-        columns, rows = list(TABLES[table][1]), list(TABLES[table][0](record))
-    return [*run, *columns], [run | row for row in rows]
-
-
-def tables(record: Any) -> tuple[str, ...]:
-    """Names of all tables of a run, those of audits among them."""
-    return (*TABLES, *dict(_of_audits(record)))
+    return PlainTable([*run, *columns], [run | row for row in rows])
 
 
 def _of_audits(record: Any) -> Iterator[tuple[str, Frame]]:
