@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pytest_t2i import Interval, LoadOptions, load_encoder, sections
+from pytest_t2i import LoadOptions, load_encoder, sections
 
 from pytest_t2i_goya import page
 from pytest_t2i_goya.encoder import embedded
-from pytest_t2i_goya.evaluation import Dependence, How, chance, dependence, probe, retrieval
+from pytest_t2i_goya.evaluation import How, chance, dependence, probe, retrieval
 from pytest_t2i_goya.features import Asked, Seen, seen
 from pytest_t2i_goya.heads import read_heads
 from pytest_t2i_goya.prompts import check_counts
@@ -80,13 +80,9 @@ def _dependences(spaces: dict[str, np.ndarray], pictures: Seen, how: How) -> sec
     rows = []
     for content, style in PAIRS:
         found = dependence((spaces[content], spaces[style]), pictures.contents, how)
-        rows.append((f"{content} and {style}", *_cells(found)))
+        rows.append((f"{content} and {style}", *found))
     columns = ("spaces", "distance correlation", "U-centred, squared", "p")
     return sections.Table("How far content and style depend on each other", columns, tuple(rows))
-
-
-def _cells(found: Dependence) -> tuple[Interval, Interval, float]:
-    return found.printed, found.corrected, found.p_value
 
 
 def _labels(spaces: dict[str, np.ndarray], pictures: Seen, how: How) -> Iterator[sections.Table]:
@@ -97,15 +93,11 @@ def _labels(spaces: dict[str, np.ndarray], pictures: Seen, how: How) -> Iterator
             (
                 name,
                 *retrieval(rows, labels, pictures.contents, how),
-                _probe(rows, labels, pictures, how),
+                probe(rows, labels, pictures.contents, how),
             )
             for name, rows in spaces.items()
         )
         yield sections.Table(f"Whether each space knows the {kind}", columns, rows)
-
-
-def _probe(rows: np.ndarray, labels: Sequence[str], pictures: Seen, how: How) -> Interval:
-    return probe(rows, labels, pictures.contents, how)
 
 
 def _print(table: sections.Table) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -129,17 +129,3 @@ def chance(labels: Sequence[str]) -> float:
     0.6666666666666666
     """
     return max(Counter(labels).values()) / len(labels)
-
-
-def probes(
-    spaces: Mapping[str, np.ndarray],
-    labels: Mapping[str, Sequence[str]],
-    clusters: Sequence[Hashable],
-    how: How,
-) -> dict[tuple[str, str], Interval]:
-    """(space, kind of label) -> accuracy."""
-    return {
-        (space, kind): probe(rows, names, clusters, how)
-        for space, rows in spaces.items()
-        for kind, names in labels.items()
-    }

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,7 @@ class Training:
 
     # checkpoints
 
+    @cached_property
     def _identity(self) -> str:
         """Of all that the result depends on."""
         content = hashlib.sha256(json.dumps(asdict(self._schedule)).encode())
@@ -166,7 +168,7 @@ class Training:
             return
         best = {name: asdict(one) for name, one in self.best.items()}
         state = {
-            "of": self._identity(), "epoch": self.epoch, "goya": self.goya.state_dict(),
+            "of": self._identity, "epoch": self.epoch, "goya": self.goya.state_dict(),
             "optimiser": self._optimiser.state_dict(), "best": best,
         }  # fmt: skip
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +179,7 @@ class Training:
     def _resume(self) -> None:
         """Go on from the file, where it is of this training."""
         state = None if self._file is None else _stored(self._file)
-        if state is None or state.get("of") != self._identity():
+        if state is None or state.get("of") != self._identity:
             return
         self.goya.load_state_dict(state["goya"])
         self._optimiser.load_state_dict(state["optimiser"])
