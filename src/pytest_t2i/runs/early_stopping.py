@@ -68,7 +68,7 @@ class Rounds:
                 self._cut(before)
                 return
             # All that the run asks for at first; then what is decided has nothing left to make.
-            self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive", open_ if at else ())
+            self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive", open_ if at else None)
             at += 1
             open_ = [
                 node
@@ -88,9 +88,10 @@ class Rounds:
             self.session.tests[node] = self.session.tests[node].stopped(stopping)
         self.results.forget()
 
-    def _round(self, told: str, nodes: Iterable[str] = ()) -> None:
-        """Have images made: those of a few tests, or all."""
-        asked = self.results.make_plan([self.session.tests[node] for node in nodes])
+    def _round(self, told: str, nodes: Iterable[str] | None = None) -> None:
+        """Have images made: those of a few tests; None: all."""
+        tests = None if nodes is None else [self.session.tests[node] for node in nodes]
+        asked = self.results.make_plan(tests)
         plan = asked.beyond(self._asked)
         self._asked.update(asked.needs)
         if told:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -164,8 +164,8 @@ class Results:
         )
         return list(dict.fromkeys(found))
 
-    def make_plan(self, tests: Iterable[SelectedTest] = ()) -> Plan:
-        """Everything that tests ask for: all that are selected, or those that are given."""
+    def make_plan(self, tests: Sequence[SelectedTest] | None = None) -> Plan:
+        """Everything that tests ask for; None: all that are selected."""
         return self.session.make_plan(self, tests)
 
     def fixture(self, name: str, test: SelectedTest) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -221,14 +221,14 @@ class Session:
             return {prompt.text}
         return mitigating.made_from(prompt, self.seeds(prompt, self.settings.images))
 
-    def make_plan(self, context: AuditContext, tests: Iterable[SelectedTest] = ()) -> Plan:
-        """Everything that tests ask for, all that are selected or those that are given.
+    def make_plan(self, context: AuditContext, tests: Sequence[SelectedTest] | None = None) -> Plan:
+        """Everything that tests ask for; None: all that are selected.
 
         ``context`` is what audits work with.
         """
         plan = Plan(self.generation, self.components.mitigating())
         refs = frozenset(DetectorRef(name) for name in self.detectors)
-        for test in distinct(tests or self.tests.values()):
+        for test in distinct(self.tests.values() if tests is None else tests):
             plan.extras |= test.selection.extras
             plan.add_all(
                 Need(prompt, self.seeds(prompt, test.images), refs)
