@@ -298,7 +298,9 @@ def test_pictures_of_lanes_are_those_of_one_thread(family):
     assert worst == 0 if is_strict() and before == 1 else worst <= 1
     for seed, generated in made.items():
         latent = expected[seed].trace.final_latent
-        np.testing.assert_allclose(generated.trace.final_latent, latent, rtol=1e-5, atol=1e-4)
+        # Sums of three steps may round otherwise; another request's latent is a whole scale away.
+        rounding = 1e-3 * np.abs(latent).max()
+        np.testing.assert_allclose(generated.trace.final_latent, latent, rtol=0, atol=rounding)
 
 
 def test_a_lane_that_is_stopped_ends_after_its_step():
