@@ -261,6 +261,21 @@ def test_the_search_goes_from_the_masculine_to_the_feminine_picture(model, name)
         np.testing.assert_allclose(one.distances, one.distances.T)
 
 
+def test_a_perceptual_distance_is_the_square_of_that_of_features(model):
+    class Perceptual(Shades):
+        squared = True
+
+    mitigated = around(model, "text-interpolation:mode=path")
+    (request,) = requests(mitigated, count=1)
+    mitigation = mitigated.named.mitigation.seeing(Perceptual())
+    with mitigation.applied(model.pipeline, [request]) as searches:
+        list(model.generate([replace(request, variation=None)]))
+    (search,) = searches
+    seen = Shades().encode(search.pictures).astype(np.float64)
+    squares = ((seen[:, None] - seen[None]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(search.distances, squares, rtol=1e-9)
+
+
 @pytest.mark.parametrize("asked", [*ALL, "pre-attention-interpolation:mode=path"])
 def test_the_pipeline_is_as_it_was_also_after_an_exception(model, asked):
     network = model.pipeline.transformer

@@ -72,7 +72,7 @@ def test_a_path_is_shown_with_its_weights_distances_and_beta(project, tmp_path):
     result = shown(project, *asked, *named, "--report", "p", "a person at work")
     assert result.returncode == 0, result.stderr
     page = (project.folder / "p/index.html").read_text()
-    for words in ("The path of seed 0", "The path of seed 1", "fitted Beta, alpha", "1 - cosine"):
+    for words in ("The path of seed 0", "The path of seed 1", "fitted Beta, alpha", "consistency"):
         assert words in page
     assert page.count("on the path, chosen") == 2
     # Plain, mitigated and four of the search for each seed.

@@ -82,7 +82,7 @@ class NamedMitigation:
     def facts(self) -> dict[str, str]:
         """Its provenance, readable."""
         keys = {f"key {key}": str(value) for key, value in self.keys.items()}
-        seen = {"distance": f"1 - cosine of {self.encoder[0]}"} if self.encoder else {}
+        seen = {"pictures are compared by": self.encoder[0]} if self.encoder else {}
         return {
             "name": self.asked,
             "fingerprint": self.fingerprint,

@@ -86,6 +86,13 @@ class Loaded:
         mitigating = self._components.mitigating()
         return 1.0 if mitigating is None else mitigating.named.passes
 
+    @property
+    def compares_by(self) -> str | None:
+        """Name of the encoder by which a mitigation compares pictures; None where it does not."""
+        mitigating = self._components.mitigating()
+        encoder = mitigating.named.encoder if mitigating else None
+        return encoder[0] if encoder else None
+
     def request(self, text: str, seed: int) -> Request:
         """One picture of a prompt as a run would ask for it: settings in force, mitigated.
 

@@ -14,7 +14,14 @@ from pytest_t2i import T2IError
 
 from pytest_t2i_mitigation.interpolation.attention import Control, interpolating
 from pytest_t2i_mitigation.interpolation.denoising import Denoising, Text, encoded
-from pytest_t2i_mitigation.interpolation.pictures import Pictures, Search, check_memory, searched
+from pytest_t2i_mitigation.interpolation.pictures import (
+    Pictures,
+    Search,
+    by_cosine,
+    by_squares,
+    check_memory,
+    searched,
+)
 from pytest_t2i_mitigation.interpolation.weights import Beta
 from pytest_t2i_mitigation.random_counterpart import drawn
 
@@ -93,7 +100,10 @@ class Interposed:
         if pictures.keep:
             check_memory(denoising, pictures.warm_up)
         draws = [drawn(f"{one.seed}|{one.prompt}|picture") for one in asked]
-        found, answers = searched(pictures, Beta(of.alpha, of.beta), of.k, of.n, self._see, draws)
+        apart = by_squares if getattr(self.encoder, "squared", False) else by_cosine
+        found, answers = searched(
+            pictures, Beta(of.alpha, of.beta), of.k, of.n, self._see, draws, apart
+        )
         self.searches += found[: len(self.requests)]
         return answers
 

@@ -49,8 +49,8 @@ class Interpolation:
     weight: str = DRAWN
     """With mode=single: "drawn", or one weight for all pictures, 0 masculine to 1 feminine."""
     encoder: str = ""
-    """With mode=path: whose features tell how far pictures are apart (1 - cosine); "" for the
-    run's own."""
+    """With mode=path: whose features tell how far pictures are apart (1 - cosine, or LPIPS with
+    ``lpips``); "" for the run's own."""
     keep: str = "no"
     """With mode=path: "yes" keeps keys and values of the endpoints, for one picture at a time."""
     _sees: Any = field(default=None, init=False, repr=False, compare=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from PIL.Image import Image
 
-
+Apart: TypeAlias = "Callable[[Sequence[npt.NDArray[np.float32]]], npt.NDArray[np.float64]]"
+"""Distances between any two of k pictures, [k, k], by their features."""
 ONE_PICTURE = 1e-9
 """Below it a distance is rounding."""
 
@@ -138,6 +139,7 @@ def searched(
     length: int,
     see: Callable[[Image], npt.NDArray[np.float32]],
     draws: Sequence[float],
+    apart: Apart | None = None,
 ) -> tuple[list[Search], list[torch.Tensor]]:
     """Search the path of each picture, and pick one picture on it (eq. 4.20 to 4.23).
 
@@ -148,12 +150,13 @@ def searched(
         length: n, pictures of a path, endpoints included.
         see: features of a picture.
         draws: for each row a number from 0 up to 1 that picks among the inner pictures of its path.
+        apart: distances between features; 1 - cosine where nothing else is given.
 
     Returns:
         A search for each row, and what the pipeline is to be given at each step.
     """
     streams = list(pictures.endpoints())
-    rows = [_Row(prior) for _ in draws]
+    rows = [_Row(prior, apart or by_cosine) for _ in draws]
     for weight, stream in zip((0.0, 1.0), streams, strict=True):
         _seen(pictures, rows, [weight] * len(rows), stream, see)
     while len(streams) < count:
@@ -190,18 +193,17 @@ class _Row:
     """The search for one picture."""
 
     beta: Beta
+    apart: Apart
     weights: list[float] = field(default_factory=list)
     """In the order of making, as the other lists."""
     images: list[Image] = field(default_factory=list)
-    features: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    features: list[npt.NDArray[np.float32]] = field(default_factory=list)
 
-    def add(self, weight: float, image: Image, features: npt.ArrayLike) -> None:
+    def add(self, weight: float, image: Image, features: npt.NDArray[np.float32]) -> None:
         """Take a picture in, and fit the distribution anew between endpoints."""
-        vector = np.asarray(features, dtype=np.float64)
         self.weights.append(weight)
         self.images.append(image)
-        # A picture without features is as far from any other as can be: its cosine is 0.
-        self.features.append(vector / (np.linalg.norm(vector) or 1.0))
+        self.features.append(features)
         if len(self.weights) > 2:  # noqa: PLR2004 - endpoints alone say nothing of the way
             self.beta = fitted(self.beta, *self._gaps())
 
@@ -234,9 +236,33 @@ class _Row:
         return [self.weights[k] for k in order], steps
 
     def _distances(self) -> npt.NDArray[np.float64]:
-        rows = np.stack([self.features[k] for k in self.order()])
-        apart = np.clip(1.0 - rows @ rows.T, 0.0, 2.0)
+        apart = self.apart([self.features[k] for k in self.order()])
         return np.asarray(np.where(apart < ONE_PICTURE, 0.0, apart))
+
+
+def by_cosine(features: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.float64]:
+    """1 - cosine between any two, [k, k].
+
+    >>> by_cosine([np.array([1, 0]), np.array([0, 2]), np.array([3, 0])])[0].tolist()
+    [0.0, 1.0, 0.0]
+    """
+    rows = [np.asarray(vector, dtype=np.float64) for vector in features]
+    # A picture without features is as far from any other as can be: its cosine is 0.
+    unit = np.stack([row / (np.linalg.norm(row) or 1.0) for row in rows])
+    return np.asarray(np.clip(1.0 - unit @ unit.T, 0.0, 2.0))
+
+
+def by_squares(features: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.float64]:
+    """The square of the Euclidean distance between any two, [k, k].
+
+    >>> by_squares([np.array([1, 0]), np.array([0, 2])])[0].tolist()
+    [0.0, 5.0]
+    """
+    apart = np.zeros((len(features), len(features)))
+    for a, b in combinations(range(len(features)), 2):
+        between = np.asarray(features[a], dtype=np.float64) - features[b]
+        apart[a, b] = apart[b, a] = between @ between
+    return apart
 
 
 def check_memory(denoising: Denoising, warm_up: int) -> None:

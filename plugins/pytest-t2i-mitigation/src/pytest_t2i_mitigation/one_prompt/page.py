@@ -89,7 +89,7 @@ def _path(folder: Path, pair: Pair) -> sections.Section:
         for (a, b), step in zip(pairwise(search.path), search.steps, strict=True)
     ]
     distances = sections.Table(
-        "Distances between neighbours on the path", ("weights", "1 - cosine"), tuple(between)
+        "Distances between neighbours on the path", ("weights", "distance"), tuple(between)
     )
     facts = sections.Table("The path in numbers", ("", "value"), tuple(_numbers(pair)))
     return sections.Section(f"The path of seed {seed}", (album, distances, facts))
@@ -115,6 +115,8 @@ def _cost(mitigation: str, loaded: Loaded, made: Sequence[Pair]) -> sections.Sec
     texts = request.variation.texts if request.variation is not None else ()
     rows: list[tuple[sections.Cell, ...]] = [("mitigation", mitigation)]
     rows += [("passes of the model per picture", f"{loaded.passes:.3g}")]
+    if any(pair.search is not None for pair in made):
+        rows += [("pictures are compared by", loaded.compares_by)]
     rows += [("steps", request.settings.steps), ("guidance", request.settings.guidance)]
     rows += [(f"{of} counterpart", text) for of, text in zip(OF, texts, strict=False)]
     return sections.Section(
