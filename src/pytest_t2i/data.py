@@ -459,6 +459,8 @@ class Generated:
     revised_prompt: str | None = None
     """The text that was drawn in the place of the prompt, by a service that says so; equal to the
     prompt where nothing was rewritten. None: nobody says what was drawn."""
+    detections: Mapping[str, Detection] = field(default_factory=dict)
+    """What detectors said of it where it was made, by their own fingerprints."""
 
 
 def sign_of(said: str | Undetected | None) -> int:

@@ -50,6 +50,8 @@ class Settings:
     """Images per batch; None lets the model and the device decide."""
     executor: str = "auto"
     """What has the images made: name, name:source or module:factory[:source]."""
+    detect_where: str = "here"
+    """"here", or "worker": where the images are made."""
     store: Path = Path(".t2i")
     catalogue: Path | None = None
     """TOML file of aliases for models and weights, beside the registered catalogues."""
@@ -382,6 +384,12 @@ OPTIONS = (
         text,
         "what has the images made: auto, in-process, processes:N or a name that is registered "
         "(default: auto)",
+    ),
+    Option(
+        "detect-where",
+        choice("here", "worker"),
+        "where detectors look at images: here, or worker, where processes:N or ray make them "
+        "(default: here)",
     ),
     Option("catalogue", path, "TOML file of the project's own models and weights", "FILE"),
     Option("store", path, "folder of images and detections (default: .t2i)", "DIR"),

@@ -140,3 +140,46 @@ def test_several_processes_make_what_one_makes(small):
     ]
     assert len(pictures[0]) == 40
     assert pictures[0] == pictures[1]
+
+
+WATCHED = """
+import os
+import fakes
+
+class Watched(fakes.FakeDetector):
+    def detect(self, images):
+        with open("looked.txt", "a") as file:
+            file.write(f"{os.getpid()} {len(images)}\\n")
+        return super().detect(images)
+
+def load(options):
+    return Watched()
+"""
+
+
+@pytest.mark.slow
+def test_detectors_look_where_the_images_are_made(small):
+    (small.path / "watched.py").write_text(WATCHED)
+    seen = {}
+    for where in ("here", "worker"):
+        result = small.run_apart(
+            "--t2i-executor", "processes:2", "--t2i-batch", "4", "--t2i-store", where,
+            "--t2i-detector", "watched:load", "--t2i-detect-where", where, model="fakes:fair",
+        )  # fmt: skip
+        lines = (small.path / "looked.txt").read_text().split("\n")[:-1]
+        (small.path / "looked.txt").unlink()
+        seen[where] = {line.split()[0] for line in lines}
+        assert sum(int(line.split()[1]) for line in lines) == 40
+        assert "40 made" in text(result)
+        verdicts = [line for line in result.outlines if "prompt_bias_score" in line]
+        seen[f"{where} says"] = [result.ret, verdicts]
+    assert len(seen["here"]) == 1
+    assert len(seen["worker"]) == 2
+    assert seen["here says"] == seen["worker says"]
+
+
+@pytest.mark.parametrize("name", ["auto", "in-process"])
+def test_an_executor_without_workers_cannot_look_there(small, name):
+    result = small.run("--t2i-executor", name, "--t2i-detect-where", "worker", model="fair")
+    assert result.ret == 4
+    assert f"such as processes:2 or ray, got '{name}', which makes them" in text(result)

@@ -32,13 +32,21 @@ def test_pictures_and_verdicts_are_those_of_one_process(project):
 
 
 def test_pictures_of_a_pipeline_are_those_of_one_process_and_of_several(project):
-    stores = {"here": (), "apart": ("--t2i-executor", "processes:2"), "there": ON_CPUS}
+    looking = ("--t2i-detect-where", "worker")
+    stores = {
+        "here": (),
+        "apart": ("--t2i-executor", "processes:2"),
+        "there": (*ON_CPUS, *looking),
+    }
+    found = []
     for store, how in stores.items():
         status, said = run(
             project, "--t2i-images", "2", "--t2i-batch", "2", "--t2i-store", store, *how,
             model="reference",
         )  # fmt: skip
         assert status in (0, 1, 6), said
+        found.append((status, verdicts(project)))
+    assert found[0] == found[1] == found[2]
     here, apart, there = (pictures(project / store) for store in stores)
     assert len(here) == 8
     assert here == apart == there

@@ -21,6 +21,8 @@ from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import GenerationSettings, Money, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
+from pytest_t2i.generation.detect_elsewhere import looking_factory
+from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.generation.identities import identities
 from pytest_t2i.generation.mitigating import Mitigating
 from pytest_t2i.generation.named_component import NamedComponent, Origin
@@ -263,23 +265,35 @@ class Components:
             raise ConfigurationError(
                 f"executor {name!r}: expected an object with run(requests), got {made!r}"
             )
+        if self.settings.detect_where == "worker" and isinstance(made, InProcess):
+            raise ConfigurationError(
+                f"--t2i-detect-where worker: expected an executor whose workers make the images, "
+                f"such as processes:2 or ray, got {name!r}, which makes them in this process"
+            )
         return made
 
     def _recipe(self) -> tuple[Factory, LoadOptions]:
         adapter, factory, options = self._resolve_model(self.settings.model or "")
         made, mitigating = self._counting(adapter, factory()), self.mitigating()
-        if mitigating is None:
-            return made, self._with_settings(options)
-        compared_by = mitigating.named.encoder
-        encoder = self._elsewhere(compared_by[0]) if compared_by else None
-        return MitigatedFactory(made, mitigating.named, encoder), self._with_settings(options)
+        if mitigating is not None:
+            compared_by = mitigating.named.encoder
+            encoder = None
+            if compared_by:
+                factory_of_encoder, told = self._elsewhere("encoder", compared_by[0])
+                encoder = partial(factory_of_encoder, told)
+            made = MitigatedFactory(made, mitigating.named, encoder)
+        if self.settings.detect_where == "worker":
+            detectors = {name: self._elsewhere("detector", name) for name in self.detector_names}
+            made = looking_factory(made, detectors)
+        return made, self._with_settings(options)
 
-    def _elsewhere(self, encoder: str) -> Callable[[], Encoder]:
-        """Loads an encoder in another process, where its factory can be imported."""
-        registry = self.registries.encoders
-        base, weights = registry.named(encoder)
+    def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
+        """What loads a part in another process, where its factory can be imported."""
+        registry = self.registries.of(kind)
+        base, weights = registry.named(name)
         options = self._part_options(base, weights)
-        return partial(registry.get(base), options)
+        known = {**options.extra, "catalogue": self.catalogue}
+        return registry.get(base), replace(options, extra=known)
 
     def model_batch(self) -> int | None:
         """Images per batch that the catalogue gives for the model."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.data import Detection, Undetected
-from pytest_t2i.errors import DetectorError, blamed, shown
+from pytest_t2i.errors import DetectorError, blamed
+from pytest_t2i.generation.asking import check_count, in_domain, said_by
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.found_objects import checked_objects
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.store import Store
-from pytest_t2i.protocols import MadeFor
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -128,7 +127,7 @@ class Observer:
             visible = _kept("encoder", name, handle.get(), visible, opened)
             asked = [opened[key] for key in visible]
             features = list(handle.get().encode(asked)) if asked else []
-        _check_count("encoder", name, len(features), len(visible))
+        check_count("encoder", name, len(features), len(visible))
         self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
 
     def _find(self, name: str, keys: Sequence[str], opened: Mapping[str, Any]) -> None:
@@ -140,7 +139,7 @@ class Observer:
             visible = _kept("object finder", name, handle.get(), visible, opened)
             asked = [opened[key] for key in visible]
             given = list(handle.get().objects(asked)) if asked else []
-        _check_count("object finder", name, len(given), len(visible))
+        check_count("object finder", name, len(given), len(visible))
         objects = {
             key: checked_objects(each, opened[key].size, name)
             for key, each in zip(visible, given, strict=True)
@@ -176,75 +175,15 @@ def detections_of(
 
     Raises DetectorError for an answer that is none.
     """
-    detector = components.detector(ref).get()
-    with blamed(DetectorError, "detector", ref.name):
-        known = _in_domain("detector", ref.name, detector, images)
-        asked = [image for image, is_known in zip(images, known, strict=True) if is_known]
-        said = list(detector.detect(asked)) if asked else []
-    _check_count("detector", ref.name, len(said), len(asked))
-    answers = iter(checked(detection, detector.labels, ref.name) for detection in said)
-    return [
-        next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
-        for is_known in known
-    ]
-
-
-def _in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[bool]:
-    """Whether each picture is of the kind that a part was made for; all where it names none."""
-    if not isinstance(part, MadeFor) or not part.made_for:
-        return [True] * len(images)
-    known = [bool(is_known) for is_known in part.in_domain(images)]
-    _check_count(kind, name, len(known), len(images))
-    return known
+    return said_by(components.detector(ref).get(), ref.name, images)
 
 
 def _kept(
     kind: str, name: str, part: Any, keys: Sequence[str], opened: Mapping[str, Any]
 ) -> list[str]:
     """Keys of the pictures of the kind that a part was made for."""
-    known = _in_domain(kind, name, part, [opened[key] for key in keys])
+    known = in_domain(kind, name, part, [opened[key] for key in keys])
     return [key for key, is_known in zip(keys, known, strict=True) if is_known]
-
-
-def _check_count(kind: str, name: str, given: int, asked: int) -> None:
-    if given != asked:
-        raise DetectorError(
-            f"{kind} {name!r}: expected {asked} answers for as many images, got {given}"
-        )
-
-
-def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
-    """A detection as it may be kept: a known label, and scores that are plain finite numbers.
-
-    Raises DetectorError that names the detector and what it gave.
-
-    >>> checked(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
-    {'male': 1.0}
-    """
-    if not isinstance(detection, Detection):
-        raise DetectorError(
-            f"detector {name!r}: expected a pytest_t2i.Detection for every image, got {detection!r}"
-        )
-    if detection.label is not None and detection.label not in labels:
-        raise DetectorError(
-            f"detector {name!r} said {detection.label!r}, which is none of its labels "
-            f"{tuple(labels)}"
-        )
-    scores = {str(label): _finite(score, label, name) for label, score in detection.scores.items()}
-    return replace(detection, scores=scores, detail=str(detection.detail))
-
-
-def _finite(score: Any, label: str, name: str) -> float:
-    try:
-        number = float(score)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise DetectorError(
-            f"detector {name!r}: expected a finite number as the score of {label!r}, "
-            f"got {shown(score)}"
-        )
-    return number
 
 
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:

@@ -6,7 +6,7 @@ Over 300 lines: a plan is claimed, made, kept, paid for and looked at by steps t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,7 @@ from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import DEFAULT_BATCH, Observer, Pictures
+from pytest_t2i.generation.detect_elsewhere import looked_at, told
 from pytest_t2i.generation.executors import each_once, in_batches
 from pytest_t2i.generation.given_pictures import picture_of
 from pytest_t2i.generation.packages import check_packages
@@ -254,7 +255,9 @@ class Runner:
             claimed += mine
             # Another process may have made some of them just before they became ours.
             todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
-            yield from (traces.asked(r, plan.needs[r]) for r in todo)
+            for request in todo:
+                asked = traces.asked(request, plan.needs[request])
+                yield looked_at(asked, plan.needs[request]) if self._looks_elsewhere else asked
 
     def _missing(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]
@@ -294,10 +297,24 @@ class Runner:
         stored = self.store.images(list(opened))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
+        if self._looks_elsewhere:
+            self._take_detections(needs, {keys[r]: generated for r, generated in plain})
         refusals = {key: stored[key].refusal or "" for key in unseen}
         with getattr(self.executor, "turn", nullcontext)():
             self.observer.look_at(Pictures(needs, opened.__getitem__, unseen, refusals))
         self.work.seconds_per_image = self._pace.batch(len(new))
+
+    @property
+    def _looks_elsewhere(self) -> bool:
+        return self.components.settings.detect_where == "worker"
+
+    def _take_detections(
+        self, needs: Mapping[str, ImageNeeds], made: Mapping[str, Generated]
+    ) -> None:
+        """Keep what was said of images where they were made."""
+        for fingerprint, said in told(self.components.detector, needs, made).items():
+            self.store.add_detections(fingerprint, said)
+            self.observer.detected += len(said)
 
     def _mark_unseen(
         self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]

@@ -84,6 +84,12 @@ class NamedComponent(Generic[T]):
         return str(self._facts()["fingerprint"])
 
     @property
+    def own_fingerprint(self) -> str:
+        """That of the component by itself, as another process that loads it knows it."""
+        facts = self._facts()
+        return str(facts["own"] if "own" in facts else cast("Any", self.get()).fingerprint)
+
+    @property
     def provenance(self) -> Mapping[str, str]:
         """Readable facts behind the fingerprint, as far as the component tells them."""
         return cast("Mapping[str, str]", self._facts()["provenance"])
@@ -107,6 +113,7 @@ class NamedComponent(Generic[T]):
         own = str(cast("Any", loaded).fingerprint)
         facts = {
             "fingerprint": digest([own, self.origin.code()]) if self.origin else own,
+            "own": own,
             "provenance": dict(getattr(loaded, "provenance", {})),
             "labels": list(getattr(loaded, "labels", ())),
             "made_for": str(getattr(loaded, "made_for", "")),
