@@ -86,7 +86,8 @@ def test_inconclusive_prompts_alone_are_told_too(project):
     project.run(*how, "--t2i-seed", "3", "--t2i-baseline", "shipped.json")
     (step,) = project.record()["next_steps"]
     assert step.startswith("to decide half of 4 checks against the baseline take about ")
-    assert re.search(r"; within the error of the change \d+ (to|or) .+ may be needed$", step)
+    within = r"\. Within the error of the change it takes (at least \d+|\d+ to \d+) per prompt"
+    assert re.search(within, step)
     headline = "Too few images to decide: whether it is worse than the baseline."
     assert headline in project.page()
 

@@ -52,7 +52,7 @@ def _more_images(check: Check, more: int) -> str:
     if check.interval is None:
         return text
     found = images_range(check.n + more, check.interval, check.bound).less(check.n)
-    return f"{text}; by its error it may take {found}"
+    return f"{text}. Within its error it takes {found.words('more')}"
 
 
 def headline(check: Check) -> str:

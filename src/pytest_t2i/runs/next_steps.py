@@ -108,18 +108,17 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
             "at their limits"
         )
         return
-    needed = (
-        f"if scores are as measured; within their errors {_range(results, inconclusive, images)}"
-    )
+    found = _range(results, inconclusive, images).words("per prompt")
+    needed = f"if scores are as measured. Within their errors it takes {found}"
     if is_ready_made(session):
         yield (
             f"add images until every prompt has about {images}; that has an even chance to decide "
-            f"{needed} may be needed"
+            f"{needed}"
         )
     else:
         yield (
             f"about {images} images per prompt have an even chance to decide "
-            f"({price(session, images)}) {needed} may be needed. {_once(session)}"
+            f"({price(session, images)}) {needed}. {_once(session)}"
         )
 
 
@@ -191,9 +190,10 @@ def _may_take(checks: Sequence[Check], images: int) -> str:
         for check in checks
         if check.interval is not None and check.decided_by == "margin"
     ]
-    return (
-        f"; within the error of the change {middle_range(ranges)} may be needed" if ranges else ""
-    )
+    if not ranges:
+        return ""
+    found = middle_range(ranges).words("per prompt")
+    return f". Within the error of the change it takes {found}"
 
 
 def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:

@@ -18,18 +18,23 @@ SURE = 0.8
 
 
 class ImagesRange(NamedTuple):
-    """From how many images to how many a verdict takes.
-
-    >>> str(ImagesRange(9, 300)), str(ImagesRange(9, None))
-    ('9 to 300', '9 or any number')
-    """
+    """From how many images to how many a verdict takes."""
 
     low: int
     high: int | None
     """None: the score may lie at its bound, where no number would do."""
 
-    def __str__(self) -> str:
-        return f"{self.low} or any number" if self.high is None else f"{self.low} to {self.high}"
+    def words(self, what: str) -> str:
+        """In words; what they are: "more", or "per prompt".
+
+        >>> ImagesRange(9, 300).words("per prompt")
+        '9 to 300 per prompt'
+        >>> ImagesRange(9, None).words("more")
+        'at least 9 more; no upper end can be told yet'
+        """
+        if self.high is None:
+            return f"at least {self.low} {what}; no upper end can be told yet"
+        return f"{self.low} to {self.high} {what}"
 
     def less(self, images: int) -> ImagesRange:
         """The same without those that there are; at least one more.

@@ -30,7 +30,12 @@ def test_a_score_that_may_lie_at_its_bound_has_no_last_number():
 def test_images_that_there_are_are_taken_off():
     assert ImagesRange(20, 60).less(30) == ImagesRange(1, 30)
     assert ImagesRange(40, None).less(30) == ImagesRange(10, None)
-    assert str(ImagesRange(10, None)) == "10 or any number"
+
+
+def test_a_range_without_a_last_number_says_so():
+    assert ImagesRange(12, 40).words("per prompt") == "12 to 40 per prompt"
+    open_end = "at least 10 more; no upper end can be told yet"
+    assert ImagesRange(10, None).words("more") == open_end
 
 
 def test_a_change_that_may_be_none_is_taken_for_none():
