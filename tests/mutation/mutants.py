@@ -8,12 +8,14 @@ Run by hand from the root, with mutmut installed (``pip install mutmut``)::
 Of all mutants that mutmut makes, those are drawn in which an operator, a comparison or a number
 was changed; texts of messages and arguments left out are not. mutmut writes them into a copy, the
 folder ``mutants``; they meet the tests in forks (forks.py). A round is kept in ``rounds``, and
-``results.md`` made of all of them (report.py).
+``results.md`` made of all of them (report.py). A run that was cut short goes on where it ended, as
+long as ``mutants/met.jsonl`` is there.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import random
 import re
 import sys
@@ -27,6 +29,8 @@ import report
 
 COUNT = 300
 COPY = Path("mutants/src")
+MET = Path("mutants/met.jsonl")
+"""Fates of a run that is not through: a line for each mutant, by where, before and after."""
 ROOMS = ("metrics", "statistics", "verdicts")
 FUNCTION = re.compile(r"^(?P<function>.+)__mutmut_(?P<number>\d+|orig)$")
 PREFIX = re.compile("^x[_ǁ]")
@@ -162,20 +166,31 @@ def main(seeds: Sequence[int]) -> None:
 
 
 def meet(waiting: Sequence[Waiting]) -> None:
-    """Let mutants meet the tests that pyproject.toml names; a round is kept once it is through."""
+    """Let mutants meet the tests that pyproject.toml names, and keep the rounds."""
     with Path("pyproject.toml").open("rb") as file:
         options = tomllib.load(file)["tool"]["mutmut"]
     arguments = [
         *options["pytest_add_cli_args"], *options["pytest_add_cli_args_test_selection"]
     ]  # fmt: skip
-    names = dict.fromkeys(name for known in waiting for name in known.names.values())
-    fates: dict[str, forks.Fate] = {}
-    for name, fate in forks.fates(Path.cwd() / "mutants", arguments, list(names)):
-        fates[name] = fate
-        print(len(fates), fate.fate, name, fate.by, file=sys.stderr, flush=True)
-        for known in waiting:
-            if name in known.names.values() and fates.keys() >= set(known.names.values()):
-                report.keep(known.through(fates))
+    changes = {name: change for known in waiting for change, name in known.names.items()}
+    before = met_before()
+    fates = {name: before[change] for name, change in changes.items() if change in before}
+    left = [name for name in changes if name not in fates]
+    with MET.open("a", encoding="utf-8") as log:
+        for name, fate in forks.fates(Path.cwd() / "mutants", arguments, left):
+            fates[name] = fate
+            print(json.dumps([*changes[name], *fate]), file=log, flush=True)
+            print(len(fates), fate.fate, name, fate.by, file=sys.stderr, flush=True)
+    for known in waiting:
+        report.keep(known.through(fates))
+    MET.unlink()
+
+
+def met_before() -> dict[tuple[str, ...], forks.Fate]:
+    """Where, before and after -> fate, of a run that was cut short."""
+    lines = MET.read_text(encoding="utf-8").splitlines() if MET.is_file() else []
+    rows = [json.loads(line) for line in lines]
+    return {tuple(row[:3]): forks.Fate(*row[3:]) for row in rows}
 
 
 if __name__ == "__main__":
