@@ -7,9 +7,9 @@ from uncertainty import least
 from whole_runs import changes_told, company, everywhere, looked_at, lost_by_prompt, pooled
 
 
-@pytest.mark.parametrize("kind", ["long tails", "skewed"])
+@pytest.mark.parametrize("kind", ["long tails", "skewed", "skewed the other way"])
 def test_one_space_without_a_gap_is_enough_against_all(kind):
-    false, found = everywhere(kind, 20, 60)
+    false, found = everywhere(kind, 20, 4, 60)
     assert least(false) <= 0.05
     assert sum(found) > sum(false)
 

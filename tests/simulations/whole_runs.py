@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
 
 import few_triplets
 import history
@@ -106,32 +107,39 @@ def looked_at(
 # all spaces
 
 
-def gaps(kind: str, mean: float, triplets: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Gaps of 4 images of each triplet in a space; the triplets' own means have this mean."""
+NOISE = {
+    "normal": lambda rng, shape: rng.normal(0, 0.05, shape),
+    "long tails": lambda rng, shape: 0.03 * rng.standard_t(2, shape),
+    "skewed": lambda rng, shape: 0.05 * (rng.exponential(1.0, shape) - 1.0),
+    "skewed the other way": lambda rng, shape: 0.05 * (1.0 - rng.exponential(1.0, shape)),
+    "a little, the other way": lambda rng, shape: 0.025 * (4.0 - rng.gamma(4.0, 1.0, shape)),
+    "very, the other way": lambda rng, shape: 0.03 * (np.exp(0.5) - rng.lognormal(size=shape)),
+    "one in ten far off": lambda rng, shape: np.where(rng.random(shape) < 0.1, 0.27, -0.03),
+    "far off the other way": lambda rng, shape: np.where(rng.random(shape) < 0.1, -0.27, 0.03),
+}
+"""Noise of images around the gap of their triplet, with mean 0."""
+
+
+def gaps(
+    kind: str, mean: float, triplets: int, images: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Gaps of the images of each triplet in a space; the triplets' own means have this mean."""
     own = rng.normal(0, 0.05, triplets)
-    shape = (triplets, 4)
-    noise = {
-        "normal": lambda: rng.normal(0, 0.05, shape),
-        "long tails": lambda: 0.03 * rng.standard_t(2, shape),
-        "skewed": lambda: 0.05 * (rng.exponential(1.0, shape) - 1.0),
-        "skewed the other way": lambda: 0.05 * (1.0 - rng.exponential(1.0, shape)),
-        "one in ten far off": lambda: np.where(rng.random(shape) < 0.1, 0.27, -0.03),
-    }[kind]()
-    return list(noise + (own - own.mean() + mean)[:, None])
+    return list(NOISE[kind](rng, (triplets, images)) + (own - own.mean() + mean)[:, None])
 
 
-SPACES = ("normal", "long tails", "skewed", "skewed the other way", "one in ten far off")
-
-
-def everywhere(kind: str, triplets: int, repeats: int) -> tuple[list[bool], list[bool]]:
+def everywhere(
+    kind: str, triplets: int, images: int, repeats: int
+) -> tuple[list[bool], list[bool]]:
     """Nearer to masculine told where one space of three has none; and where all have."""
-    rng = np.random.default_rng(73)
+    rng = np.random.default_rng(76)
     false, found = [], []
     for _ in range(repeats):
-        others = [gaps(kind, 0.2, triplets, rng) for _ in range(2)]
+        others = [gaps(kind, 0.2, triplets, images, rng) for _ in range(2)]
         for known, mean in ((false, 0.0), (found, 0.05)):
-            spaces = [*others, gaps(kind, mean, triplets, rng)]
-            known.append(max(gap_sign_p_value(g, sign=1) for g in spaces) <= ERROR)
+            # The doubtful space first: the largest p-value decides.
+            spaces = (gaps(kind, mean, triplets, images, rng), *others)
+            known.append(all(gap_sign_p_value(g, sign=1) <= ERROR for g in spaces))
     return false, found
 
 
@@ -170,13 +178,12 @@ LOOKED_AT = ("sdxl", "fair", "all at 0.2", "20 % at 0.8, rest fair", "half at 0.
 def print_spaces(repeats: int) -> None:
     """The test over all spaces."""
     print("\n## The test over all spaces\n")
-    print("Three spaces, gaps of 4 images a triplet; neutral is nearer to masculine by 0.2 in two")
-    print("of them. False: it is said of all though the third has none. Found: that has 0.05.\n")
-    print("| noise | triplets | false | found |\n|---|---|---|---|")
-    for kind in SPACES:
-        for triplets in (5, 20):
-            false, found = everywhere(kind, triplets, repeats)
-            print(f"| {kind} | {triplets} | {rate(false)} | {rate(found)} |", flush=True)
+    print("Three spaces; neutral is nearer to masculine by 0.2 in two of them. False: it is said")
+    print(f"of all though the third has none. Found: that has 0.05. {repeats} runs each.\n")
+    print("| noise | triplets | images | false | found |\n|---|---|---|---|---|")
+    for kind, triplets, images in product(NOISE, (5, 20), (2, 4)):
+        cells = map(rate, everywhere(kind, triplets, images, repeats))
+        print(f"| {kind} | {triplets} | {images} | {' | '.join(cells)} |", flush=True)
 
 
 def print_objects(repeats: int) -> None:
@@ -239,7 +246,7 @@ def main(repeats: int = 200) -> None:
     )
     print(f"{repeats} runs each where nothing else is said; in brackets 95 % intervals of the")
     print("simulation. 5 % are stated.")
-    print_spaces(repeats)
+    print_spaces(3 * repeats)
     print_objects(repeats)
     print_histories(repeats // 10)
     print_looks(repeats // 4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,15 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.means.mean import MeanError, mean_error
 from pytest_t2i.statistics.model.fixed_words import Words
 from pytest_t2i.statistics.shares.inversion import Alternative, check_words, inverted_p_value
+
+CAUTION = 1.5
+"""How many times its estimate the skewness is taken for.
+
+Few values show too little of it: groups of four exponential ones 1.3 on average, where 2 is true.
+With this 4 % of ends miss where 5 % are stated (tests/simulations/whole_runs.md).
+"""
+FEWEST_SKEWED = 3
+"""Values that show a skewness."""
 
 
 def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
@@ -26,6 +35,16 @@ def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Int
     alike. A group of one value has the pooled variance of the others, or, where every group has
     one, nothing tells drawn values from groups, and these have to be taken as a sample
     (``mean_interval``).
+
+    Skewed values make one end miss too often. So each end is this one or the one that Hall's
+    transformation gives (1992, see ``mean_interval``), whichever reaches farther. The skewness of
+    the mean is taken from groups of three values or more,
+
+    .. math:: 1.5 sum of k_i / n_i^2 / (sum of v_i / n_i)^(3/2),
+       k_i = n_i sum of (x - m_i)^3 / (n_i - 1) / (n_i - 2)
+
+    and smaller groups have the k of the others. Values of which one in ten lies far off show
+    nothing of it where none was drawn: of twenty values, 12 % of ends then miss.
 
     Args:
         groups: values of each group, such as the gap at each seed of a triplet; empty ones are left
@@ -42,7 +61,7 @@ def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Int
     >>> print(interval)
     0.550 [0.398, 0.702]
     """
-    return _fixed(groups).interval(level)
+    return _fixed(groups).wider(level)
 
 
 def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
@@ -56,7 +75,8 @@ def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
     errors, freedom = _errors(values, sizes)
     estimate = float(np.mean([np.mean(group) for group in values]))
     error = math.sqrt(errors) / len(values)
-    return MeanError(estimate, error, freedom, len(values), "welch-t")
+    skewness = CAUTION * _skewness(values, sizes, errors)
+    return MeanError(estimate, error, freedom, len(values), "welch-t", skewness)
 
 
 def gap_interval(
@@ -81,15 +101,16 @@ def gap_interval(
     >>> print(gap_interval([[0.1, 0.2], [0.9, 1.0]], level=0.95))
     0.550 [0.398, 0.702]
     """
-    return _mean_gap(groups, words).interval(level)
+    return _mean_gap(groups, words)(level)
 
 
-def _mean_gap(groups: Sequence[npt.ArrayLike], words: Words) -> MeanError:
+def _mean_gap(groups: Sequence[npt.ArrayLike], words: Words) -> Callable[[float], Interval]:
+    """The interval of the mean gap at any level."""
     check_words(words)
     sizes = [np.size(group) for group in groups if np.size(group)]
     if words == "fixed" and len(sizes) > 1 and max(sizes) > 1:
-        return _fixed(groups)
-    return mean_error(groups)
+        return _fixed(groups).wider
+    return mean_error(groups).interval
 
 
 def gap_p_value(
@@ -120,7 +141,7 @@ def gap_p_value(
     1.0
     """
     limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
-    interval = _mean_gap(groups, words).interval
+    interval = _mean_gap(groups, words)
     if alternative != "greater":
         return inverted_p_value(lambda level: abs(interval(level)), limit, alternative=alternative)
     # Beyond the bound on the side that was seen, or as far on the other by chance.
@@ -150,8 +171,8 @@ def gap_sign_p_value(
     """
     if sign not in (1, -1):
         raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
-    mean = _mean_gap(groups, words)
-    return inverted_p_value(lambda level: _turned(mean.interval(level), float(sign)), 0.0)
+    interval = _mean_gap(groups, words)
+    return inverted_p_value(lambda level: _turned(interval(level), float(sign)), 0.0)
 
 
 def _turned(interval: Interval, side: float) -> Interval:
@@ -176,3 +197,15 @@ def _errors(values: list[inputs.Floats], sizes: inputs.Floats) -> tuple[float, f
     spared = float(np.sum(part[several] ** 2 / (sizes[several] - 1.0)))
     borrowed = float(np.sum(part[~several])) ** 2 / float(np.sum(sizes - 1.0))
     return total, 1.0 / (spared + borrowed)
+
+
+def _skewness(values: list[inputs.Floats], sizes: inputs.Floats, errors: float) -> float:
+    """Skewness of the mean of means; 0 where no group is large enough to show any."""
+    several = sizes >= FEWEST_SKEWED
+    if not errors or not np.any(several):
+        return 0.0
+    cubes = np.array([float(np.sum((group - np.mean(group)) ** 3)) for group in values])
+    less = np.where(several, sizes, FEWEST_SKEWED)
+    own = less * cubes / ((less - 1.0) * (less - 2.0))
+    pooled = float(np.sum((sizes * own)[several]) / np.sum(sizes[several]))
+    return float(np.sum(np.where(several, own, pooled) / sizes**2) / errors**1.5)

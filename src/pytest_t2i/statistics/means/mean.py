@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ class MeanError:
     units: int
     method: str
     skewness: float = 0.0
-    """Of the units, to be removed by Hall's transformation."""
+    """Of the mean, to be removed by Hall's transformation."""
 
     def interval(self, level: float) -> Interval:
         """Student's, and Hall's where there is a skewness. Raises ValueError for a level."""
@@ -46,13 +46,22 @@ class MeanError:
         low, high = (self.estimate - self.error * self._unskewed(t) for t in (end, -end))
         return Interval(self.estimate, low, high, level, self.method, self.units)
 
+    def wider(self, level: float) -> Interval:
+        """Student's interval or Hall's, whichever reaches farther, on each side.
+
+        Few units do not tell which of the two is right: Hall's alone covered the growth of ten
+        prompts in 0.92 to 0.95. Raises ValueError for a level.
+        """
+        hall, student = (e.interval(level) for e in (self, replace(self, skewness=0.0)))
+        low, high = min(hall.low, student.low), max(hall.high, student.high)
+        return replace(student, low=low, high=high)
+
     def _unskewed(self, end: float) -> float:
         """Where ``end``, in standard errors, lies before the transformation."""
         if abs(self.skewness) < SYMMETRIC:
             return end
-        root = math.sqrt(self.units)
-        cube = 1.0 + self.skewness * (end / root - self.skewness / (6.0 * self.units))
-        return root * 3.0 * (float(np.cbrt(cube)) - 1.0) / self.skewness
+        cube = 1.0 + self.skewness * (end - self.skewness / 6.0)
+        return 3.0 * (float(np.cbrt(cube)) - 1.0) / self.skewness
 
 
 def mean_interval(
@@ -125,7 +134,7 @@ def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:
     skewness = 0.0
     if units >= FEW_GROUPS and deviation > 0.0:
         third = float(np.mean(strayed**3)) * units**2
-        skewness = third / ((units - 1.0) * (units - 2.0) * deviation**3)
+        skewness = third / ((units - 1.0) * (units - 2.0) * deviation**3) / math.sqrt(units)
     return MeanError(mean, deviation / math.sqrt(units), units - 1.0, units, "cluster-t", skewness)
 
 

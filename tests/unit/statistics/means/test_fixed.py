@@ -9,11 +9,12 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.means.fixed import _fixed
 
 
 def test_two_groups_are_welch() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(0.2, 0.1, 5), rng.normal(0.3, 0.4, 8)
+    # Each with its mirror image: no skewness.
+    a, b = 0.2 + np.array([-0.1, -0.07, 0.0, 0.07, 0.1]), 0.3 + np.array([-0.6, -0.1, 0.1, 0.6])
     result = statistics.fixed_mean_interval([a, b], level=0.9)
     # The mean of two means is half of the difference of one and the other's negative.
     theirs = stats.ttest_ind(a, -b, equal_var=False).confidence_interval(0.9)
@@ -23,7 +24,7 @@ def test_two_groups_are_welch() -> None:
 
 
 def test_one_group_is_student() -> None:
-    values = np.array([0.1, 0.4, 0.2, 0.3])
+    values = np.array([0.1, 0.4, 0.2, 0.3])  # no skewness
     result = statistics.fixed_mean_interval([values, []], level=0.95)
     assert (result.low, result.high) == pytest.approx(
         stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
@@ -39,6 +40,36 @@ def test_a_group_of_one_value_has_the_variance_of_the_others() -> None:
     half = stats.t.ppf(0.975, freedom) * np.sqrt(error) / 3
     assert others.high - others.estimate == pytest.approx(half)
     assert others.estimate == pytest.approx((0.2 + 0.7 + 0.2) / 3)
+
+
+def hall(x: float, skewness: float) -> float:
+    return x + skewness * x**2 / 3 + skewness**2 * x**3 / 27 + skewness / 6
+
+
+def test_the_end_on_the_side_of_the_skewness_is_halls() -> None:
+    rng = np.random.default_rng(0)
+    groups = [rng.exponential(0.1, size) for size in (5, 3, 8)]
+    result = statistics.fixed_mean_interval(groups, level=0.9)
+    own = np.array([group.var(ddof=1) / group.size for group in groups])
+    cubes = np.array([stats.kstat(group, 3) / group.size**2 for group in groups])
+    skewness = 1.5 * cubes.sum() / own.sum() ** 1.5
+    freedom = own.sum() ** 2 / np.sum(own**2 / np.array([4, 2, 7]))
+    end, error = stats.t.ppf(0.95, freedom), np.sqrt(own.sum()) / 3
+    assert result.low == pytest.approx(result.estimate - end * error)
+    assert result.high > result.estimate + end * error
+    assert hall((result.estimate - result.high) / error, skewness) == pytest.approx(-end)
+    turned: Any = [-group for group in groups]
+    mirrored = statistics.fixed_mean_interval(turned, level=0.9)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-result.high, -result.low))
+
+
+def test_groups_of_two_values_or_one_have_the_skewness_of_the_others() -> None:
+    groups = [[0.0, 0.1, 0.9], [0.2, 0.3, 0.3, 0.8], [0.5, 0.7], [0.4]]
+    found = _fixed(groups)
+    pooled = (3 * stats.kstat(groups[0], 3) + 4 * stats.kstat(groups[1], 3)) / 7
+    cubes = stats.kstat(groups[0], 3) / 9 + stats.kstat(groups[1], 3) / 16 + pooled * (1 / 4 + 1)
+    assert found.skewness == pytest.approx(1.5 * cubes / (4 * found.error) ** 3)
+    assert _fixed([[0.5, 0.7], [0.1, 0.4]]).skewness == 0.0
 
 
 def test_values_that_all_agree_leave_a_point() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics as s
-from pytest_t2i.statistics.means.mean import mean_error
+from pytest_t2i.statistics.means.mean import MeanError, mean_error
 from pytest_t2i.statistics.planning import change as change_plan
 from pytest_t2i.statistics.planning.change import change_images_needed
 from pytest_t2i.statistics.planning.model import _as_seen, bias_as_seen
@@ -33,8 +34,8 @@ def test_groups_of_unequal_size_make_a_ratio(units):
     assert (found.freedom, found.units) == (units - 1, units)
     # Nine units do not tell how lopsided they are, ten do.
     lopsided = stats.skew(strayed, bias=False) if units >= 10 else 0.0
-    assert found.skewness == pytest.approx(lopsided)
-    assert abs(found.skewness) > 0.1 or units < 10
+    assert found.skewness == pytest.approx(lopsided / np.sqrt(units))
+    assert abs(found.skewness) > 0.02 or units < 10
 
 
 @pytest.mark.parametrize("units", [10, 25])
@@ -43,9 +44,19 @@ def test_ends_are_where_the_transformed_mean_is_at_students_quantile(units):
     seen = found.interval(0.9)
     g, end = found.skewness, stats.t.ppf(0.95, units - 1)
     for bound, student in ((seen.low, end), (seen.high, -end)):
-        x = (found.estimate - bound) / found.error / np.sqrt(units)
-        hall = x + g * x**2 / 3 + g**2 * x**3 / 27 + g / (6 * units)
-        assert np.sqrt(units) * hall == pytest.approx(student)
+        x = (found.estimate - bound) / found.error
+        assert x + g * x**2 / 3 + g**2 * x**3 / 27 + g / 6 == pytest.approx(student)
+
+
+@pytest.mark.parametrize("skewness", [-0.4, 0.4])
+def test_the_wider_interval_reaches_as_far_as_either(skewness):
+    found = MeanError(0.3, 0.1, freedom=9.0, units=10, method="test", skewness=skewness)
+    hall, student = found.interval(0.9), replace(found, skewness=0.0).interval(0.9)
+    wider = found.wider(0.9)
+    # Skewness moves both ends to its side, so that each interval has the farther one on a side.
+    ends = (student.low, hall.high) if skewness > 0 else (hall.low, student.high)
+    assert (wider.low, wider.high) == ends
+    assert (wider.estimate, wider.method, wider.n) == (0.3, "test", 10)
 
 
 def test_values_of_a_single_group_are_its_units():
