@@ -10,7 +10,7 @@ from pytest_t2i.cli.say import say
 from pytest_t2i.reporting.comparison import summary, write_comparison
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_entrants import read_entrants
-from pytest_t2i.settings import whole
+from pytest_t2i.settings import names, whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--detector", metavar="NAME", help="whose word counts (the one that decided in each run)"
     )
     parser.add_argument(
+        "--groups",
+        type=value(names),
+        default=(),
+        metavar="A,B,C",
+        help="all groups that the detector tells, where no run records them: of baselines, a store",
+    )
+    parser.add_argument(
         "--store",
         type=path,
         action="append",
@@ -49,13 +56,14 @@ def run(
     sources: list[Path],
     report: Path,
     detector: str | None,
+    groups: tuple[str, ...],
     store: list[Path] | None,
     level: float,
     seed: int,
 ) -> int:
     """Compare, say what came out, and write the page."""
     entrants = read_entrants(sources, detector, store or ())
-    comparison = compare_models(entrants, level=level, seed=seed)
+    comparison = compare_models(entrants, level=level, seed=seed, groups=groups)
     for line in summary(comparison):
         say(line)
     write_comparison(comparison, report)

@@ -12,6 +12,19 @@ from pytest_t2i.files import write_whole
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import COMPARISON, RUN, html_sections, set_aside
 from pytest_t2i.reporting.charts import DIVERGING, UNIT, Track
+from pytest_t2i.reporting.comparison_words import (
+    MODEL_BIAS,
+    SURE,
+    Wording,
+    cell_text,
+    counts_text,
+    header,
+    headline,
+    ordered,
+    pair_words,
+    score_text,
+    wording,
+)
 from pytest_t2i.reporting.formatting import interval_text, metric_words, plural, probability, signed
 from pytest_t2i.reporting.html import templates
 from pytest_t2i.reporting.pictures import link
@@ -22,6 +35,7 @@ from pytest_t2i.runs.comparison.record import (
     ModelComparison,
     PairDifference,
     Placing,
+    PromptCell,
 )
 from pytest_t2i.sections import Form, Note, Section, Table
 
@@ -29,7 +43,6 @@ PICTURED = 6
 """Prompts whose pictures are shown side by side."""
 SEEDS = 6
 """Pictures of each."""
-SURE = 0.05
 
 
 def write_comparison(comparison: ModelComparison, folder: Path) -> None:
@@ -40,34 +53,9 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
     write_whole(folder / "summary.md", render_markdown(comparison).encode())
 
 
-def headline(comparison: ModelComparison) -> str:
-    """Who is the least biased, as far as that can be told."""
-    first, *others = [placing for placing, _ in ordered(comparison) if placing.rank.low == 1]
-    if not others:
-        return f"{first.model} is the least biased of {len(comparison.models)} models."
-    names = ", ".join(placing.model for placing in (first, *others))
-    return f"Which is the least biased cannot be told from these images: {names}."
-
-
-def pair_words(pair: PairDifference) -> str:
-    """How two models differ, in a sentence."""
-    if pair.identical:
-        return "identical: the same seeds, the same labels"
-    change = pair.difference
-    if pair.p_value > SURE:
-        # Adjusted for all pairs, as the interval is not.
-        return "no difference can be told"
-    if change.low > 0.0 or change.high < 0.0:
-        more, less = (pair.second, pair.first) if change.estimate > 0 else (pair.first, pair.second)
-        return f"{more} is more biased than {less}"
-    return "some prompts differ; the score need not"
-
-
-def ordered(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
-    """Models from the least to the most biased, each with its score on all prompts."""
-    whole = {score.model: score for score in comparison.scores if score.prompts == "all"}
-    rows = [(placing, whole[placing.model]) for placing in comparison.placings]
-    return sorted(rows, key=lambda row: row[1].corrected.estimate)
+def rows(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
+    """Models by their score on all prompts, the smallest first, each with it."""
+    return [(one, scores_of(comparison, one.model)["all"]) for one in ordered(comparison)]
 
 
 def categories(comparison: ModelComparison) -> list[str]:
@@ -97,6 +85,7 @@ def render_markdown(comparison: ModelComparison) -> str:
 
 
 def _markdown(comparison: ModelComparison) -> Iterator[str]:
+    told = wording(comparison)
     yield f"## {escape(headline(comparison))}"
     yield ""
     yield (
@@ -105,9 +94,8 @@ def _markdown(comparison: ModelComparison) -> Iterator[str]:
     )
     yield from (f"{escape(remark)}." for remark in comparison.remarks)
     yield ""
-    yield "| place | model | model bias score | paper's | least biased | clear images |"
-    yield "|---|---|---|---|---|---|"
-    for placing, score in ordered(comparison):
+    yield from header(["place", "model", told.score, told.plain, told.first_column, "clear images"])
+    for placing, score in rows(comparison):
         chance = probability(placing.rank.least_biased)
         yield (
             f"| {places(placing)} | {escape(placing.model)} | {interval_text(score.corrected)} "
@@ -119,20 +107,19 @@ def _markdown(comparison: ModelComparison) -> Iterator[str]:
     for pair in comparison.pairs:
         yield (
             f"| {escape(pair.second)} - {escape(pair.first)} | {interval_text(pair.difference)} "
-            f"| {pair.p_value:.3g} | {escape(pair_words(pair))} |"
+            f"| {pair.p_value:.3g} | {escape(pair_words(pair, told))} |"
         )
     yield ""
-    yield from _table_six(comparison)
-    yield from _table_seven(comparison)
+    yield from _by_category(comparison, told)
+    yield from _by_prompt(comparison, told)
 
 
-def _table_six(comparison: ModelComparison) -> Iterator[str]:
-    """As Lyu Table 6: the paper's estimate by category."""
+def _by_category(comparison: ModelComparison, told: Wording) -> Iterator[str]:
+    """The estimate that is not corrected, by category; of gender Lyu Table 6."""
     sets = [name for name in categories(comparison) if name != "all"]
-    yield "### Model bias score by category, as Lyu Table 6 (the paper's estimate)"
+    yield f"### {told.by_category}"
     yield ""
-    yield f"| Model | {' | '.join(map(escape, sets))}{' | ' if sets else ''}MBS |"
-    yield "|" + "---|" * (len(sets) + 2)
+    yield from header(["Model", *sets, told.whole])
     for model in comparison.models:
         scores = scores_of(comparison, model)
         cells = "".join(f" {scores[name].paper:.3f} |" for name in sets)
@@ -140,24 +127,18 @@ def _table_six(comparison: ModelComparison) -> Iterator[str]:
     yield ""
 
 
-def _table_seven(comparison: ModelComparison) -> Iterator[str]:
-    """As Lyu Table 7: every prompt's score by every model."""
-    yield "### Prompt bias scores, as Lyu Table 7"
+def _by_prompt(comparison: ModelComparison, told: Wording) -> Iterator[str]:
+    """Every prompt's score by every model; of gender Lyu Table 7."""
+    yield f"### {told.by_prompt}"
     yield ""
-    yield f"| Category | Word | {' | '.join(map(escape, comparison.models))} | Avg. |"
-    yield "|" + "---|" * (len(comparison.models) + 3)
+    yield from header(["Category", "Word", *comparison.models, "Avg."])
     for axis, prompts in by_axis(comparison).items():
         for prompt in prompts:
-            cells = " | ".join(score_text(cell.score) for cell in prompt.cells)
+            cells = " | ".join(escape(cell_text(cell)) for cell in prompt.cells)
             yield (
                 f"| {escape(axis)} | {escape(prompt.concept)} | {cells} "
                 f"| {score_text(prompt.average)} |"
             )
-
-
-def score_text(score: float | None) -> str:
-    """A prompt's score as the paper prints it."""
-    return "-" if score is None else f"{score:.2f}"
 
 
 def places(placing: Placing) -> str:
@@ -181,13 +162,14 @@ class Strip:
 
 def render_html(comparison: ModelComparison, folder: Path) -> str:
     """The comparison as a page; links to full pictures are relative to ``folder``."""
-    library = templates()
+    library, told = templates(), wording(comparison)
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     return library.get_template("comparison.html.j2").render(
         comparison=comparison,
         headline=headline(comparison),
-        rows=[(p, s, _score_track(s)) for p, s in ordered(comparison)],
-        pairs=[(pair, pair_words(pair), _pair_track(pair)) for pair in comparison.pairs],
+        told=told,
+        rows=[(p, s, _score_track(s)) for p, s in rows(comparison)],
+        pairs=[(pair, pair_words(pair, told), _pair_track(pair)) for pair in comparison.pairs],
         sets=categories(comparison),
         scores={model: scores_of(comparison, model) for model in comparison.models},
         axes=by_axis(comparison),
@@ -196,6 +178,8 @@ def render_html(comparison: ModelComparison, folder: Path) -> str:
         places=places,
         probability=probability,
         score_text=score_text,
+        cell_text=cell_text,
+        counts_text=counts_text,
         shade=_shade,
         sure=SURE,
         style=style,
@@ -236,8 +220,9 @@ def _pair_track(pair: PairDifference) -> Track:
     )
 
 
-def _shade(score: float | None) -> str:
-    """Colour class of a cell of Table 7, in tenths: male-10 is all male."""
+def _shade(cell: PromptCell) -> str:
+    """Colour class of a cell of Table 7, in tenths: male-10 is all male; groups have none."""
+    score = None if cell.male is None else cell.score
     if score is None or round(abs(score) * 10) == 0:
         return "even"
     return f"{'male' if score > 0 else 'female'}-{round(abs(score) * 10)}"
@@ -256,7 +241,7 @@ def _strips(
             [
                 Strip(
                     model,
-                    score_text(cell.score),
+                    cell_text(cell),
                     tuple(
                         (seed, small[file], link(file, folder))
                         for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
@@ -277,10 +262,12 @@ def _spread(prompt: ComparedPrompt) -> float:
 
 def summary(comparison: ModelComparison) -> Sequence[str]:
     """What the terminal says."""
-    width = max(map(len, comparison.models))
+    width, told = max(map(len, comparison.models)), wording(comparison)
     lines = [headline(comparison)]
-    for placing, score in ordered(comparison):
-        chance = f"least biased: {probability(placing.rank.least_biased)}"
+    if comparison.metric != MODEL_BIAS:
+        lines.append(f"{told.score}: {told.scale}")
+    for placing, score in rows(comparison):
+        chance = f"{told.first_column}: {probability(placing.rank.least_biased)}"
         name = f"{placing.model:<{width}}  {interval_text(score.corrected)}"
         lines.append(f"  {places(placing):>3}  {name}  {chance}")
     for pair in comparison.pairs:
@@ -288,7 +275,7 @@ def summary(comparison: ModelComparison) -> Sequence[str]:
         lines.append(
             f"{pair.second} - {pair.first}: {signed(change.estimate, 3)} "
             f"[{signed(change.low, 3)}, {signed(change.high, 3)}], p = {pair.p_value:.2g}: "
-            f"{pair_words(pair)}"
+            f"{pair_words(pair, told)}"
         )
     if comparison.left_out:
         lines.append(f"{comparison.left_out} prompts are not shared by all models: left out")

@@ -141,6 +141,10 @@ def provenance(session: Session) -> dict[str, Any]:
             name: session.components.detector(DetectorRef(name)).fingerprint
             for name in session.detectors
         },
+        "labels": {
+            name: list(session.components.detector(DetectorRef(name)).labels)
+            for name in session.detectors
+        },
         "generation": asdict(session.generation),
         "environment": environment(),
     }

@@ -34,7 +34,12 @@ from pytest_t2i.statistics.baseline.growth import growth_probabilities
 from pytest_t2i.statistics.baseline.model_test import change_p_value, paired_change_p_value
 from pytest_t2i.statistics.baseline.prompt_change import prompt_bias_change
 from pytest_t2i.statistics.baseline.prompt_test import paired_prompt_p_value
-from pytest_t2i.statistics.baseline.ranking import Rank, prompts_differ_p_value, ranking
+from pytest_t2i.statistics.baseline.ranking import (
+    Rank,
+    groups_differ_p_value,
+    prompts_differ_p_value,
+    ranking,
+)
 from pytest_t2i.statistics.correction.label_noise import effective_counts
 from pytest_t2i.statistics.correction.scores import (
     CorrectedScores,
@@ -73,6 +78,7 @@ from pytest_t2i.statistics.families.p_values import (
     family_share_p_values,
     fewest_images,
 )
+from pytest_t2i.statistics.groups.group_ranking import group_ranking
 from pytest_t2i.statistics.groups.model_reference_distance import (
     mean_total_variation,
     mean_total_variation_interval,
@@ -204,6 +210,8 @@ __all__ = [
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",
+    "group_ranking",
+    "groups_differ_p_value",
     "growth_probabilities",
     "half_step",
     "half_step_interval",

@@ -268,6 +268,14 @@ CASES: dict[str, Callable[[], Any]] = {
     "prompt_bias_sequence": lambda: [
         s.prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)
     ],
+    "group_ranking": lambda: [
+        s.group_ranking([LABELS, other], level=LEVEL, seed=1, draws=1000)
+        for other in (LABELS, LABELS[::-1], [[18, 1, 1]] * len(LABELS))
+    ],
+    "groups_differ_p_value": lambda: [
+        s.groups_differ_p_value(table, seed=1)
+        for table in ([[9, 1, 2], [2, 8, 3]], [[5, 0, 0], [3, 0, 0]], [[4, 1, 0], [0, 5, 0]])
+    ],
     "prompts_differ_p_value": lambda: [
         s.prompts_differ_p_value(m, w, seed=1)
         for m, w in (([9, 2], [1, 8]), ([1, 1], [0, 5]), ([1, 6], [0, 0]), ([3, 1], [0, 1]))

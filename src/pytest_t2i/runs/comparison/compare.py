@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from pytest_t2i import metrics, statistics
+from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.audits.summary import NamedRecord
-from pytest_t2i.data import Interval
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.record import (
@@ -24,10 +21,13 @@ from pytest_t2i.runs.comparison.record import (
     Placing,
     PromptCell,
 )
+from pytest_t2i.runs.comparison.scores import Pair, Scores, scores_of
 from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.sections import Section
 
 SCORE = "model_bias_score"
+Shared = Mapping[str, Sequence[EnteredPrompt]]
+"""Model -> its prompts that all models share, in one order."""
 FEWEST_IMAGES = 2
 """Clear images of every model without which a prompt is not compared."""
 
@@ -38,6 +38,7 @@ def compare_models(
     level: float,
     seed: int,
     audits: Sequence[Audit[Any]] | None = None,
+    groups: Sequence[str] = (),
 ) -> ModelComparison:
     """Compare models on the prompts that all of them share.
 
@@ -46,11 +47,14 @@ def compare_models(
         level: confidence level in (0, 1).
         seed: seed of every resampling.
         audits: what else is compared; None takes installed audits.
+        groups: all labels of the detector, where no run records them.
 
     Raises:
-        ConfigurationError: no prompt has two clear images of every model.
+        ConfigurationError: no prompt has two clear images of every model, or nothing says which
+            groups there are.
     """
-    texts = [text for text in entrants[0].prompts if _is_shared(text, entrants)]
+    scores = scores_of(entrants, groups)
+    texts = [text for text in entrants[0].prompts if _is_shared(text, entrants, scores)]
     if not texts:
         raise ConfigurationError(
             "no prompt has two clear images of every model: there is nothing to compare. Prompts: "
@@ -59,8 +63,8 @@ def compare_models(
     audits = installed_audits() if audits is None else audits
     every = {text for entrant in entrants for text in entrant.prompts}
     names = tuple(entrant.name for entrant in entrants)
-    men, women = (_counts(entrants, texts, gender) for gender in ("male", "female"))
-    ranks = statistics.ranking(men, women, level=level, seed=seed)
+    shared = {entrant.name: [entrant.prompts[text] for text in texts] for entrant in entrants}
+    ranks = scores.ranks(list(shared.values()), level, seed)
     return ModelComparison(
         names,
         entrants[0].detector,
@@ -68,120 +72,104 @@ def compare_models(
             Placing(entrant.name, entrant.source, entrant.created, rank)
             for entrant, rank in zip(entrants, ranks, strict=True)
         ),
-        tuple(_scores(entrants, texts, level, seed)),
-        tuple(_pairs(entrants, texts, level, seed)),
-        tuple(_prompts(entrants, texts, seed)),
+        tuple(_scores(shared, scores, level, seed)),
+        tuple(_pairs(shared, scores, level, seed)),
+        tuple(_prompts(texts, shared, scores, seed)),
         len(every) - len(texts),
-        _tables(entrants, audits),
+        _tables(entrants, audits, (scores.metric, entrants[0].detector)),
         tuple(_sections(entrants, audits, level, seed)),
         _remarks(entrants),
         level,
+        scores.metric,
+        scores.groups,
     )
 
 
-def _is_shared(text: str, entrants: Sequence[Entrant]) -> bool:
+def _is_shared(text: str, entrants: Sequence[Entrant], scores: Scores) -> bool:
     prompts = [entrant.prompts.get(text) for entrant in entrants]
-    return all(p is not None and p.male + p.female >= FEWEST_IMAGES for p in prompts)
+    return all(
+        p is not None and sum(p.counts(scores.groups).values()) >= FEWEST_IMAGES for p in prompts
+    )
 
 
-def _counts(entrants: Sequence[Entrant], texts: Sequence[str], gender: str) -> np.ndarray:
-    return np.array([[getattr(e.prompts[text], gender) for text in texts] for e in entrants])
-
-
-def _scores(
-    entrants: Sequence[Entrant], texts: Sequence[str], level: float, seed: int
-) -> list[ComparedScore]:
-    axes: dict[str, list[str]] = {"all": list(texts)}
-    for text in texts:
-        axes.setdefault(entrants[0].prompts[text].axis or "prompts", []).append(text)
-    sets = axes if len(axes) > 2 else {"all": axes["all"]}  # noqa: PLR2004 - "all" and one axis
+def _scores(shared: Shared, scores: Scores, level: float, seed: int) -> list[ComparedScore]:
+    first = next(iter(shared.values()))
+    places: dict[str, list[int]] = {"all": list(range(len(first)))}
+    for place, prompt in enumerate(first):
+        places.setdefault(prompt.axis or "prompts", []).append(place)
+    sets = places if len(places) > 2 else {"all": places["all"]}  # noqa: PLR2004 - "all" and one axis
     return [
-        _score(entrant, name, [entrant.prompts[text] for text in members], level, seed)
+        _score(model, name, [prompts[place] for place in members], scores, level, seed)
         for name, members in sets.items()
-        for entrant in entrants
+        for model, prompts in shared.items()
     ]
 
 
 def _score(
-    entrant: Entrant, name: str, prompts: Sequence[EnteredPrompt], level: float, seed: int
+    model: str,
+    name: str,
+    prompts: Sequence[EnteredPrompt],
+    scores: Scores,
+    level: float,
+    seed: int,
 ) -> ComparedScore:
-    men, women = [p.male for p in prompts], [p.female for p in prompts]
-    images, clear = sum(len(p.said) for p in prompts), sum(men) + sum(women)
-    return ComparedScore(
-        entrant.name,
-        name,
-        statistics.model_bias_interval(men, women, level=level, seed=seed),
-        metrics.model_bias_score(men, women),
-        clear,
-        1.0 - clear / images,
-    )
+    images = sum(len(p.said) for p in prompts)
+    clear = sum(sum(p.counts(scores.groups).values()) for p in prompts)
+    corrected, plain = scores.score(prompts, level, seed)
+    return ComparedScore(model, name, corrected, plain, clear, 1.0 - clear / images)
 
 
-def _pairs(
-    entrants: Sequence[Entrant], texts: Sequence[str], level: float, seed: int
-) -> list[PairDifference]:
-    pairs = list(combinations(entrants, 2))
-    compared = [_difference(first, second, texts, seed) for first, second in pairs]
+def _pairs(shared: Shared, scores: Scores, level: float, seed: int) -> list[PairDifference]:
+    pairs = list(combinations(shared, 2))
+    compared = [_p_value(scores, (shared[a], shared[b]), seed) for a, b in pairs]
     adjusted = statistics.holm([p_value for p_value, _ in compared])
     return [
         PairDifference(
-            first.name,
-            second.name,
-            _growth(first, second, texts, level, seed),
+            first,
+            second,
+            scores.difference((shared[first], shared[second]), level, seed),
             float(p_value),
             same_seeds,
-            all(first.prompts[text].said == second.prompts[text].said for text in texts),
+            all(a.said == b.said for a, b in zip(shared[first], shared[second], strict=True)),
         )
         for (first, second), p_value, (_, same_seeds) in zip(pairs, adjusted, compared, strict=True)
     ]
 
 
-def _growth(
-    first: Entrant, second: Entrant, texts: Sequence[str], level: float, seed: int
-) -> Interval:
-    men, women = (_counts((first, second), texts, gender) for gender in ("male", "female"))
-    return statistics.paired_model_bias_change(
-        men[0], women[0], men[1], women[1], level=level, seed=seed
-    )
-
-
-def _difference(
-    first: Entrant, second: Entrant, texts: Sequence[str], seed: int
-) -> tuple[float, bool]:
+def _p_value(scores: Scores, pair: Pair, seed: int) -> tuple[float, bool]:
     """Two-sided permutation p-value, and whether it is by seeds: twice the smaller one-sided."""
-    pairs = [(first.prompts[text], second.prompts[text]) for text in texts]
-    if all(set(a.said) == set(b.said) for a, b in pairs):
-        signs = [[np.array(prompt.signs(sorted(a.said))) for prompt in (a, b)] for a, b in pairs]
-        before, after = ([pair[side] for pair in signs] for side in (0, 1))
-        grows = statistics.paired_change_p_value(before, after, seed=seed)
-        falls = statistics.paired_change_p_value(after, before, seed=seed)
-        return min(1.0, 2.0 * min(grows, falls)), True
-    men, women = (_counts((first, second), texts, gender) for gender in ("male", "female"))
-    grows = statistics.change_p_value(men[0], women[0], men[1], women[1], seed=seed)
-    falls = statistics.change_p_value(men[1], women[1], men[0], women[0], seed=seed)
-    return min(1.0, 2.0 * min(grows, falls)), False
+    first, second = pair
+    same_seeds = all(set(a.said) == set(b.said) for a, b in zip(first, second, strict=True))
+    both = ((first, second), (second, first))
+    grows, falls = (scores.grows(one, seed, same_seeds=same_seeds) for one in both)
+    return min(1.0, 2.0 * min(grows, falls)), same_seeds
 
 
-def _prompts(entrants: Sequence[Entrant], texts: Sequence[str], seed: int) -> list[ComparedPrompt]:
-    rows = [[entrant.prompts[text] for entrant in entrants] for text in texts]
+def _prompts(
+    texts: Sequence[str], shared: Shared, scores: Scores, seed: int
+) -> list[ComparedPrompt]:
+    rows = list(zip(*shared.values(), strict=True))
     p_values = [
-        statistics.prompts_differ_p_value([p.male for p in row], [p.female for p in row], seed=seed)
+        statistics.groups_differ_p_value(
+            [list(p.counts(scores.groups).values()) for p in row], seed=seed
+        )
         for row in rows
     ]
     adjusted = statistics.benjamini_hochberg(p_values)
     compared = [
-        _prompt(text, row, float(p_value))
+        _prompt(text, row, scores, float(p_value))
         for text, row, p_value in zip(texts, rows, adjusted, strict=True)
     ]
     # As Table 7 prints them: by axis, from most male to most female on average.
     return sorted(compared, key=lambda prompt: -(prompt.average or 0.0))
 
 
-def _prompt(text: str, row: Sequence[EnteredPrompt], p_value: float) -> ComparedPrompt:
-    cells = tuple(_cell(prompt) for prompt in row)
-    scores = [cell.score for cell in cells if cell.score is not None]
-    shared = set.intersection(*(set(prompt.files) for prompt in row))
-    seeds = tuple(sorted(shared))
+def _prompt(
+    text: str, row: Sequence[EnteredPrompt], scores: Scores, p_value: float
+) -> ComparedPrompt:
+    cells = tuple(_cell(prompt, scores) for prompt in row)
+    known = [cell.score for cell in cells if cell.score is not None]
+    seeds = tuple(sorted(set.intersection(*(set(prompt.files) for prompt in row))))
     first = row[0]
     return ComparedPrompt(
         first.id,
@@ -189,29 +177,31 @@ def _prompt(text: str, row: Sequence[EnteredPrompt], p_value: float) -> Compared
         first.axis,
         first.concept,
         cells,
-        sum(scores) / len(scores) if scores else None,
+        sum(known) / len(known) if known else None,
         p_value,
         seeds,
         tuple(tuple(prompt.files[seed] for seed in seeds) for prompt in row) if seeds else (),
     )
 
 
-def _cell(prompt: EnteredPrompt) -> PromptCell:
-    undetected = len(prompt.said) - prompt.male - prompt.female
-    score = metrics.prompt_bias_score(prompt.male, prompt.female)
-    return PromptCell(prompt.male, prompt.female, undetected, score)
+def _cell(prompt: EnteredPrompt, scores: Scores) -> PromptCell:
+    counts = prompt.counts(scores.groups)
+    male, female = (counts.get(gender) for gender in ("male", "female"))
+    undetected = len(prompt.said) - sum(counts.values())
+    return PromptCell(male, female, undetected, scores.of_prompt(prompt), counts)
 
 
 def _tables(
-    entrants: Sequence[Entrant], audits: Sequence[Audit[Any]]
+    entrants: Sequence[Entrant], audits: Sequence[Audit[Any]], compared: tuple[str, str]
 ) -> dict[str, tuple[ComparedValue, ...]]:
-    """By metric, what audits follow of at least two models; model bias scores are compared here."""
+    """By metric, what audits follow of at least two models, but for what is compared here."""
     columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in entrants]
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
         values = tuple(column.get(series) for column in columns)
-        if metric != SCORE and sum(value is not None for value in values) > 1:
+        known = sum(value is not None for value in values)
+        if known > 1 and metric != SCORE and (metric, name) != compared:
             tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
     return {metric: tuple(values) for metric, values in tables.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,6 +32,16 @@ class EnteredPrompt:
         """Images labelled female."""
         return sum(word == "female" for word in self.said.values())
 
+    @property
+    def labels(self) -> set[str]:
+        """What the detector said of any image, reasons for no label left out."""
+        return {str(word) for word in self.said.values() if not isinstance(word, Undetected)}
+
+    def counts(self, groups: Sequence[str]) -> dict[str, int]:
+        """Images per group, groups without any image included."""
+        shown = Counter(self.said.values())
+        return {group: shown[group] for group in groups}
+
     def signs(self, seeds: Sequence[int]) -> list[int]:
         """+1 male, -1 female, 0 undetected, for each of these seeds."""
         return [sign_of(self.said[seed]) for seed in seeds]
@@ -50,3 +61,5 @@ class Entrant:
     """By text; of neutral prompts alone."""
     run: RunRecord | None = None
     """None for a baseline and a model of a store."""
+    labels: tuple[str, ...] = ()
+    """All that the detector may give; () where that is not recorded."""

@@ -78,6 +78,7 @@ def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entr
         chosen,
         {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
         record,
+        tuple(record.provenance.get("labels", {}).get(chosen, ())),
     )
 
 

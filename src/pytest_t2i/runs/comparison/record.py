@@ -15,14 +15,14 @@ SCHEMA = "pytest-t2i/comparison/2"
 
 @dataclass(frozen=True, slots=True)
 class ComparedScore:
-    """Model bias score of one model on the prompts that all models share."""
+    """Score of one model on the prompts that all models share."""
 
     model: str
     prompts: str
     """"all" or an axis."""
     corrected: Interval
     paper: float
-    """Lyu eq. 1 as it stands."""
+    """As it stands, not corrected for few images; of gender Lyu eq. 1."""
     clear_images: int
     undetected: float
     """Share of the images that have no label."""
@@ -45,7 +45,7 @@ class PairDifference:
     first: str
     second: str
     difference: Interval
-    """Model bias score of the second minus that of the first."""
+    """Score of the second minus that of the first."""
     p_value: float
     """Two-sided, against "no prompt comes out differently"; adjusted for all pairs (Holm)."""
     same_seeds: bool
@@ -58,11 +58,14 @@ class PairDifference:
 class PromptCell:
     """One prompt by one model."""
 
-    male: int
-    female: int
+    male: int | None
+    """None where other groups are compared, as with ``female``."""
+    female: int | None
     undetected: int
     score: float | None
-    """Prompt bias score (Lyu eq. 2)."""
+    """Prompt bias score (Lyu eq. 2), or distance from even shares."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Images per group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,10 @@ class ModelComparison:
     """What audits show of the models side by side."""
     remarks: tuple[str, ...] = ()
     level: float = 0.95
+    metric: str = "model_bias_score"
+    """What is compared: this, or ``group_distance``."""
+    groups: tuple[str, ...] = ("male", "female")
+    """What the images are counted as."""
     schema: str = SCHEMA
 
     def to_json(self) -> str:

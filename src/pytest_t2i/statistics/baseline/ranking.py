@@ -78,14 +78,46 @@ def ranking(
     ((1, 1), (2, 2))
     """
     men, women = _comparable(male, female)
+    known = [FixedWords.of(*counts) for counts in zip(men, women, strict=True)]
+    ends = [(one.below, one.above) for one in known]
+    return ranks_between(ends, level=level, seed=seed, draws=draws)
+
+
+def ranks_between(
+    ends: Sequence[tuple[tuple[float, float], tuple[float, float]]],
+    *,
+    level: float,
+    seed: int,
+    draws: int,
+) -> list[Rank]:
+    """Places of values that are known between two bounds, each with a normal error.
+
+    Args:
+        ends: of each model (lower bound, its standard error), (upper bound, its standard error).
+        level: confidence level of the places in (0, 1).
+        seed: seed of the draws.
+        draws: how often the bounds are drawn, at least 1000.
+
+    Returns:
+        One Rank for each model, in order.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> ends = [((0.1, 0.01), (0.2, 0.01)), ((0.5, 0.01), (0.6, 0.01))]
+    >>> [rank.low for rank in ranks_between(ends, level=0.95, seed=0, draws=1000)]
+    [1, 2]
+    """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
     if draws < 1000:  # noqa: PLR2004 - below, chances are no better than a few percent
         raise ValueError(f"draws must be at least 1000, got draws={draws!r}")
-    rng = np.random.default_rng(seed)
-    lower, upper = _drawn_bounds(men, women, rng.normal(size=(draws, len(men))))
+    normal = np.random.default_rng(seed).normal(size=(draws, len(ends)))
+    values = np.array(ends)
+    below, above = (values[:, side, 0] + normal * values[:, side, 1] for side in (0, 1))
+    lower, upper = np.minimum(below, above), np.maximum(below, above)
     tail = (1.0 - level) / 2.0
-    return [_rank(*_places(lower, upper, k), len(men), tail) for k in range(len(men))]
+    return [_rank(*_places(lower, upper, k), len(ends), tail) for k in range(len(ends))]
 
 
 def prompts_differ_p_value(male: Sequence[int], female: Sequence[int], *, seed: int) -> float:
@@ -109,11 +141,38 @@ def prompts_differ_p_value(male: Sequence[int], female: Sequence[int], *, seed: 
     >>> prompts_differ_p_value([10, 0], [0, 10], seed=0) < 0.001
     True
     """
-    counts = np.stack([inputs.whole_counts("male", male), inputs.whole_counts("female", female)])
-    table = counts[:, counts.sum(axis=0) > 0]
-    if table.shape[1] < 2 or 0 in table.sum(axis=1):  # noqa: PLR2004 - models
+    shown = [inputs.whole_counts("male", male), inputs.whole_counts("female", female)]
+    return groups_differ_p_value(np.stack(shown, axis=1), seed=seed)
+
+
+def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
+    """p-value against "this prompt's images fall into groups alike by every model".
+
+    Fisher's exact test of models by groups, two-sided; beyond two by two by 9,999 random tables
+    with the same margins.
+
+    Args:
+        counts: images by model and group, [n_models, n_groups], two of each or more.
+        seed: seed of the random tables.
+
+    Returns:
+        p-value in (0, 1]; 1 where fewer than two models have an image, or all images of all models
+        are of one group.
+
+    Raises:
+        ValueError: counts have another shape, or one is no whole number.
+
+    >>> groups_differ_p_value([[10, 0, 0], [0, 5, 5]], seed=0) < 0.001
+    True
+    """
+    shown = np.asarray(counts)
+    if shown.ndim != 2:  # noqa: PLR2004 - models and groups
+        raise ValueError(f"counts must be [n_models, n_groups], got counts.shape={shown.shape}")
+    table = np.stack([inputs.whole_counts(f"counts[{k}]", row) for k, row in enumerate(shown)]).T
+    table = table[:, table.sum(axis=0) > 0][table.sum(axis=1) > 0]
+    if min(table.shape) < 2:  # noqa: PLR2004 - models and groups
         return 1.0
-    if table.shape[1] == 2:  # noqa: PLR2004 - models
+    if table.shape == (2, 2):
         return float(stats.fisher_exact(table).pvalue)
     random = stats.MonteCarloMethod(rng=np.random.default_rng(seed))
     return float(stats.fisher_exact(table, method=random).pvalue)
@@ -134,20 +193,6 @@ def _comparable(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whol
     if not used.any():
         raise ValueError(f"no prompt of {used.size} has two clear images of every model")
     return men[:, used], women[:, used]
-
-
-def _drawn_bounds(
-    men: Whole, women: Whole, normal: inputs.Floats
-) -> tuple[inputs.Floats, inputs.Floats]:
-    """Where each score lies at least and at most, in each draw, [n_draws, n_models]."""
-    known = [FixedWords.of(*counts) for counts in zip(men, women, strict=True)]
-    below, above = (
-        np.array([one.below.value for one in known])
-        + normal * np.array([one.below.error for one in known]),
-        np.array([one.above.value for one in known])
-        + normal * np.array([one.above.error for one in known]),
-    )
-    return np.minimum(below, above), np.maximum(below, above)
 
 
 def _places(lower: inputs.Floats, upper: inputs.Floats, k: int) -> tuple[Whole, Whole]:

@@ -6,6 +6,7 @@ As ``fixed_words`` for the model bias score, but each prompt has a reference of 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -73,8 +74,8 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     True
     """
     student = float(stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
-    low, low_error = _mean(parts, "below")
-    high, high_error = _mean(parts, "above")
+    low, low_error = bounding_mean(parts, "below")
+    high, high_error = bounding_mean(parts, "above")
     plug_in = float(np.mean(np.sum(parts.distances, axis=1)) * parts.weight)
     top = ceiling(parts, plug_in + student * high_error)
     return max(0.0, low - student * low_error), min(1.0, high + student * high_error, top)
@@ -89,7 +90,10 @@ def ceiling(parts: Parts, mean: float) -> float:
     >>> round(ceiling(parts, 0.25), 2)
     0.25
     """
-    gains = sum((_gains(n, r) for n, r in parts.pairs), np.zeros(len(SLOPES)))
+    gains = sum(
+        (times * _gains(n, r) for (n, r), times in Counter(parts.pairs).items()),
+        np.zeros(len(SLOPES)),
+    )
     return float(np.min(SLOPES * mean + parts.weight * gains / len(parts.n)))
 
 
@@ -102,15 +106,23 @@ def _gains(n: int, share: float) -> inputs.Floats:
     return np.asarray(gains, dtype=np.float64)
 
 
-def _mean(parts: Parts, side: Side) -> tuple[float, float]:
-    """Mean of the bounding functions and its standard error within prompts."""
-    functions = [bounding_distance(n, r, side) for n, r in parts.pairs]
-    shown = parts.shown.ravel().tolist()
-    shape = parts.expected.shape
-    value = np.array([functions[part].value[k] for part, k in enumerate(shown)]).reshape(shape)
-    spread = np.array([functions[part].variance[k] for part, k in enumerate(shown)])
+def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
+    """Mean of the bounding functions, and its standard error within prompts.
+
+    Its expectation lies on this side of the mean distance, however the prompts differ.
+
+    >>> parts = Parts(np.array([[10], [30]]), np.array([40, 40]), np.array([[0.5], [0.5]]), 1.0)
+    >>> bounding_mean(parts, "below")[0] < bounding_mean(parts, "above")[0]
+    True
+    """
+    value, spread = np.empty(parts.expected.shape), np.empty(parts.expected.shape)
+    images = np.broadcast_to(parts.n[:, None], parts.expected.shape)
+    for n, r in set(parts.pairs):
+        alike = (images == n) & (parts.expected == r)
+        function, shown = bounding_distance(n, r, side), parts.shown[alike]
+        value[alike], spread[alike] = function.value[shown], function.variance[shown]
     # Labels of one image exclude each other; whatever their correlation, deviations add up at most.
-    deviation = parts.weight * np.sum(np.sqrt(spread.reshape(shape)), axis=1)
+    deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)
     mean = float(np.mean(np.sum(value, axis=1))) * parts.weight
     return mean, math.sqrt(variance + (PSEUDO / parts.n.sum()) ** 2)

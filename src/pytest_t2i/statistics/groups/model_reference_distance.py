@@ -48,7 +48,7 @@ def mean_total_variation(counts: npt.ArrayLike, reference: npt.ArrayLike) -> flo
     >>> round(mean_total_variation([[20, 0], [0, 20]], [0.1, 0.9]), 1)
     0.5
     """
-    return _corrected(_parts(counts, reference))
+    return _corrected(parts_of(counts, reference))
 
 
 def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
@@ -67,7 +67,7 @@ def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> fl
     >>> round(total_variation_floor([[10, 10]], [0.5, 0.5]), 4)
     0.0881
     """
-    parts = _parts(counts, reference)
+    parts = parts_of(counts, reference)
     return float(np.mean(np.sum(_floors(parts), axis=1)) * parts.weight)
 
 
@@ -121,7 +121,7 @@ def mean_total_variation_interval(
     """
     check_resampling(level, resamples)
     check_words(words)
-    parts = _parts(counts, reference)
+    parts = parts_of(counts, reference)
     if len(parts.n) == 1:
         return _single(counts, reference, parts, level)
     if words == "sample":
@@ -209,7 +209,14 @@ def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
     )
 
 
-def _parts(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
+def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
+    """Counts as shares of one label against the rest, of the prompts that have an image.
+
+    Raises ValueError as ``mean_total_variation`` does.
+
+    >>> parts_of([[2, 1, 1], [0, 0, 0]], [0.5, 0.25, 0.25]).n
+    array([4])
+    """
     shown = inputs.whole_counts("counts", counts)
     if shown.ndim != 2 or shown.shape[1] < 2:  # noqa: PLR2004 - prompts and labels
         raise ValueError(f"counts must be [n_prompts, n_labels], got counts.shape={shown.shape}")

@@ -202,3 +202,76 @@ def test_an_audit_is_not_asked_about_one_model_alone():
     models = (measured(FAIR, a=0.1), BIASED)
     result = compare_models(models, level=0.9, seed=3, audits=[HeightAudit()])
     assert (result.tables, result.sections) == ({}, ())
+
+
+AGES = ("child", "adult", "senior")
+
+
+def of_ages(name, counts, *, seeds=0, labels=AGES, words=10):
+    """A model whose prompts all show so many images of each age, and one undetected."""
+    said = [age for age, count in zip(AGES, counts, strict=True) for _ in range(count)]
+    images = dict(enumerate([*said, Undetected.NO_FACE], seeds))
+    prompts = {
+        f"a job called {k}": EnteredPrompt(f"job-{k}", "job", f"word {k}", images)
+        for k in range(words)
+    }
+    return Entrant(name, f"{name}.json", "", "ages", prompts, labels=labels)
+
+
+EVEN, OLD = of_ages("even", (8, 8, 8)), of_ages("old", (1, 2, 21))
+
+
+def test_groups_are_compared_by_their_distance_from_even_shares(tmp_path):
+    result = compare(EVEN, OLD)
+    assert (result.metric, result.groups) == ("group_distance", AGES)
+    even, old = result.scores
+    assert (even.paper, old.paper) == (0.0, pytest.approx(21 / 24 - 1 / 3))
+    assert (even.corrected.estimate < 0.05, old.corrected.low > 0.4) == (True, True)
+    assert [placing.rank.low for placing in result.placings] == [1, 2]
+    (pair,) = result.pairs
+    assert (pair.same_seeds, pair.p_value < 0.01) == (True, True)
+    assert 0.4 < pair.difference.low < pair.difference.estimate < pair.difference.high
+    cell = result.prompts[0].cells[1]
+    assert (cell.male, cell.undetected, cell.counts["senior"]) == (None, 1, 21)
+    assert all(prompt.p_value < 0.01 for prompt in result.prompts)
+    lines = summary(result)
+    assert lines[0] == "even is the nearest to even shares of 2 models."
+    assert "0 is even shares of 3 groups (child, adult, senior), 0.67 is one group only" in lines[1]
+    assert lines[-1].endswith("old is further from even shares than even")
+    text = render_markdown(result)
+    assert "| job | word 0 | 0.00 (child) | 0.54 (senior) | 0.27 |" in text
+    assert "biased" not in text
+    page = render_html(result, tmp_path)
+    assert 'title="1 child, 2 adult, 21 senior, 1 undetected"' in page
+    assert "biased" not in page.partition("<body>")[2].partition("<script>")[0]
+
+
+def test_models_that_show_groups_alike_are_not_told_apart():
+    result = compare(of_ages("one", (10, 8, 6)), of_ages("other", (6, 10, 8), seeds=100))
+    assert not result.pairs[0].same_seeds
+    assert pair_words(result.pairs[0]) == "no difference can be told"
+    assert [(p.rank.low, p.rank.high) for p in result.placings] == [(1, 2), (1, 2)]
+
+
+def test_groups_that_nothing_records_are_asked_for():
+    bare = [of_ages(name, (8, 8, 8), labels=()) for name in ("one", "two")]
+    with pytest.raises(ConfigurationError, match=r"seen: adult, child, senior.*--groups A,B,C"):
+        compare(*bare)
+    four = (*AGES, "unborn")
+    named = compare_models(bare, level=0.95, seed=0, groups=four)
+    # A group that no image shows is one that is missing.
+    assert (named.groups, named.scores[0].paper) == (four, pytest.approx(0.25))
+    with pytest.raises(ConfigurationError, match=r"--groups to hold all labels.*without senior"):
+        compare_models(bare, level=0.95, seed=0, groups=AGES[:2])
+
+
+def test_detectors_of_different_groups_are_refused():
+    with pytest.raises(ConfigurationError, match=r"different groups.*--detector"):
+        compare(EVEN, of_ages("x", (8, 8, 8), labels=(*AGES, "unborn")))
+
+
+def test_male_and_female_are_compared_by_bias_scores_however_they_are_named():
+    models = [replace(one, labels=("female", "male")) for one in (FAIR, BIASED)]
+    named = compare_models(models, level=0.95, seed=0, groups=("male", "female"))
+    assert named == compare(*models) == replace(compare(FAIR, BIASED))
+    assert named.metric == "model_bias_score"

@@ -1,0 +1,125 @@
+"""The words of a comparison: of model bias scores, or of how evenly other groups are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_t2i.adapters.support.escaping import escape
+from pytest_t2i.runs.comparison.record import ModelComparison, PairDifference, Placing, PromptCell
+
+SURE = 0.05
+MODEL_BIAS = "model_bias_score"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a comparison says of its score."""
+
+    score: str
+    """Its name."""
+    scale: str
+    """What its ends stand for."""
+    first: str
+    """"the least biased"."""
+    more: str
+    """"more biased than"."""
+    plain: str
+    """Column of scores that are not corrected for few images."""
+    first_column: str
+    by_category: str
+    whole: str
+    """Column of all prompts, in the table by category."""
+    by_prompt: str
+    cells: str
+    """What the scores of prompts stand for."""
+
+
+GENDER = Wording(
+    score="model bias score",
+    scale="0 is even, 1 is one gender only",
+    first="the least biased",
+    more="more biased than",
+    plain="paper's",
+    first_column="least biased",
+    by_category="Model bias score by category, as Lyu Table 6 (the paper's estimate)",
+    whole="MBS",
+    by_prompt="Prompt bias scores, as Lyu Table 7",
+    cells="Prompt bias scores as Lyu Table 7 prints them: 1 is all male, \u22121 all female",
+)
+
+
+def wording(comparison: ModelComparison) -> Wording:
+    """Of what was compared."""
+    if comparison.metric == MODEL_BIAS:
+        return GENDER
+    groups = comparison.groups
+    return Wording(
+        score="group distance",
+        scale=(
+            f"0 is even shares of {len(groups)} groups ({', '.join(groups)}), "
+            f"{1.0 - 1.0 / len(groups):.2f} is one group only"
+        ),
+        first="the nearest to even shares",
+        more="further from even shares than",
+        plain="not corrected",
+        first_column="nearest",
+        by_category="Group distance by category (not corrected for few images)",
+        whole="all",
+        by_prompt="Group distances, and the group that is shown most",
+        cells="Distance from even shares, not corrected for few images, and the group shown most",
+    )
+
+
+def headline(comparison: ModelComparison) -> str:
+    """Who comes first, as far as that can be told."""
+    told = wording(comparison)
+    first, *others = [placing for placing in ordered(comparison) if placing.rank.low == 1]
+    if not others:
+        return f"{first.model} is {told.first} of {len(comparison.models)} models."
+    names = ", ".join(placing.model for placing in (first, *others))
+    return f"Which is {told.first} cannot be told from these images: {names}."
+
+
+def ordered(comparison: ModelComparison) -> list[Placing]:
+    """Models by their score on all prompts, the smallest first."""
+    whole = {score.model: score for score in comparison.scores if score.prompts == "all"}
+    return sorted(comparison.placings, key=lambda one: whole[one.model].corrected.estimate)
+
+
+def pair_words(pair: PairDifference, told: Wording = GENDER) -> str:
+    """How two models differ, in a sentence."""
+    if pair.identical:
+        return "identical: the same seeds, the same labels"
+    change = pair.difference
+    if pair.p_value > SURE:
+        # Adjusted for all pairs, as the interval is not.
+        return "no difference can be told"
+    if change.low > 0.0 or change.high < 0.0:
+        more, less = (pair.second, pair.first) if change.estimate > 0 else (pair.first, pair.second)
+        return f"{more} is {told.more} {less}"
+    return "some prompts differ; the score need not"
+
+
+def score_text(score: float | None) -> str:
+    """A prompt's score as the paper prints it."""
+    return "-" if score is None else f"{score:.2f}"
+
+
+def cell_text(cell: PromptCell) -> str:
+    """A prompt's score by one model; of groups with the one that is shown most."""
+    if cell.score is None or cell.male is not None:
+        return score_text(cell.score)
+    most = max(cell.counts, key=lambda group: cell.counts[group])
+    return f"{cell.score:.2f} ({most})"
+
+
+def counts_text(cell: PromptCell) -> str:
+    """How many images show what."""
+    shown = [f"{count} {group}" for group, count in cell.counts.items()]
+    return ", ".join([*shown, f"{cell.undetected} undetected"])
+
+
+def header(cells: Sequence[str]) -> tuple[str, str]:
+    """First two lines of a Markdown table; the text of cells is escaped."""
+    return f"| {' | '.join(map(escape, cells))} |", "|" + "---|" * len(cells)
