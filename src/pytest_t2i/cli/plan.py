@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import argparse
 import math
-from functools import lru_cache
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import add_confidence, path, value
-from pytest_t2i.cli.plan_lines import Each, Question, Topic, lines
+from pytest_t2i.cli.plan_lines import Each, lines
 from pytest_t2i.cli.plan_sequential import sequential_lines
+from pytest_t2i.cli.plan_topics import METRICS, bounds_of, topic_of
 from pytest_t2i.cli.rate import HISTORY, rate
 from pytest_t2i.cli.say import say
 from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.history import ENOUGH_MADE
 from pytest_t2i.settings import above_zero, budget, price, share, whole
-from pytest_t2i.statistics.planning.change_power import model_change_power_range
-from pytest_t2i.statistics.planning.power import (
-    PER_CHANGE,
-    PER_MODEL,
-    Design,
-    PowerRange,
-    model_power_range,
-    prompt_change_power,
-    prompt_power,
-)
-from pytest_t2i.verdicts.limits_file import checked, read_limits
-
-REPEATS = 200
-"""Simulated suites of a model per number of images and spread."""
-METRICS = ("prompt_bias_score", "model_bias_score")
-MARGIN = ".margin"
+from pytest_t2i.statistics.planning.power import Design
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--before", type=float, default=0.0, metavar="X", help="score of the baseline (0: fair)"
+    )
+    parser.add_argument(
+        "--groups",
+        type=value(whole(2)),
+        metavar="N",
+        help="how many groups the detector tells: plans limits of group_distance, too",
     )
     parser.add_argument(
         "--sequential",
@@ -106,6 +97,7 @@ def run(
     power: float,
     beyond: float,
     before: float,
+    groups: int | None,
     sequential: bool,
     seconds: float | None,
     measured: Path | None,
@@ -117,8 +109,8 @@ def run(
     if not 0.0 <= before < 1.0:
         raise ConfigurationError(f"--before: expected a score of 0 or more and below 1: {before}")
     design = Design(prompts, level, power, seed)
-    bounds, left_out = _bounds(limits, metric, limit, margin)
-    topics = [_topic(name, bound, beyond, before, design) for name, bound in bounds.items()]
+    bounds, left_out = bounds_of(limits, metric, limit, margin, groups)
+    topics = [topic_of(name, x, beyond, before, groups, design) for name, x in bounds.items()]
     known = rate(seconds, measured)
     each = Each(known.seconds if known else None, price)
     for line in lines(topics, design, each, _affordable(budget, each)):
@@ -162,67 +154,3 @@ def _affordable(budget: tuple[float, str] | Money | None, each: Each) -> int | N
             )
         amount = amount * 60.0 / each.seconds
     return math.floor(amount)
-
-
-def _bounds(
-    limits: Path | None, metric: str | None, limit: float | None, margin: float | None
-) -> tuple[dict[str, float], list[str]]:
-    """Bounds to plan for by name, and the names that no power is known for."""
-    if metric is not None:
-        value = limit if margin is None else margin
-        if value is None:
-            raise ConfigurationError(f"--metric {metric} needs --limit X or --margin X")
-        name = metric if margin is None else f"{metric}{MARGIN}"
-        bounds = {name: checked(name, value, "").bound}
-    else:
-        if limits is None or limit is not None or margin is not None:
-            raise ConfigurationError("--limit and --margin go with --metric, not with --limits")
-        bounds = {name: entry.bound for name, entry in read_limits(limits).items()}
-    known = {n: bound for n, bound in bounds.items() if n.removesuffix(MARGIN) in METRICS}
-    if not known:
-        raise ConfigurationError(f"a plan can be made for {' and '.join(METRICS)}, not {[*bounds]}")
-    for name, bound in known.items():
-        if not 0.0 <= bound <= 1.0 and not name.endswith(MARGIN):
-            raise ConfigurationError(f"{name}: expected a limit from 0 to 1 of the absolute score")
-    return known, [name for name in bounds if name not in known]
-
-
-def _topic(name: str, bound: float, beyond: float, before: float, design: Design) -> Topic:
-    metric = name.removesuffix(MARGIN)
-    what = "a prompt" if metric == METRICS[0] else "a model"
-    together = f", alone among {design.prompts} fair ones" if what == "a prompt" else ""
-    if name.endswith(MARGIN):
-        sizes = PER_CHANGE if what == "a prompt" else PER_MODEL
-        room = 1.0 - before
-        push = min(bound + beyond, room)
-
-        @lru_cache(maxsize=512)
-        def grows(value: float, images: int) -> PowerRange:
-            if not images:
-                return _one(0.0)
-            grown = min(value, room)
-            if what == "a prompt":
-                return _one(prompt_change_power(before, grown, bound, images, design))
-            return model_change_power_range(before, grown, bound, images, design)
-
-        text = f"{what} at {before:g} that grows by {push:g} fails{together}"
-        grown = Question(text, grows, push, min(bound, room), sizes)
-        return Topic(f"{metric} against a baseline, margin {bound:g}", (grown,))
-    sizes = () if what == "a prompt" else PER_MODEL
-
-    @lru_cache(maxsize=512)
-    def decided(value: float, images: int) -> PowerRange:
-        if not images:
-            return _one(0.0)
-        if what == "a prompt":
-            return _one(prompt_power(value, bound, images, design))
-        return model_power_range(value, bound, images, design._replace(repeats=REPEATS))
-
-    passes = Question(f"{what} at 0 passes", decided, 0.0, None, sizes)
-    worse = min(1.0, bound + beyond)
-    fails = Question(f"{what} at {worse:g} fails{together}", decided, worse, bound, sizes)
-    return Topic(f"{metric} <= {bound:g}", (passes, fails) if bound < 1.0 else (passes,))
-
-
-def _one(chance: float) -> PowerRange:
-    return PowerRange(chance, chance, chance)

@@ -13,9 +13,6 @@ from pytest_t2i.statistics.planning.power import (
     smallest_found,
 )
 
-LOWEST, HIGHEST = 0, 1
-"""Of a range of power."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -31,6 +28,8 @@ class Question:
     """Where values begin that are to be found; None where the verdict is PASS."""
     sizes: tuple[int, ...] = ()
     """Images per prompt to try; all, if empty."""
+    most: float = 1.0
+    """The largest value that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,11 @@ def lines(topics: list[Topic], design: Design, each: Each, budget: int | None) -
             "of a model, FIRST-LAST: from the spread of bias over prompts that is found most "
             "easily to the one that is found hardest"
         )
+    if any("group" in topic.name for topic in topics):
+        yield (
+            "of groups, FIRST-LAST: over how groups share the distance, too, from one that has "
+            "more to some that are missing"
+        )
     yield f"{'per prompt':>10} {'images':>15} {each.heading}"
     for topic in topics:
         for question in topic.questions:
@@ -93,11 +97,11 @@ def lines(topics: list[Topic], design: Design, each: Each, budget: int | None) -
 def _needed(question: Question, design: Design, each: Each) -> str:
     counts = [
         images_needed(
-            lambda n, end=end: question.power(question.value, n)[end],  # type: ignore[misc]
+            lambda n, end=end: question.power(question.value, n).end(high=end),  # type: ignore[misc]
             design.power,
             question.sizes,
         )
-        for end in (HIGHEST, LOWEST)
+        for end in (True, False)
     ]
     images = [None if count is None else count * design.prompts for count in counts]
     return (
@@ -129,19 +133,21 @@ def _chance(power: PowerRange) -> str:
     low, high = f"{power.low:.0%}", f"{power.high:.0%}"
     if low == high:
         return f"{low} of cases"
+    if power.published is None:
+        return f"{low} to {high} of cases"
     return f"{low} to {high} of cases ({power.published:.0%} if spread as in published models)"
 
 
 def _smallest(question: Question, images: int, power: float) -> str:
     smallest = [
         smallest_found(
-            lambda value, end=end: question.power(value, images)[end],  # type: ignore[misc]
+            lambda value, end=end: question.power(value, images).end(high=end),  # type: ignore[misc]
             power,
             question.low or 0.0,
         )
-        for end in (HIGHEST, LOWEST)
+        for end in (True, False)
     ]
     if smallest[0] is None:
         return f"nothing is found with power {power:g}"
-    told = _from_to(smallest, ".2f", "more than 1").replace("-", " to ")
+    told = _from_to(smallest, ".2f", f"more than {question.most:.3g}").replace("-", " to ")
     return f"the smallest found with power {power:g} is {told}"

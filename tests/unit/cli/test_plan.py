@@ -151,3 +151,32 @@ def test_mistyped_arguments(arguments, problem, capsys):
     with pytest.raises(SystemExit):
         main([*PROMPT, *arguments])
     assert problem in capsys.readouterr().err
+
+
+def test_groups_are_planned_where_their_number_is_given(capsys):
+    group = ("plan", "--metric", "group_distance", "--limit", "0.4", "--prompts", "5")
+    assert main([*group, "--groups", "3", "--budget", "200"]) == 0
+    told = capsys.readouterr().out
+    assert "of groups, FIRST-LAST" in told
+    assert re.search(r"\d+ +\d+ +- +group_distance of 3 <= 0.4: a prompt at 0 passes", told)
+    # One group only is 2/3 away: no more can be beyond the limit.
+    assert re.search(r"a prompt at 0.6 fails, alone among 5 fair ones in \d+%", told)
+    assert "the smallest found with power 0.8 is" in told
+    assert "published" not in told
+
+
+def test_a_models_groups_are_planned(capsys):
+    model = ("plan", "--metric", "group_distance.model", "--limit", "0.3", "--prompts", "6")
+    assert main([*model, "--groups", "3"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"group_distance.model of 3 <= 0.3: a model at 0.5 fails\n", told)
+
+
+def test_groups_need_their_number_and_a_margin_is_not_planned(capsys):
+    assert main(["plan", "--metric", "group_distance", "--limit", "0.4"]) == 2
+    told = capsys.readouterr().err
+    assert "--metric group_distance needs --groups N: how many the detector tells" in told
+    margin = ("plan", "--metric", "group_distance", "--margin", "0.1", "--groups", "3")
+    assert main([*margin]) == 2
+    told = capsys.readouterr().err
+    assert "with --groups N for limits of group_distance and group_distance.model" in told

@@ -6,7 +6,7 @@ As ``fixed_words`` for the model bias score, but each prompt has a reference of 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,11 +48,13 @@ class Parts(NamedTuple):
         """Plug-in |k/n - r| of each part, [n_prompts, n_parts]."""
         return np.asarray(np.abs(self.shown / self.n[:, None] - self.expected), dtype=np.float64)
 
-    @property
-    def pairs(self) -> list[tuple[int, float]]:
-        """(n, r) of each part, prompt by prompt."""
-        n = np.broadcast_to(self.n[:, None], self.expected.shape)
-        return list(zip(n.ravel().tolist(), self.expected.ravel().tolist(), strict=True))
+    def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
+        """Every (images, reference's share) with the parts that have it, [n_prompts, n_parts]."""
+        both = self.n[:, None] + 1j * self.expected
+        kinds, place = np.unique(both, return_inverse=True)
+        place = place.reshape(both.shape)
+        for k, kind in enumerate(kinds):
+            yield int(kind.real), float(kind.imag), place == k
 
 
 def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
@@ -90,10 +92,7 @@ def ceiling(parts: Parts, mean: float) -> float:
     >>> round(ceiling(parts, 0.25), 2)
     0.25
     """
-    gains = sum(
-        (times * _gains(n, r) for (n, r), times in Counter(parts.pairs).items()),
-        np.zeros(len(SLOPES)),
-    )
+    gains = sum((at.sum() * _gains(n, r) for n, r, at in parts.kinds()), np.zeros(len(SLOPES)))
     return float(np.min(SLOPES * mean + parts.weight * gains / len(parts.n)))
 
 
@@ -116,11 +115,9 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     True
     """
     value, spread = np.empty(parts.expected.shape), np.empty(parts.expected.shape)
-    images = np.broadcast_to(parts.n[:, None], parts.expected.shape)
-    for n, r in set(parts.pairs):
-        alike = (images == n) & (parts.expected == r)
-        function, shown = bounding_distance(n, r, side), parts.shown[alike]
-        value[alike], spread[alike] = function.value[shown], function.variance[shown]
+    for n, r, at in parts.kinds():
+        function, shown = bounding_distance(n, r, side), parts.shown[at]
+        value[at], spread[at] = function.value[shown], function.variance[shown]
     # Labels of one image exclude each other; whatever their correlation, deviations add up at most.
     deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)

@@ -266,9 +266,10 @@ def _single(
 
 def _floors(parts: Parts) -> inputs.Floats:
     """Expected plug-in of a model that follows the reference, [n_prompts, n_parts]."""
-    pairs = parts.pairs
-    known = {(n, r): _expected_distance(n, r, np.array([r]))[0] for n, r in set(pairs)}
-    return np.array([known[pair] for pair in pairs]).reshape(parts.expected.shape)
+    floors = np.empty(parts.expected.shape)
+    for n, r, at in parts.kinds():
+        floors[at] = _expected_distance(n, r, np.array([r]))[0]
+    return floors
 
 
 def _expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:

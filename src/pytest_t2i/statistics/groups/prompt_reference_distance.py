@@ -16,6 +16,8 @@ from pytest_t2i.statistics.shares.intervals import check_level
 
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
+MOST_SETS = 12
+"""Labels of which all sets are tried: 4,096 of them."""
 HALVINGS = 50
 """Steps of the bisection for a p-value; each halves what is unknown of it."""
 
@@ -128,6 +130,9 @@ def distance_range(
     .. math:: [max(sum (low - r)+, sum (r - high)+),
        max over sets A of min(high(A), 1 - low(not A)) - r(A)]
 
+    Of more than 12 labels the largest is that of sets that may hold one label in part, which is
+    no smaller: the sets themselves are too many.
+
     Args:
         low: smallest share of each label, [n_labels].
         high: largest share of each label, [n_labels].
@@ -140,9 +145,28 @@ def distance_range(
     (0.0, 0.25)
     """
     least = max(np.sum(np.maximum(0.0, low - expected)), np.sum(np.maximum(0.0, expected - high)))
+    if len(low) > MOST_SETS:
+        return float(least), _largest_in_part(high - expected, expected - low)
     sets = np.array(list(product((0.0, 1.0), repeat=len(low)))).T
     reach = np.minimum(high @ sets, 1.0 - low @ (1.0 - sets))
     return float(least), float(max(0.0, np.max(reach - expected @ sets)))
+
+
+def _largest_in_part(up: inputs.Floats, down: inputs.Floats) -> float:
+    """Largest min(sum of x up, sum of (1 - x) down) with x from 0 to 1 for each label.
+
+    What can rise most for what it could fall goes into the set first, the last one in part.
+    """
+    order = np.argsort(np.arctan2(-up, down), kind="stable")
+    rises = np.concatenate([[0.0], np.cumsum(up[order])])
+    falls = np.concatenate([[down.sum()], down.sum() - np.cumsum(down[order])])
+    best = float(np.max(np.minimum(rises, falls)))
+    for k in range(len(up)):
+        step = (rises[k + 1] - rises[k]) + (falls[k] - falls[k + 1])
+        if rises[k] <= falls[k] and rises[k + 1] >= falls[k + 1] and step > 0.0:
+            part = (falls[k] - rises[k]) / step
+            best = max(best, float(rises[k] + part * (rises[k + 1] - rises[k])))
+    return max(0.0, best)
 
 
 def _box(numbers: inputs.Floats, expected: inputs.Floats, error: float) -> tuple[float, float]:

@@ -192,8 +192,12 @@ class PowerRange(NamedTuple):
     """With the spread of bias over prompts that is worst for it."""
     high: float
     """With the one that is best."""
-    published: float
-    """With a spread as that of published models."""
+    published: float | None
+    """With a spread as that of published models; None where none is published."""
+
+    def end(self, *, high: bool) -> float:
+        """The highest chance, or the lowest."""
+        return self.high if high else self.low
 
 
 def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:

@@ -10,7 +10,10 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.groups.prompt_reference_distance import distance_range
+from pytest_t2i.statistics.groups.prompt_reference_distance import (
+    _largest_in_part,
+    distance_range,
+)
 
 EVEN = {"male": 0.5, "female": 0.5}
 THREE = {"a": 0.2, "b": 0.3, "c": 0.5}
@@ -150,3 +153,21 @@ OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
 def test_what_makes_no_sense_is_refused(call: Any, expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
         call()
+
+
+@pytest.mark.parametrize("labels", [2, 3, 5, 9])
+def test_many_labels_are_bounded_by_no_less_than_all_their_sets_say(labels: int) -> None:
+    rng = np.random.default_rng(labels)
+    for _ in range(50):
+        expected, shares = rng.dirichlet(np.ones(labels), 2)
+        low, high = np.clip([shares - 0.2, shares + 0.2], 0.0, 1.0)
+        exact = distance_range(low, high, expected)[1]
+        in_part = _largest_in_part(high - expected, expected - low)
+        assert exact - 1e-12 <= in_part <= exact + 0.2
+
+
+def test_as_many_labels_as_two_crossed_attributes_have_are_no_wait() -> None:
+    counts = {str(k): k % 5 for k in range(63)}
+    even = dict.fromkeys(counts, 1.0 / 63)
+    interval = total_variation_interval(counts, even, 0.95)
+    assert 0.0 <= interval.low <= interval.estimate <= interval.high <= 1.0
