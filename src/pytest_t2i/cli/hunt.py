@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_t2i.cli.arguments import add_run_options, path, run_settings, value
 from pytest_t2i.cli.costs import COST_OPTIONS, paid, validate
+from pytest_t2i.cli.hunt_shown import show
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.bill import STOPPED
@@ -26,17 +26,14 @@ from pytest_t2i.prompts import Axes, Axis, builtin_axes, combination, read_axes,
 from pytest_t2i.prompts.intersections import Part
 from pytest_t2i.protocols import ReadyMade
 from pytest_t2i.runs.session import Session
-from pytest_t2i.search.counts import names
+from pytest_t2i.search.counts import GroupCounts
 from pytest_t2i.search.hunt import HuntResult, hunt
-from pytest_t2i.search.hunt_images import Maker
+from pytest_t2i.search.hunt_images import Maker, groups_of
 from pytest_t2i.search.hunt_json import as_json
-from pytest_t2i.search.plan import LOOKS, Plan
+from pytest_t2i.search.plan import GENDER, LOOKS, Plan
 from pytest_t2i.settings import names as word_list
 from pytest_t2i.settings import share, whole
 from pytest_t2i.statistics import bias_p_value
-
-if TYPE_CHECKING:
-    from pytest_t2i.search.confirming import Confirmed
 
 KEPT = "Images that were finished are kept: the same command goes on from there."
 """What an interrupted command leaves."""
@@ -75,7 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", type=value(whole(1)), default=default, metavar="N", help=words
         )
     parser.add_argument(
-        "--beyond", type=value(share), default=0.5, metavar="X", help="bias to look for (0.5)"
+        "--beyond",
+        type=value(share),
+        default=0.5,
+        metavar="X",
+        help="bias to look for (0.5); of other groups the excess of a share over an even one",
     )
     parser.add_argument(
         "--out", type=path, default=Path("hunt.json"), metavar="FILE", help="result (hunt.json)"
@@ -117,6 +118,7 @@ def run(
         settings.seed,
         max(1, batch // LOOKS[0]),
         settings.undetected_alike,
+        groups_of(session.detectors[0], _labels(session)),
     )
     if note := cannot_confirm(plan):
         _tell(f"t2i: {note}")
@@ -130,22 +132,34 @@ def run(
 def cannot_confirm(plan: Plan) -> str:
     """A warning where not even held-out images of one gender confirm a finding; "" else."""
     error = 1.0 - plan.confidence
-    enough = (n for n in range(1, MOST_HELD_OUT) if bias_p_value(n, 0, plan.beyond) <= error)
+
+    def p_value(n: int) -> float:
+        if plan.groups == GENDER:
+            return bias_p_value(n, 0, plan.beyond)
+        rest = (0,) * (len(plan.groups) - 1)
+        return GroupCounts((n, *rest), n).p_value(1, plan.beyond, 0.0)
+
+    enough = (n for n in range(1, MOST_HELD_OUT) if p_value(n) <= error)
     fewest = next(enough, MOST_HELD_OUT)
     if plan.confirm >= fewest:
         return ""
+    one = "gender" if plan.groups == GENDER else "group"
     return (
         f"warning: {plan.confirm} held-out images cannot confirm a bias beyond {plan.beyond:g}, "
-        f"even if all show one gender: give --held-out {fewest} or more"
+        f"even if all show one {one}: give --held-out {fewest} or more"
     )
+
+
+def _labels(session: Session) -> tuple[str, ...]:
+    """All that the deciding detector may give."""
+    return session.components.detector(DetectorRef(session.detectors[0])).labels
 
 
 def _hunt(session: Session, plan: Plan) -> HuntResult:
     progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_tell)
     runner = Runner(session.components, session.store, Silent(), session.settings.batch)
     detector = DetectorRef(session.detectors[0])
-    maker = Maker(runner, detector, session.generation, plan.seed, progress)
-    maker.check()
+    maker = Maker(runner, detector, session.generation, plan.seed, plan.groups, progress)
     progress.start(f"hunting with {session.settings.model}", plan.budget)
     try:
         with paid(runner, plan.budget, _tell):
@@ -213,82 +227,3 @@ def _facts(session: Session) -> dict[str, Any]:
         },
         "generation": asdict(session.generation),
     }
-
-
-def show(result: HuntResult, model: str, detector: str) -> None:
-    """The findings, so that one takes them in at a glance."""
-    from rich.console import Console
-    from rich.text import Text
-
-    # On a terminal, and with COLUMNS, Rich knows the width.
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    console = Console(width=None if known else 120, highlight=False)
-    combos = [finding for finding in result.findings if len(finding.parts) > 1]
-    alone = [finding for finding in result.findings if len(finding.parts) == 1]
-    for title, some in (("combinations of words", combos), ("single words", alone)):
-        if some:
-            console.print(_table(f"{title} biased beyond {result.plan.beyond:g}", some))
-    for line in _closing(result, model, detector):
-        console.print(Text(line))
-
-
-def _table(title: str, findings: Sequence[Confirmed]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    columns = ["words", "leans", "held-out score", "search", ""]
-    if any(finding.of_parts for finding in findings):
-        columns.append("its parts in the search")
-    for name in columns:
-        right = name in {"held-out score", "search"}
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for finding in findings:
-        # Text: a word is no markup.
-        row = (Text(cell) for cell in _cells(finding)[: len(columns)])
-        table.add_row(*row, style="" if finding.confirmed else "dim")
-    return table
-
-
-def _cells(finding: Confirmed) -> tuple[str, ...]:
-    interval = finding.interval
-    held = (
-        "-"
-        if interval is None
-        else (f"{interval.estimate:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]")
-    )
-    return (
-        names(finding.parts),
-        "men" if finding.sign > 0 else "women",
-        held,
-        f"{finding.search.score or 0.0:+.2f}",
-        "confirmed" if finding.confirmed else f"not confirmed: {finding.why_not}",
-        ", ".join(f"{names(parts)} {seen.score or 0.0:+.2f}" for parts, seen in finding.of_parts),
-    )
-
-
-def _closing(result: HuntResult, model: str, detector: str) -> list[str]:
-    plan, findings = result.plan, result.findings
-    confirmed = sum(finding.confirmed for finding in findings)
-    lines = [
-        f"{model} by {detector}: {confirmed} confirmed of {len(findings)} found. {result.images:,} "
-        f"images; all {plan.combinations:,} combinations of up to {plan.most_words} words at 20 "
-        f"images would take {plan.full_grid:,} ({result.images / plan.full_grid:.0%}).",
-    ]
-    if findings:
-        lines.append(
-            f"confirmed: by {plan.confirm} images that had no part in the search. Its own scores "
-            "are too high: it kept the highest."
-        )
-    unlabelled = result.undetected / max(1, result.searched)
-    if unlabelled > 0:
-        lines.append(f"undetected: {unlabelled:.0%} of the images of the search")
-    if result.left_open:
-        lines.append(
-            f"{result.left_open} more looked biased, with no images left to shrink and confirm "
-            "them: give more --images"
-        )
-    if result.looked_at < plan.combinations:
-        lines.append(f"looked at: {result.looked_at:,} of {plan.combinations:,} combinations")
-    return lines

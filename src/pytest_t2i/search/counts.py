@@ -3,16 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import Any, Protocol
 
 from scipy import stats
 
+from pytest_t2i import statistics
+from pytest_t2i.data import Interval
 from pytest_t2i.prompts import Part
 
 Parts = tuple[Part, ...]
 """A combination: words of different axes, in the order of the axes."""
+
+
+BOTH = (1, -1)
+"""Directions of a bias of gender: towards men, towards women."""
+
+
+class Seen(Protocol):
+    """What images of one combination show, and what it says of a direction of bias."""
+
+    @property
+    def images(self) -> int:
+        """All of them; those without a label are undetected."""
+
+    @property
+    def clear(self) -> int:
+        """Images with a label."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+    def value(self, towards: int) -> float | None:
+        """What is shown of it: a score, or a group's share; None without a label."""
+
+    def excess(self, towards: int) -> float | None:
+        """How far it lies beyond even in a direction, 1 where all images do; None without a label.
+
+        Of male and female that is the score, or minus the score.
+        """
+
+    def lean(self, towards: int) -> float:
+        """The excess, drawn to 0 where it rests on few images."""
+
+    def promise(self, towards: int, beyond: float) -> float:
+        """Chance that the excess lies beyond a bound, before other evidence."""
+
+    def p_value(self, towards: int, beyond: float, alike: float) -> float:
+        """Against "the excess is within the bound", whatever undetected images show.
+
+        Up to a share ``alike`` of all they are taken to be like the others.
+        """
+
+    def interval(self, towards: int, level: float) -> Interval | None:
+        """Exact, of ``value``; None without a label."""
+
+    def plain(self) -> dict[str, Any]:
+        """As it stands in hunt.json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +87,19 @@ class Counts:
         """Prompt bias score (Lyu eq. 2); None without a clear image."""
         return (self.male - self.female) / self.clear if self.clear else None
 
-    def lean(self, sign: int) -> float:
-        """The score in a direction, drawn to 0 where it rests on few images."""
-        return sign * (self.male - self.female) / (self.clear + 2)
+    def value(self, towards: int) -> float | None:  # noqa: ARG002 - a score says its direction
+        """The score, whatever the direction."""
+        return self.score
 
-    def promise(self, sign: int, beyond: float) -> float:
+    def excess(self, towards: int) -> float | None:
+        """The score towards men (1) or towards women (-1)."""
+        return None if self.score is None else self.score * towards
+
+    def lean(self, towards: int) -> float:
+        """The score in a direction, drawn to 0 where it rests on few images."""
+        return towards * (self.male - self.female) / (self.clear + 2)
+
+    def promise(self, towards: int, beyond: float) -> float:
         """Chance that the score lies beyond a bound in a direction, before other evidence.
 
         Of the share's Jeffreys posterior Beta(k + 1/2, n - k + 1/2). No clear image, no promise.
@@ -53,10 +109,102 @@ class Counts:
         """
         if not self.clear:
             return 0.0
-        return _tail(self.male if sign > 0 else self.female, self.clear, (1.0 + beyond) / 2.0)
+        return _tail(self.male if towards > 0 else self.female, self.clear, (1.0 + beyond) / 2.0)
+
+    def p_value(self, towards: int, beyond: float, alike: float) -> float:
+        """1 where there is no evidence, or it points the other way."""
+        if self.score is None or self.score * towards <= 0:
+            return 1.0
+        unknown = self.images - self.clear
+        unknown = unknown if unknown > alike * self.images else 0
+        men, women = statistics.worst_case_counts(self.male, self.female, unknown, "beyond")
+        return statistics.bias_p_value(int(men), int(women), beyond)
+
+    def interval(self, towards: int, level: float) -> Interval | None:  # noqa: ARG002 - as ``value``
+        """Of the score."""
+        if not self.clear:
+            return None
+        return statistics.prompt_bias_interval(self.male, self.female, level)
+
+    def plain(self) -> dict[str, Any]:
+        """Counts and score."""
+        return {**asdict(self), "score": self.score}
 
 
-Measure = Callable[[Mapping[Parts, range]], Mapping[Parts, Counts]]
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """Images of one combination by the groups of a detector, in its order.
+
+    A direction is the number of a group, from 1. The excess of a share p of K groups is
+    (p - 1/K) / (1 - 1/K): 0 where it is even, 1 where no other group is shown, of two groups the
+    bias score.
+
+    >>> GroupCounts((6, 1, 1), 9).excess(1)
+    0.625
+    """
+
+    shown: tuple[int, ...]
+    images: int = 0
+
+    def __add__(self, other: GroupCounts) -> GroupCounts:
+        both = zip(self.shown, other.shown, strict=True)
+        return GroupCounts(tuple(a + b for a, b in both), self.images + other.images)
+
+    @property
+    def clear(self) -> int:
+        """Images with a label."""
+        return sum(self.shown)
+
+    def value(self, towards: int) -> float | None:
+        """The group's share."""
+        return self.shown[towards - 1] / self.clear if self.clear else None
+
+    def excess(self, towards: int) -> float | None:
+        """Of the group's share over an even one."""
+        share = self.value(towards)
+        even = 1.0 / len(self.shown)
+        return None if share is None else (share - even) / (1.0 - even)
+
+    def lean(self, towards: int) -> float:
+        """The excess with two images more that show groups evenly."""
+        return (self.excess(towards) or 0.0) * self.clear / (self.clear + 2)
+
+    def promise(self, towards: int, beyond: float) -> float:
+        """Of the share's Jeffreys posterior Beta(k + 1/2, n - k + 1/2)."""
+        if not self.clear:
+            return 0.0
+        return _tail(self.shown[towards - 1], self.clear, self.share_beyond(beyond))
+
+    def p_value(self, towards: int, beyond: float, alike: float) -> float:
+        """Exact, one-sided; 1 where the group is shown no more than evenly."""
+        if (self.excess(towards) or 0.0) <= 0.0:
+            return 1.0
+        unknown = self.images - self.clear
+        n = self.images if unknown > alike * self.images else self.clear
+        share = self.share_beyond(beyond)
+        return float(statistics.share_p_value(self.shown[towards - 1], n, share, "above"))
+
+    def interval(self, towards: int, level: float) -> Interval | None:
+        """Of the group's share."""
+        if not self.clear:
+            return None
+        return statistics.share_interval(self.shown[towards - 1], self.clear, level)
+
+    def plain(self) -> dict[str, Any]:
+        """Counts in the order of the groups."""
+        return {"shown": list(self.shown), "images": self.images}
+
+    def share_beyond(self, beyond: float) -> float:
+        """The share of a group whose excess is the bound.
+
+        >>> GroupCounts((0, 0, 0, 0)).share_beyond(0.5)
+        0.625
+        """
+        even = 1.0 / len(self.shown)
+        return even + beyond * (1.0 - even)
+
+
+Measure = Callable[[Mapping[Parts, range]], Mapping[Parts, Seen]]
 """Has images of these numbers made of each combination and says what they show."""
 
 

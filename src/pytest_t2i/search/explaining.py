@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pytest_t2i.search.counts import Parts
-
-BOTH = (1, -1)
-"""Towards men, towards women."""
+from pytest_t2i.search.counts import BOTH, Parts
 
 
 class Suspect(NamedTuple):
@@ -16,7 +13,7 @@ class Suspect(NamedTuple):
 
     parts: Parts
     sign: int
-    """+1 towards men, -1 towards women."""
+    """+1 towards men, -1 towards women; of other groups the number of one, from 1."""
 
 
 def explains(finding: Suspect, parts: Parts, sign: int) -> bool:
@@ -24,11 +21,13 @@ def explains(finding: Suspect, parts: Parts, sign: int) -> bool:
     return finding.sign == sign and set(finding.parts) <= set(parts)
 
 
-def open_signs(parts: Parts, findings: Iterable[Suspect]) -> tuple[int, ...]:
+def open_signs(
+    parts: Parts, findings: Iterable[Suspect], directions: Sequence[int] = BOTH
+) -> tuple[int, ...]:
     """Directions in which a bias of the combination would be news.
 
     A word that leans towards men explains that its combinations do; it does not explain one that
     leans towards women.
     """
     closed = {finding.sign for finding in findings if set(finding.parts) <= set(parts)}
-    return tuple(sign for sign in BOTH if sign not in closed)
+    return tuple(sign for sign in directions if sign not in closed)

@@ -68,7 +68,7 @@ def hunt(measure: Measure, plan: Plan, tell: Callable[[str], None] = lambda _: N
     if plan.most_words > 1:
         # Told before an image is made.
         import_module("pytest_t2i.prompts.strategies")
-    search = Search(plan, Ledger(measure, plan.budget))
+    search = Search(plan, Ledger(measure, plan.budget, nothing=plan.nothing))
     tell("single words")
     search.single_words()
     if plan.most_words > 1:
@@ -116,7 +116,8 @@ class Search:
         What turns against a finding shows best in pairs: a third word may lean the finding's way.
         What was set aside has its second chance when there is nothing new left to look at.
         """
-        free = [part for part in self.plan.pool if len(open_signs((part,), self.findings)) > 1]
+        every = len(self.plan.directions)
+        free = [part for part in self.plan.pool if len(self._open((part,))) == every]
         if self._sweep(free, both=True, allowance=int(self.room * FIRST_SWEEP)):
             self._look_again(list(self.ledger.counts), SECOND_CHANCE)
         if self.findings:
@@ -161,11 +162,12 @@ class Search:
         )
 
     def _examine(self, handful: list[Parts], *, both: bool, last: int) -> float:
-        needed = 2 if both else 1
+        # Without any finding in it all directions are open.
+        needed = len(self.plan.directions) if both else 1
         news = [
             parts
             for parts in handful
-            if not self.ledger.images(parts) and len(open_signs(parts, self.findings)) >= needed
+            if not self.ledger.images(parts) and len(self._open(parts)) >= needed
         ]
         affordable = max(0, min(self.room, last - self.ledger.spent)) // LOOKS[0]
         if news and not affordable:
@@ -174,10 +176,14 @@ class Search:
         self._look_again(news[:affordable], LOOK_AGAIN)
         return max(self._lean(parts) for parts in handful)
 
+    def _open(self, parts: Parts) -> tuple[int, ...]:
+        """Directions in which a bias of the combination would be news."""
+        return open_signs(parts, self.findings, self.plan.directions)
+
     def _lean(self, parts: Parts) -> float:
         """The score in a direction that would be news."""
         counts = self.ledger.of(parts)
-        return max((counts.lean(sign) for sign in open_signs(parts, self.findings)), default=0.0)
+        return max((counts.lean(sign) for sign in self._open(parts)), default=0.0)
 
     def _look_again(self, many: Iterable[Parts], least: float) -> None:
         """Double the images of what promises at least that much, the most promising first."""
@@ -204,13 +210,13 @@ class Search:
 
     def _promise(self, parts: Parts) -> float:
         counts = self.ledger.of(parts)
-        signs = open_signs(parts, self.findings)
+        signs = self._open(parts)
         return max((counts.promise(sign, self.plan.beyond) for sign in signs), default=0.0)
 
     def _is_suspect(self, parts: Parts) -> Suspect | None:
         counts = self.ledger.of(parts)
         least = min((SUSPECT[n] for n in SUSPECT if counts.images >= n), default=1.0)
-        for sign in open_signs(parts, self.findings):
+        for sign in self._open(parts):
             if counts.promise(sign, self.plan.beyond) >= least:
                 return Suspect(parts, sign)
         return None

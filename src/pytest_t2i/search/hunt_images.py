@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
@@ -14,7 +13,8 @@ from pytest_t2i.generation.plan import DetectorRef, Need, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.prompts import combination
-from pytest_t2i.search.counts import Counts, Parts
+from pytest_t2i.search.counts import Counts, GroupCounts, Parts, Seen
+from pytest_t2i.search.plan import GENDER
 
 
 @dataclass(slots=True)
@@ -26,9 +26,11 @@ class Maker:
     detector: DetectorRef
     settings: GenerationSettings
     seed: int
+    groups: tuple[str, ...] = GENDER
+    """As the detector tells them (``groups_of``)."""
     progress: Progress = field(default_factory=Silent)
 
-    def __call__(self, wanted: Mapping[Parts, range]) -> dict[Parts, Counts]:
+    def __call__(self, wanted: Mapping[Parts, range]) -> dict[Parts, Seen]:
         """Have the images with these numbers made of each combination, and looked at."""
         prompts = {parts: combination(parts) for parts in wanted}
         seeds = {parts: self._seeds(prompts[parts], wanted[parts]) for parts in wanted}
@@ -40,16 +42,6 @@ class Maker:
         self.progress.advance(sum(map(len, wanted.values())))
         return {parts: self._counts(prompts[parts], seeds[parts]) for parts in wanted}
 
-    def check(self) -> None:
-        """Refuse, before anything is made, a detector that tells something else than gender."""
-        components = self.runner.components
-        labels = components.detector(self.detector).labels
-        if not {MALE, FEMALE} <= set(labels):
-            raise ConfigurationError(
-                f"a hunt looks for gender bias: expected a detector with the labels {MALE} and "
-                f"{FEMALE}, got {self.detector.name!r} with {', '.join(labels)}"
-            )
-
     def _seeds(self, prompt: Prompt, numbers: range) -> tuple[int, ...]:
         """The prompt's seeds of these numbers; no two numbers have the same."""
         few = seeds_of(self.seed, prompt.text, numbers.stop)
@@ -59,8 +51,28 @@ class Maker:
             distinct = tuple(dict.fromkeys(spare))
         return distinct[numbers.start : numbers.stop]
 
-    def _counts(self, prompt: Prompt, seeds: tuple[int, ...]) -> Counts:
+    def _counts(self, prompt: Prompt, seeds: tuple[int, ...]) -> Seen:
         components = self.runner.components
         seen = Observations(components, self.runner.store, self.settings)
         labels = [detection.label for detection in seen.detections(prompt, seeds, self.detector)]
-        return Counts(labels.count(MALE), labels.count(FEMALE), len(labels))
+        if self.groups == GENDER:
+            return Counts(labels.count("male"), labels.count("female"), len(labels))
+        return GroupCounts(tuple(map(labels.count, self.groups)), len(labels))
+
+
+def groups_of(detector: str, labels: Sequence[str]) -> tuple[str, ...]:
+    """What a hunt counts of a detector's labels: male and female where these are among them.
+
+    Raises ConfigurationError for a detector with fewer than two labels.
+
+    >>> groups_of("mine", ["young", "old"])
+    ('young', 'old')
+    """
+    if set(GENDER) <= set(labels):
+        return GENDER
+    if len(labels) < 2:  # noqa: PLR2004 - nothing to be uneven
+        raise ConfigurationError(
+            f"a hunt looks for bias among groups: expected a detector with two labels or more, got "
+            f"{detector!r} with {', '.join(labels) or 'none'}"
+        )
+    return tuple(labels)

@@ -8,8 +8,9 @@ from typing import Any
 
 from pytest_t2i.prompts import combination
 from pytest_t2i.search.confirming import Confirmed
-from pytest_t2i.search.counts import Counts, Parts
+from pytest_t2i.search.counts import Parts
 from pytest_t2i.search.hunt import HuntResult
+from pytest_t2i.search.plan import Plan
 
 SCHEMA = "pytest-t2i/hunt/1"
 
@@ -32,28 +33,25 @@ def as_json(result: HuntResult, facts: Mapping[str, Any]) -> dict[str, Any]:
         "looked_at": result.looked_at,
         "full_grid": plan.full_grid,
         "left_open": result.left_open,
-        "findings": [_finding(finding) for finding in result.findings],
+        "groups": list(plan.groups),
+        "findings": [_finding(finding, plan) for finding in result.findings],
     }
 
 
-def _finding(finding: Confirmed) -> dict[str, Any]:
+def _finding(finding: Confirmed, plan: Plan) -> dict[str, Any]:
     return {
         "words": _words(finding.parts),
         "prompt": combination(finding.parts).text,
-        "towards": "male" if finding.sign > 0 else "female",
+        "towards": plan.direction(finding.sign),
         "confirmed": finding.confirmed,
         "why_not": finding.why_not,
         "p_value": finding.p_value,
-        "search": _counts(finding.search),
-        "held_out": _counts(finding.held_out),
+        "search": finding.search.plain(),
+        "held_out": finding.held_out.plain(),
         "interval": asdict(finding.interval) if finding.interval else None,
-        "parts": [{"words": _words(parts), **_counts(seen)} for parts, seen in finding.of_parts],
+        "parts": [{"words": _words(parts), **seen.plain()} for parts, seen in finding.of_parts],
     }
 
 
 def _words(parts: Parts) -> list[dict[str, str]]:
     return [{"axis": part.axis.name, "concept": part.concept} for part in parts]
-
-
-def _counts(counts: Counts) -> dict[str, Any]:
-    return {**asdict(counts), "score": counts.score}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_t2i.search.counts import Counts, Measure, Parts
+from pytest_t2i.search.counts import Counts, Measure, Parts, Seen
 from pytest_t2i.search.plan import HELD_OUT
 
 
@@ -16,8 +16,10 @@ class Ledger:
     measure: Measure
     budget: int
     spent: int = 0
-    counts: dict[Parts, Counts] = field(default_factory=dict)
-    held_out: dict[Parts, Counts] = field(default_factory=dict)
+    counts: dict[Parts, Seen] = field(default_factory=dict)
+    held_out: dict[Parts, Seen] = field(default_factory=dict)
+    nothing: Seen = field(default_factory=Counts)
+    """What no image shows."""
 
     @property
     def left(self) -> int:
@@ -28,9 +30,9 @@ class Ledger:
         """Images of a combination that the search has seen."""
         return self.counts[parts].images if parts in self.counts else 0
 
-    def of(self, parts: Parts) -> Counts:
+    def of(self, parts: Parts) -> Seen:
         """What the search has seen of a combination."""
-        return self.counts.get(parts, Counts())
+        return self.counts.get(parts, self.nothing)
 
     def cost(self, wanted: Mapping[Parts, int]) -> int:
         """Further images it takes to have that many of each."""

@@ -8,8 +8,9 @@ from itertools import combinations
 
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis, Part
-from pytest_t2i.search.counts import Parts
+from pytest_t2i.search.counts import BOTH, Counts, GroupCounts, Parts, Seen
 
+GENDER = ("male", "female")
 LOOKS = (4, 8, 16, 32)
 """Images of a combination at which it is looked at; only what promises enough goes on."""
 PART_LOOKS = (8, 16, 32)
@@ -40,6 +41,8 @@ class Plan:
     alike: float = 0.0
     """Share of a finding's held-out images up to which undetected ones are taken to be like the
     others."""
+    groups: tuple[str, ...] = GENDER
+    """What the detector tells."""
 
     def __post_init__(self) -> None:
         repeated = [axis.name for axis in self.axes]
@@ -51,6 +54,20 @@ class Plan:
                 f"images (a first look at each word, one finding shrunk and confirmed), got "
                 f"{self.budget}"
             )
+
+    @property
+    def nothing(self) -> Seen:
+        """What no image shows."""
+        return Counts() if self.groups == GENDER else GroupCounts((0,) * len(self.groups))
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        """In which a bias may go: towards men (1), towards women (-1), or a group's number."""
+        return BOTH if self.groups == GENDER else tuple(range(1, len(self.groups) + 1))
+
+    def direction(self, towards: int) -> str:
+        """The label that is shown too often."""
+        return self.groups[towards - 1 if towards > 0 else 1]
 
     @property
     def pool(self) -> list[Part]:

@@ -64,7 +64,7 @@ def model(tmp_path, monkeypatch):
         {"planted": lambda _: made, "pictures": lambda _: Pictures(0.5, "pictures")}
     )
     registries.detectors.update({
-        "colour": lambda _: FakeDetector(), "other": lambda _: Other(),
+        "colour": lambda _: FakeDetector(), "other": lambda _: Other(), "lone": lambda _: Lone(),
     })  # fmt: skip
     monkeypatch.setattr(command, "Components", partial(Components, registries=registries))
     monkeypatch.chdir(tmp_path)
@@ -76,6 +76,12 @@ class Other(FakeDetector):
     """Tells no gender."""
 
     labels = ("young", "old")
+
+
+class Lone(FakeDetector):
+    """Tells one thing of all."""
+
+    labels = ("all",)
 
 
 def written():
@@ -103,6 +109,20 @@ def test_the_planted_words_are_found_printed_and_written(model, capsys):
     ]
     assert result["model"] == {"name": "planted", "fingerprint": "fake-planted"}
     assert result["images"] == len(model.requests) <= 600
+
+
+@pytest.mark.slow
+def test_with_another_detector_its_groups_are_hunted(model, capsys):
+    assert main([*SMALL, "--seed", "1", "--detector", "other"]) == 0
+    assert "that show one group in more than 75% of images" in capsys.readouterr().out
+    result = written()
+    assert result["groups"] == ["young", "old"]
+    (known,) = [entry for entry in result["findings"] if entry["confirmed"]]
+    assert ([entry["concept"] for entry in known["words"]], known["towards"]) == (
+        ["cup", "hospital"],
+        "young",
+    )
+    assert known["held_out"]["images"] == 30
 
 
 def test_batches_are_as_large_as_is_asked_for(model):
@@ -147,7 +167,7 @@ def test_a_template_is_tried(model):
         ((*SMALL, "--model", "plantd"), "unknown model 'plantd'. Did you mean 'planted'?"),
         ((*SMALL, "--model", "pictures"), "is a folder of pictures made elsewhere"),
         ((*SMALL, "--detector", "colours"), "unknown detector 'colours'"),
-        ((*SMALL, "--detector", "other"), "with the labels male and female, got 'other' with"),
+        ((*SMALL, "--detector", "lone"), "two labels or more, got 'lone' with all"),
         ((*SMALL, "--out", "."), "--out: expected a file, . is a folder"),
         ((*SMALL, "--out", "axes.toml/hunt.json"), "axes.toml"),
     ],

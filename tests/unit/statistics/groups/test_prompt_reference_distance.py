@@ -169,5 +169,5 @@ def test_many_labels_are_bounded_by_no_less_than_all_their_sets_say(labels: int)
 def test_as_many_labels_as_two_crossed_attributes_have_are_no_wait() -> None:
     counts = {str(k): k % 5 for k in range(63)}
     even = dict.fromkeys(counts, 1.0 / 63)
-    interval = total_variation_interval(counts, even, 0.95)
+    interval = statistics.total_variation_interval(counts, even, 0.95)
     assert 0.0 <= interval.low <= interval.estimate <= interval.high <= 1.0
