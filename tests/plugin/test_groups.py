@@ -151,3 +151,33 @@ def test_a_baseline_gates_groups(project, monkeypatch):
     again.assert_outcomes(passed=1, deselected=15)
     (check,) = project.record()["checks"]
     assert check["decided_by"] == "identical pictures"
+
+
+STOPPING = """
+import pytest
+from pytest_t2i import axes, limit
+
+PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge")
+
+@pytest.mark.t2i(PEOPLE)
+def test_distance(sample):
+    assert sample.group_distance <= limit("group_distance", 0.1)
+
+@pytest.mark.t2i(PEOPLE)
+def test_model(samples):
+    assert samples.group_distance <= limit("group_distance.model", 0.1)
+"""
+
+
+@pytest.mark.slow
+def test_groups_stop_early(finished):
+    run = finished(
+        "aged-early", "--t2i-detector", "ages", "--t2i-sequential", "--t2i-images", "40",
+        files={"conftest.py": CONFTEST, "test_suite.py": STOPPING},
+    )  # fmt: skip
+    record = run.record()
+    checks = {check["subject"]: check for check in record["checks"]}
+    assert len(checks) == 5
+    assert {check["outcome"] for check in checks.values()} == {"FAIL"}
+    assert record["work"]["made"] < 100  # of 160
+    run.result.stdout.no_fnmatch_line("*run without --t2i-sequential*")

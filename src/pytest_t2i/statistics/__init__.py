@@ -140,6 +140,10 @@ from pytest_t2i.statistics.sequential.confidence_sequences import (
     stereotype_sequence_p_value,
 )
 from pytest_t2i.statistics.sequential.expected import Expected, expected_stop
+from pytest_t2i.statistics.sequential.group_distance import (
+    group_distance_sequence,
+    group_distance_sequence_p_value,
+)
 from pytest_t2i.statistics.sequential.group_sequential import Boundaries, SequentialTest
 from pytest_t2i.statistics.shares.by_prompt import share_by_prompt_interval
 from pytest_t2i.statistics.shares.exact import (
@@ -207,6 +211,8 @@ __all__ = [
     "gap_interval",
     "gap_p_value",
     "gap_sign_p_value",
+    "group_distance_sequence",
+    "group_distance_sequence_p_value",
     "group_entropy_interval",
     "group_gap_interval",
     "group_intervals",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.stopping import State
     from pytest_t2i.sections import Section
     from pytest_t2i.settings import Settings
+    from pytest_t2i.statistics import SequentialTest
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
@@ -32,8 +33,16 @@ def _settled(sample: Any) -> State | None:
 
 def _watched_of_model(settings: Settings) -> Collection[str]:
     # The paper's score rises as images get fewer, and labels correct all images of a run.
-    fixed = settings.estimator == "paper" or settings.labels is not None
-    return () if fixed else ("model_bias_score",)
+    if settings.labels is not None:
+        return ()
+    paper = settings.estimator == "paper"
+    return ("group_distance",) if paper else ("model_bias_score", "group_distance")
+
+
+def _tested(selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+    """By boundaries of a share; a distance of groups is judged by what holds at every look."""
+    del selection
+    return test if metric == "prompt_bias_score" else None
 
 
 class ParityAudit(Audit["ParityPart"]):
@@ -51,8 +60,8 @@ class ParityAudit(Audit["ParityPart"]):
             about="prompts",
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
-            watched=lambda settings: ("prompt_bias_score",),  # noqa: ARG005 - as it is called
-            tested=lambda selection, metric, test: test,  # noqa: ARG005 - as it is called
+            watched=lambda settings: ("prompt_bias_score", "group_distance"),  # noqa: ARG005 - as it is called
+            tested=_tested,
             settled=_settled,
         ),
         "samples": Fixture(

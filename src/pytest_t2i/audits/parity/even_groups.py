@@ -16,6 +16,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits import distance
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.parity import stopped_groups
 from pytest_t2i.audits.parity.group_change import model_change, prompt_change
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
 from pytest_t2i.audits.unsettled import held
@@ -28,9 +29,6 @@ METRIC = INFO["group_distance"]
 EVEN = uniform()
 MOST_LEFT_OUT = 0.1
 """Share of prompts without enough labels from which on labels correct no verdict on the model."""
-LOOKED = (
-    "the number of images was chosen while looking at men and women: run without --t2i-sequential"
-)
 NO_RECORD = "a baseline keeps the words of the deciding detector alone"
 
 
@@ -38,7 +36,11 @@ def of_prompt(sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Mea
     """How far the shares of a prompt's groups are from even."""
     made = distance.of_prompt(sample, siblings, EVEN, METRIC)
     if sample.stopping is not None:
-        return made.without_evidence(LOOKED)
+        made = replace(
+            made,
+            interval=stopped_groups.interval_of(sample),
+            family=siblings.family("group_distance at any look", stopped_groups.family),
+        )
     return replace(
         made,
         remarks=made.remarks[:1],
@@ -55,7 +57,7 @@ def of_model(samples: DetectedPrompts, corrected: GroupCorrection | None = None)
     """
     made = distance.of_model(samples, EVEN, METRIC)
     if samples.sequential:
-        return made.without_evidence(LOOKED)
+        made = replace(made, evidence=partial(stopped_groups.evidence_of_model, samples))
     if corrected is not None:
         return _corrected(samples, corrected)
     return replace(
