@@ -129,7 +129,8 @@ def _say_sequential(bounds: dict[str, float], beyond: float, design: Design) -> 
     if bound is None or bound >= 1.0:
         raise ConfigurationError(
             "--sequential: expected a limit of prompt_bias_score below 1, such as --metric "
-            "prompt_bias_score --limit 0.5"
+            "prompt_bias_score --limit 0.5; of groups, which stop early, too, plan the number "
+            "without it"
         )
     for line in sequential_lines(bound, beyond, design):
         say(line)
