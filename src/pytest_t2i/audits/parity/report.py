@@ -7,6 +7,8 @@ from typing import Any
 
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
+    GroupCorrectionRecord,
+    GroupsRecord,
     ModelScore,
     ParityPart,
     SensitivityRecord,
@@ -15,6 +17,7 @@ from pytest_t2i.audits.parity.report_correction import (
     by_labels,
     corrected,
     corrected_groups,
+    corrected_groups_in_words,
     corrected_in_words,
     correction_frames,
 )
@@ -27,7 +30,7 @@ from pytest_t2i.audits.parity.report_groups import (
 )
 from pytest_t2i.audits.peoples_labels import told_accuracy
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
-from pytest_t2i.data import Outcome
+from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import of_hundred_images
 from pytest_t2i.verdicts.check import Check, judged
@@ -62,7 +65,7 @@ def sections(
         _scores(part, checks, str(settings.get("estimator", "corrected"))),
         _choices(part.sensitivity),
         *(
-            groups_section(groups, checks, told=not _is_corrected(part, groups.detector))
+            groups_section(groups, checks, told=_correction(part, groups) is None)
             for groups in part.groups
         ),
         *map(crossed_section, part.crossed),
@@ -73,9 +76,16 @@ def sections(
     return [section for section in made if section.blocks]
 
 
-def _is_corrected(part: ParityPart, detector: str) -> bool:
-    """Whether people's labels correct a detector's groups: then these have the headline."""
-    return part.group_correction is not None and part.group_correction.detector == detector
+def _correction(part: ParityPart, groups: GroupsRecord) -> GroupCorrectionRecord | None:
+    """By people's labels of a detector's groups: it has the headline then."""
+    known = part.group_correction
+    return known if known is not None and known.detector == groups.detector else None
+
+
+def _distance(part: ParityPart, groups: GroupsRecord) -> Interval | None:
+    """The model's distance from even shares: as labels correct it, where there are any."""
+    corrected = _correction(part, groups)
+    return groups.distance if corrected is None else corrected.distance
 
 
 # model bias scores
@@ -200,23 +210,26 @@ def summary(part: ParityPart) -> Summary:
         for score in part.of_deciding()
         if score.corrected is not None
     }
+    distances = {groups.detector: _distance(part, groups) for groups in part.groups}
     series |= {
-        f"group_distance/{groups.detector}": groups.distance
-        for groups in part.groups
-        if groups.distance is not None
+        f"group_distance/{name}": found for name, found in distances.items() if found is not None
     }
-    told = [groups_in_words(groups) for groups in part.groups]
+    told = [
+        groups_in_words(groups) if correction is None else corrected_groups_in_words(correction)
+        for groups in part.groups
+        for correction in (_correction(part, groups),)
+    ]
     return Summary(
         "; ".join(told) if model is None else _headline(part, model),
         series,
         {"scores": _frame(part), "groups": groups_frame(part), **correction_frames(part)},
         values=[
             *(Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores),
-            *(Value("group_distance", "model", g.distance, g.detector) for g in part.groups),
+            *(Value("group_distance", "model", x, name) for name, x in distances.items()),
         ],
         figures=(
             *(() if model is None else (_figure(model),)),
-            *map(groups_figure, part.groups),
+            *(groups_figure(groups, _correction(part, groups)) for groups in part.groups),
         ),
         scope=_scope(part),
         measured={

@@ -122,13 +122,14 @@ def corrected_groups(part: ParityPart) -> Iterator[Section]:
         "Groups corrected by people's labels",
         (
             Note(f"{how}.{out}"),
-            Paragraph(_groups_in_words(correction), "summary"),
+            Paragraph(corrected_groups_in_words(correction), "summary"),
             Table("Share of the clear images", ("Group", "By the detector", "By people"), rows),
         ),
     )
 
 
-def _groups_in_words(correction: GroupCorrectionRecord) -> str:
+def corrected_groups_in_words(correction: GroupCorrectionRecord) -> str:
+    """Distance and shares in a line, with the uncorrected distance once beside it."""
     shares = ", ".join(f"{name} {share}" for name, share in correction.corrected.items())
     by = by_labels(correction.labels, correction.annotators)
     far = "" if correction.distance is None else f"distance from even {correction.distance}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_t2i.audits.parity.record import (
     CrossedRecord,
+    GroupCorrectionRecord,
     GroupPrompt,
     GroupsRecord,
     ParityPart,
@@ -21,6 +22,10 @@ GROUPS = (
     "and the smallest {gap:.2f}; entropy {entropy:.2f}, where 1 is even and 0 one group only. The "
     "distance from even shares is half the sum of |share - 1/{number}| of a prompt, from 0 (even) "
     "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
+)
+ALONE = (
+    "By the detector's word alone: people's labels correct the model's distance and shares, which "
+    "stand in the section after it, and no single prompt."
 )
 CROSSED = (
     "Of {images} images both told a label. The intervals of all {number} combinations hold "
@@ -50,6 +55,8 @@ def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool 
         line,
         _shares(f"Shares by {groups.detector}", groups.shares),
     )
+    if not told:
+        blocks = (Note(ALONE), *blocks)
     if groups.prompts:
         blocks = (*blocks, _prompts(groups, judged(checks, METRIC)), _counts(groups))
     return Section(f"Groups by {groups.detector}", blocks)
@@ -110,17 +117,20 @@ def _counts(groups: GroupsRecord) -> Table:
     return Table(f"Images per group by {groups.detector}", ("Prompt", *names), rows, "detail")
 
 
-def groups_figure(groups: GroupsRecord) -> Figure:
-    """The distance for the first screen."""
+def groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None) -> Figure:
+    """The distance for the first screen: as people's labels correct it, where there are any."""
     title, section = "Distance from even shares", f"Groups by {groups.detector}"
-    known = groups.distance
+    known = groups.distance if corrected is None else corrected.distance
     if known is None:
-        return Figure(title, "none", ("no image with a label",), section)
-    most, share = _ranked(groups.shares)[0]
+        few = "no image with a label" if corrected is None else "too few labels to correct it"
+        return Figure(title, "none", (few,), section)
+    most, share = _ranked(groups.shares if corrected is None else corrected.corrected)[0]
+    own = None if corrected is None else corrected.distance_by_detector
     notes = (
         f"{len(groups.shares)} groups by {groups.detector}; 0 is even",
         f"{known.level:.0%} interval [{known.low:.3f}, {known.high:.3f}]",
         f"most often {most}: {share.estimate:.3f} of the images with a label",
+        *(() if own is None else (f"corrected by people's labels; uncorrected {own:.3f}",)),
     )
     return Figure(title, f"{known.estimate:.3f}", notes, section, known)
 

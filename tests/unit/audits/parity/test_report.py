@@ -136,6 +136,34 @@ def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
     assert not [line for line in lines if line.endswith("; clip)")]
 
 
+def test_after_correction_groups_have_one_distance_with_the_uncorrected_beside_it():
+    groups = replace(PART.groups[0], distance=between(0.31, 0.2, 0.4))
+    correction = replace(
+        PART.group_correction,
+        annotators=2,
+        distance=between(0.21, 0.1, 0.3),
+        distance_by_detector=0.29,
+    )
+    part = ParityPart(groups=(groups,), group_correction=correction)
+    summary = ParityAudit().summary(part)
+    by = "corrected by 80 labels of 2 annotators, ages: distance from even 0.210 [0.100, 0.300] "
+    assert summary.headline.startswith(f"{by}(uncorrected 0.290); old 0.300")
+    assert summary.series == {"group_distance/ages": correction.distance}
+    (figure,) = summary.figures
+    assert (figure.value, figure.notes[-1]) == (
+        "0.210",
+        "corrected by people's labels; uncorrected 0.290",
+    )
+    assert [one.interval for one in summary.values] == [correction.distance]
+    lines = " ".join(text for text, _ in summary_lines(list(sections(part).values())))
+    assert lines.count("distance from even") == 1
+    assert "0.310" not in lines
+    # Bars of prompts are the detector's, and say so.
+    assert "the detector's word alone" in str(sections(part)["Groups by ages"])
+    few = replace(part, group_correction=replace(correction, distance=None))
+    assert ParityAudit().summary(few).figures[0].notes == ("too few labels to correct it",)
+
+
 def test_what_was_not_measured_has_no_section():
     assert sections(ParityPart()) == {}
     assert list(sections(ParityPart(SCORES))) == ["Model bias score"]
