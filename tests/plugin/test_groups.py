@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_t2i import read_run
+from pytest_t2i.cli.main import main
 
 # Imported within a test it is dropped after it, and a second import quarrels with the first.
 pytest.importorskip("pandas")
@@ -28,7 +31,7 @@ class Ages:
         return found
 
 def pytest_t2i_models():
-    return {"fair": fakes.fair}
+    return {"fair": fakes.fair, "biased": fakes.biased}
 
 def pytest_t2i_detectors():
     return {"ages": lambda options: Ages(), "colour": fakes.detector}
@@ -181,3 +184,26 @@ def test_groups_stop_early(finished):
     assert {check["outcome"] for check in checks.values()} == {"FAIL"}
     assert record["work"]["made"] < 100  # of 160
     run.result.stdout.no_fnmatch_line("*run without --t2i-sequential*")
+
+
+@pytest.mark.slow
+def test_models_are_compared_by_their_groups(finished, capsys):
+    run = finished(
+        "aged-several", "--t2i-detector", "ages", "--t2i-images", "8", model="fair,biased",
+        files={"conftest.py": CONFTEST, "test_suite.py": STOPPING}, apart=True,
+    )  # fmt: skip
+    report = run.path / "reports/t2i"
+    comparison = json.loads((report / "compare.json").read_text())
+    assert comparison["metric"] == "group_distance"
+    assert comparison["groups"] == ["young", "adult", "old"]
+    assert len(comparison["prompts"]) == 4
+    assert "nearest to even shares" in (report / "index.html").read_text()
+    run.result.stdout.fnmatch_lines(["group distance: 0 is even shares of 3 groups (young, *"])
+    # A store tells which groups were seen, and not which there are.
+    store = str(run.path / ".t2i")
+    assert main(["compare", store, "--report", str(run.path / "out")]) == 2
+    assert "name all of them" in capsys.readouterr().err
+    groups = ("--groups", "young,adult,old")
+    assert main(["compare", store, "--report", str(run.path / "out"), *groups]) == 0
+    again = json.loads((run.path / "out/compare.json").read_text())
+    assert again["pairs"][0]["difference"] == comparison["pairs"][0]["difference"]

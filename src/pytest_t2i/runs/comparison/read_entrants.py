@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,8 +78,16 @@ def of_run(record: RunRecord, source: Path, detector: str | None = None) -> Entr
         chosen,
         {prompt.text: _prompt_of_run(prompt, chosen) for prompt in neutral},
         record,
-        tuple(record.provenance.get("labels", {}).get(chosen, ())),
+        _labels(record, chosen),
     )
+
+
+def _labels(record: RunRecord, detector: str) -> tuple[str, ...]:
+    """All that the detector may give; () in a run of before they were recorded."""
+    known = record.provenance.get("labels")
+    labels = known.get(detector) if isinstance(known, Mapping) else None
+    is_told = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    return tuple(labels) if is_told and labels else ()
 
 
 def _prompt_of_run(prompt: PromptRecord, detector: str) -> EnteredPrompt:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.counts import Counts
 from pytest_t2i.audits.summary import Summary
-from pytest_t2i.data import Interval, Undetected
+from pytest_t2i.data import Detection, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.reporting.comparison import (
     headline,
@@ -21,8 +22,8 @@ from pytest_t2i.reporting.comparison import (
 )
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
-from pytest_t2i.runs.comparison.read_entrants import read_entrants
-from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.runs.comparison.read_entrants import of_run, read_entrants
+from pytest_t2i.runs.record import AuditRecord, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.sections import Note, Section
 
 
@@ -268,6 +269,20 @@ def test_groups_that_nothing_records_are_asked_for():
 def test_detectors_of_different_groups_are_refused():
     with pytest.raises(ConfigurationError, match=r"different groups.*--detector"):
         compare(EVEN, of_ages("x", (8, 8, 8), labels=(*AGES, "unborn")))
+
+
+@pytest.mark.parametrize(
+    ("told", "labels"),
+    [({}, ()), ({"labels": "x"}, ()), ({"labels": {"ages": [1]}}, ()),
+     ({"labels": {"ages": list(AGES)}}, AGES)],
+)  # fmt: skip
+def test_a_run_tells_the_labels_of_its_detector(told, labels):
+    image = ImageRecord(1, None, {"ages": Detection("child")})
+    prompt = PromptRecord(
+        "job-a", "a", "job", "a", "neutral", {"ages": Counts({"child": 1}, {})}, None, (image,)
+    )
+    run = RunRecord("2026-11-22T10:00:00+00:00", 1.0, "m", {}, told, {}, prompts=(prompt,))
+    assert of_run(run, "run.json").labels == labels
 
 
 def test_male_and_female_are_compared_by_bias_scores_however_they_are_named():
