@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.cli.plan_lines import Each, lines
 from pytest_t2i.cli.plan_sequential import sequential_lines
-from pytest_t2i.cli.plan_topics import METRICS, bounds_of, topic_of
+from pytest_t2i.cli.plan_topics import GROUPS, METRICS, bounds_of, topic_of
 from pytest_t2i.cli.rate import HISTORY, rate
 from pytest_t2i.cli.say import say
 from pytest_t2i.data import Money
@@ -119,8 +119,11 @@ def run(
         _say_sequential(bounds, beyond, design)
     if known:
         say(f"minutes: at {known}")
-    if left_out:
-        say(f"not planned (no power is known for these): {', '.join(left_out)}")
+    unknown = [name for name in left_out if name not in GROUPS]
+    if unknown:
+        say(f"not planned (no power is known for these): {', '.join(unknown)}")
+    if len(unknown) < len(left_out):
+        say("limits of group_distance are planned with --groups N: how many the detector tells")
     return 0
 
 

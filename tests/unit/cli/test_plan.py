@@ -83,14 +83,15 @@ def test_a_budget_of_money_needs_a_price_of_its_currency(capsys, more):
 @pytest.mark.slow
 def test_a_limits_file(tmp_path, capsys):
     (tmp_path / "limits.toml").write_text(
-        "accuracy = 0.9\n[model_bias_score]\nlimit = 0.3\n[model_bias_score.margin]\nlimit = 0.1\n"
+        "accuracy = 0.9\ngroup_distance = 0.3\n[model_bias_score]\nlimit = 0.3\n[model_bias_score.margin]\nlimit = 0.1\n"
     )
     arguments = ("--limits", str(tmp_path / "limits.toml"), "--prompts", "10", "--power", "0.5")
     assert main(["plan", *arguments, "--beyond", "0.4"]) == 0
     told = capsys.readouterr().out
     assert "model_bias_score <= 0.3: a model at 0.7 fails" in told
     assert "model_bias_score against a baseline, margin 0.1: a model at 0 that grows by 0.5" in told
-    assert "not planned (no power is known for these): accuracy" in told
+    assert "not planned (no power is known for these): accuracy\n" in told
+    assert "limits of group_distance are planned with --groups N" in told
 
 
 def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys):
