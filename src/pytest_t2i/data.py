@@ -58,6 +58,8 @@ Source = Annotated[str, Meta(pattern=r"^(text|images|kernel(:\w+)?)\Z")]
 """Where the direction of an attribute comes from."""
 PicturePath = Annotated[str, Meta(description="path of a picture")]
 """File of a picture of a run; a record's paths of pictures are found by it."""
+LabelledPath = Annotated[str, Meta(description="path of a picture that people labelled")]
+"""The same of a labelled image, which lies in no store."""
 Moment = Annotated[
     str,
     Meta(

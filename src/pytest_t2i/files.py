@@ -87,6 +87,12 @@ def user_path(text: str) -> Path:
         raise ConfigurationError(f"expected a path, got {shown(text)}: no such user") from None
 
 
+def from_here(path: Path) -> Path:
+    """A path as one types it in the working directory; one that lies elsewhere stays whole."""
+    whole = path.absolute()
+    return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
+
+
 def file_name(text: str) -> str:
     """A text as the name of a file or folder, short and readable.
 

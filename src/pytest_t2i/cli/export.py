@@ -22,6 +22,7 @@ from pytest_t2i.reporting.exports.mlflow import log_to_mlflow
 from pytest_t2i.reporting.exports.model_card import write_model_card
 from pytest_t2i.reporting.exports.sarif import write_sarif
 from pytest_t2i.runs.frames import PlainTable, data_frame, tables
+from pytest_t2i.runs.machine_paths import as_kept
 from pytest_t2i.runs.manifest.outputs import add_outputs
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
@@ -117,7 +118,7 @@ def run(
         return 0
     else:
         target = output or Path("tables")
-        write_tables(record, target, form)
+        write_tables(as_kept(record, Path.cwd()), target, form)
     print(target)  # noqa: T201 - a path, for scripts
     return 0
 

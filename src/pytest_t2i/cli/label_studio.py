@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_t2i import labels
+from pytest_t2i.cli.report import located
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import write_whole
 from pytest_t2i.labels import Vocabulary
 from pytest_t2i.labels.label_studio_tasks import Task, interface, tasks
-from pytest_t2i.runs.picture_folders import check_pictures, exists
+from pytest_t2i.runs.picture_folders import exists
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import ImageRecord, RunRecord
 
@@ -43,8 +44,7 @@ def write_tasks(
         root, vocabulary = source, labels.vocabulary_of(source)
         given = list(_of_folder(source, annotations=annotations))
     else:
-        record = read_run(source)
-        check_pictures(record, source, [store] if store else [])
+        record = located(read_run(source), source, [store] if store else [])
         root, given = _of_run(record, source)
         vocabulary = labels.named("gender")
         if predictions:

@@ -14,15 +14,14 @@ from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
 from pytest_t2i.runs.manifest.outputs import manifest_beside, rendered_anew
 from pytest_t2i.runs.picture_folders import (
+    IMAGES,
     check_labelled_pictures,
     check_pictures,
     exists,
+    found_in_store,
 )
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
-
-IMAGES = "images"
-"""Folder of a store: ``images/ab/<key>.png``."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     """Render a recorded run into a folder."""
     record = located(with_statement(read_run(source), statement), source, store or [])
     manifest = manifest_beside(source)
-    write_all(record, folder)
+    write_all(record, folder, project=shared_folder(source, folder))
     if manifest is not None:
         rendered_anew(manifest, source.parent, folder)
     named = record.files()
@@ -58,6 +57,14 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     return 0
 
 
+def shared_folder(source: Path, folder: Path) -> Path:
+    """What a run.json and one that is rendered from it lie in together."""
+    try:
+        return Path(os.path.commonpath([source.absolute().parent, folder.absolute()]))
+    except ValueError:  # on different drives
+        return folder
+
+
 def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
     """The record with its pictures where they lie by now.
 
@@ -67,7 +74,7 @@ def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
     if stores and not any((store / IMAGES).is_dir() for store in stores):
         raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
     for place in stores or moved_along(record, source):
-        record = with_pictures(record, place)
+        record = found_in_store(record, place)
     check_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
     return record
@@ -78,14 +85,7 @@ def moved_along(record: RunRecord, source: Path) -> list[Path]:
     store, report = record.settings.get("store"), record.settings.get("report")
     if not isinstance(store, str) or not isinstance(report, str) or not (store and report):
         return []
-    return [source.absolute().parent / os.path.relpath(store, report)]
-
-
-def with_pictures(record: RunRecord, store: Path) -> RunRecord:
-    """The record with pictures that are gone looked for in a store, by their key."""
-
-    def find(recorded: str) -> str:
-        file = store / IMAGES / Path(recorded).parent.name / Path(recorded).name
-        return str(file) if not exists(recorded) and exists(str(file)) else recorded
-
-    return record.with_files(find)
+    here = source.absolute()
+    if not Path(store).is_absolute():
+        return [up / store for up in here.parents if (up / store / IMAGES).is_dir()][:1]
+    return [here.parent / os.path.relpath(store, report)]

@@ -10,10 +10,11 @@ from pathlib import Path
 from shlex import quote
 
 from pytest_t2i.cli.arguments import path, value
+from pytest_t2i.cli.report import located
 from pytest_t2i.cli.sample_images import sample_images
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.runs.picture_folders import check_pictures, store_of
+from pytest_t2i.runs.picture_folders import store_of
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.settings import whole
 
@@ -63,8 +64,7 @@ def run(
     """Copy images of a run at random, under names that tell nothing."""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder} is not empty: give a new folder, so that nothing mixes")
-    record = read_run(source)
-    check_pictures(record, source, [store] if store else [])
+    record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if for_correction is not None:
         from pytest_t2i.cli.sample_for_correction import sample_for_correction

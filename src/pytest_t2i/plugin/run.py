@@ -303,8 +303,8 @@ class Run:
     def _write_reports(self) -> None:
         if not self.session.tests or self.error is not None or self._only_plans:
             return
-        from pytest_t2i.reporting import write_all
-        from pytest_t2i.runs.history import keep
+        from pytest_t2i.reporting.report_folders import publish, write_run
+        from pytest_t2i.runs.history import MOST_KEPT, keep
         from pytest_t2i.runs.manifest.document import write_manifest
         from pytest_t2i.runs.manifest.of_a_run import manifest_of
 
@@ -315,12 +315,14 @@ class Run:
             else:
                 record = interrupted_record(self.session, command)
             self.record = replace(record, statement=self.statement)
-            report = self.settings.report
-            write_all(self.record, report, self.session.audits)
+            reports, history = self.settings.report, self.settings.history_folder
+            of_project = project_folder(self.config)
+            report = write_run(self.record, reports, self.session.audits, of_project)
             made_of = manifest_of(self.session, self.record, report, self.config.rootpath)
             write_manifest(made_of, report)
-            if self.settings.history_folder is not None:
-                keep(self.record, self.settings.history_folder, self.session.audits)
+            publish(report, reports, 1 if history is None else MOST_KEPT)
+            if history is not None:
+                keep(self.record, history, self.session.audits)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
             canary.forget(self.session)

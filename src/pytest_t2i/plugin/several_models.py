@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.errors import T2IError
-from pytest_t2i.files import file_name
+from pytest_t2i.files import file_name, from_here
 from pytest_t2i.settings import Settings
 
 WORST = (
@@ -94,5 +94,6 @@ def compare(settings: Settings, folders: Sequence[Path]) -> None:
         print(f"t2i: the models are not compared: {error}", file=sys.stderr)  # noqa: T201
         return
     first, *others = summary(comparison)
-    for line in ("", f"t2i: {first}", *others, f"report: {settings.report / 'index.html'}"):
+    page = from_here(settings.report / "index.html")
+    for line in ("", f"t2i: {first}", *others, f"report: {page}"):
         say(line)

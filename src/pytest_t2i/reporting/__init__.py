@@ -9,22 +9,34 @@ from typing import Any
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
+from pytest_t2i.runs.machine_paths import as_kept
 from pytest_t2i.runs.record import RunRecord
 
 RUN, COMPARISON = "run.json", "compare.json"
 """What index.html and summary.md of a folder are read from: one of them."""
 
 
-def write_all(record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None = None) -> None:
+def write_all(
+    record: RunRecord,
+    folder: Path,
+    audits: Sequence[Audit[Any]] | None = None,
+    project: Path | None = None,
+) -> None:
     """Write run.json, index.html and summary.md into a folder, each file whole.
 
-    ``audits`` say what their records show; None takes those of installed distributions.
+    Args:
+        record: of the run.
+        folder: where to write.
+        audits: say what their records show; None takes those of installed distributions.
+        project: what run.json names files from; None takes the folder's own one.
     """
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 
     set_aside(folder / COMPARISON)
-    write_whole(folder / RUN, record.to_json().encode())
+    write_whole(
+        folder / RUN, as_kept(record, project or folder.absolute().parent).to_json().encode()
+    )
     write_whole(folder / "index.html", render_html(record, folder, audits).encode())
     write_whole(folder / "summary.md", render_markdown(record, audits).encode())
 

@@ -48,7 +48,7 @@ SEEDS = 6
 def write_comparison(comparison: ModelComparison, folder: Path) -> None:
     """Write compare.json, index.html and summary.md into a folder, each file whole."""
     set_aside(folder / RUN)
-    write_whole(folder / COMPARISON, comparison.to_json().encode())
+    write_whole(folder / COMPARISON, comparison.as_kept(folder).to_json().encode())
     write_whole(folder / "index.html", render_html(comparison, folder).encode())
     write_whole(folder / "summary.md", render_markdown(comparison).encode())
 

@@ -25,7 +25,7 @@ from pytest_t2i.reporting import (
     work,
 )
 from pytest_t2i.reporting.audit_sections import sections_of
-from pytest_t2i.reporting.machine_paths import portable
+from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections.words import p_words
 

@@ -23,7 +23,6 @@ from pytest_t2i.reporting.formatting import (
     metric_words,
     undetected_of,
 )
-from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.reporting.markdown_sections import section_lines
 from pytest_t2i.reporting.run_facts import (
     TOOL,
@@ -34,6 +33,7 @@ from pytest_t2i.reporting.run_facts import (
 )
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.reporting.work import made_images
+from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
+from pytest_t2i.files import from_here
 from pytest_t2i.generation.progress import clock_time
 from pytest_t2i.reporting.allowed import unreasoned
 from pytest_t2i.reporting.audit_sections import sections_of
@@ -67,9 +68,9 @@ def summarise(
         for part in wrapped(line(told), width):
             target.write_line(part, **markup)
     # Paths stay whole: they are clicked on.
-    target.write_line(line(f"report: {settings.report / 'index.html'}"))
+    target.write_line(line(f"report: {from_here(settings.report / 'index.html')}"))
     if settings.save_baseline is not None:
-        target.write_line(line(f"baseline: {settings.save_baseline}"))
+        target.write_line(line(f"baseline: {from_here(settings.save_baseline)}"))
 
 
 def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:

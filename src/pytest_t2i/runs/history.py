@@ -25,6 +25,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import checksum, convert, file_name, read_json, write_whole
+from pytest_t2i.runs.machine_paths import without_machine
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
 
@@ -92,7 +93,7 @@ def past_run(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> P
     settings = record.settings
     return PastRun(
         record.created,
-        record.model,
+        without_machine(record.model),
         str(model.get("fingerprint", "")) if isinstance(model, Mapping) else "",
         detector,
         int(settings.get("images", 0)),
@@ -135,12 +136,17 @@ def keep(
         return None
     plain = asdict(past)
     content = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()
-    moment = re.sub(r"[^0-9T]", "", record.created[:19])
-    file = folder / f"{moment}-{file_name(record.model)}-{checksum(content)[:6]}.json"
+    file = folder / f"{moment_and_model(record)}-{checksum(content)[:6]}.json"
     write_whole(file, content + b"\n")
     for old in sorted(folder.glob("*.json"))[:-MOST_KEPT]:
         old.unlink(missing_ok=True)
     return file
+
+
+def moment_and_model(record: RunRecord) -> str:
+    """How names of files and folders of a run begin, so that they sort by time."""
+    moment = re.sub(r"[^0-9T]", "", record.created[:19])
+    return f"{moment}-{file_name(without_machine(record.model))}"
 
 
 def read_history(folder: Path) -> list[PastRun]:
@@ -167,6 +173,7 @@ def last_that_made_images(folder: Path, model: str | None = None) -> PastRun | N
 
     Raises FileFormatError that names a file that is none of ours.
     """
+    model = without_machine(model)
     for file in sorted(folder.glob("*.json"), reverse=True):
         run = _read(file)
         if run.made >= ENOUGH_MADE and run.seconds_per_image > 0 and model in (None, run.model):

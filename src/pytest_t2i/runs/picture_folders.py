@@ -10,6 +10,8 @@ from pytest_t2i.files import inside
 from pytest_t2i.runs.record import RunRecord
 
 STORE = ".t2i"
+IMAGES = "images"
+"""Folder of a store: ``images/ab/<key>.png``."""
 
 
 def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:
@@ -51,6 +53,16 @@ def store_of(source: Path) -> Path:
     raise ConfigurationError(
         f"no {STORE} beside or above {source}: name the store with --store DIR"
     )
+
+
+def found_in_store(record: RunRecord, store: Path) -> RunRecord:
+    """The record with pictures that are gone looked for in a store, by their key."""
+
+    def find(recorded: str) -> str:
+        file = store / IMAGES / Path(recorded).parent.name / Path(recorded).name
+        return str(file) if not exists(recorded) and exists(str(file)) else recorded
+
+    return record.with_files(find)
 
 
 def _folders(source: Path) -> list[Path]:

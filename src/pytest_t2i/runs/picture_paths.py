@@ -1,4 +1,4 @@
-"""The paths of pictures in a record: every field of the type ``PicturePath`` is one."""
+"""The paths in a record: fields of the types ``PicturePath`` and ``LabelledPath`` are pictures'."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_t2i.data import PicturePath
+from pytest_t2i.data import LabelledPath, PicturePath
 
 Record = TypeVar("Record")
+Exchanged = Mapping[Any, Callable[[str], str]]
+"""PicturePath, LabelledPath or str (every other text) -> what becomes of one."""
 
 
 def with_pictures(record: Record, of: Callable[[str], str]) -> Record:
@@ -23,10 +25,17 @@ def with_pictures(record: Record, of: Callable[[str], str]) -> Record:
     >>> with_pictures((Shown("a.png"), Shown(None)), str.upper)
     (Shown(file='A.PNG'), Shown(file=None))
     """
+    return with_texts(record, {PicturePath: of})
+
+
+def with_texts(record: Record, of: Exchanged) -> Record:
+    """The same with every text exchanged by what kind of text it is; others are left alone."""
     return _walked(record, of)  # type: ignore[no-any-return]
 
 
-def _walked(value: Any, of: Callable[[str], str]) -> Any:
+def _walked(value: Any, of: Exchanged) -> Any:
+    if isinstance(value, str):
+        return of[str](value) if str in of and type(value) is str else value
     if isinstance(value, tuple) and type(value) is tuple:
         walked = tuple(_walked(each, of) for each in value)
         return walked if any(a is not b for a, b in zip(walked, value, strict=True)) else value
@@ -34,27 +43,29 @@ def _walked(value: Any, of: Callable[[str], str]) -> Any:
         return {name: _walked(each, of) for name, each in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    paths = _paths(type(value))
+    kinds = _kinds(type(value))
     changes: dict[str, Any] = {}
     for field in fields(value):
         before = getattr(value, field.name)
-        if field.name in paths:
-            after = None if before is None else of(before)
-        else:
+        kind = kinds.get(field.name)
+        if kind is None:
             after = _walked(before, of)
+        else:
+            after = of[kind](before) if before is not None and kind in of else before
         if after is not before:
             changes[field.name] = after
     return replace(value, **changes) if changes else value
 
 
 @cache
-def _paths(kind: type[Any]) -> frozenset[str]:
-    """Names of the fields of a dataclass that hold the path of a picture."""
-    hints = get_type_hints(kind, include_extras=True)
-    return frozenset(name for name, hint in hints.items() if _names_picture(hint))
+def _kinds(record: type[Any]) -> Mapping[str, Any]:
+    """Fields of a dataclass that hold the path of a picture, and of which kind."""
+    hints = get_type_hints(record, include_extras=True)
+    kinds = {name: _kind(hint) for name, hint in hints.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
-def _names_picture(hint: Any) -> bool:
-    return hint == PicturePath or (
-        get_origin(hint) in (Union, UnionType) and any(map(_names_picture, get_args(hint)))
-    )
+def _kind(hint: Any) -> Any:
+    if get_origin(hint) in (Union, UnionType):
+        return next((kind for part in get_args(hint) if (kind := _kind(part)) is not None), None)
+    return next((kind for kind in (PicturePath, LabelledPath) if hint == kind), None)

@@ -8,9 +8,11 @@ from typing import Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.registered import installed_audits
-from pytest_t2i.data import Count, Level
+from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.work import Work
+from pytest_t2i.runs.picture_folders import exists
+from pytest_t2i.runs.picture_paths import with_texts
 from pytest_t2i.runs.record import SCHEMA, AuditRecord, RunRecord
 
 OLDER = ("pytest-t2i/run/2",)
@@ -39,13 +41,34 @@ def read_run(path: str | Path) -> RunRecord:
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
     known = {audit.name: audit for audit in installed_audits()}
-    return replace(
+    record = replace(
         record,
         audits={
             name: _read(path, known[name], part) if name in known else part
             for name, part in record.audits.items()
         },
     )
+    return _with_pictures_found(record, path)
+
+
+def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
+    """The record with the paths of pictures that are there, which it names from its project.
+
+    That is the first folder above the file, else the working directory, in which one is.
+    """
+    places = [*path.absolute().parents, Path.cwd()]
+
+    def found(file: str) -> str:
+        if Path(file).is_absolute():  # files of older versions name them so
+            return file
+        there = next((place for place in places if exists(str(place / file))), None)
+        if there is None:
+            return file
+        # The next ones will be there, too.
+        places.sort(key=lambda place: place != there)
+        return str(there / file)
+
+    return with_texts(record, {PicturePath: found, LabelledPath: found})
 
 
 def _sorted_into_audits(plain: dict[str, Any]) -> dict[str, Any]:

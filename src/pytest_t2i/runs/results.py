@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_t2i.audits.context import AskedTest
@@ -15,6 +14,7 @@ from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.sampling import one_sample, sample_of, samples_of
 from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.files import from_here
 from pytest_t2i.generation.labelled import detections_of
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
@@ -110,8 +110,7 @@ class Results:
     @property
     def run_file(self) -> str:
         """The record of this run, as one types it here."""
-        file = self.settings.report.absolute() / "run.json"
-        return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+        return str(from_here(self.settings.report / "run.json"))
 
     def price_of_both(self, images: int) -> str:
         """What so many images per prompt take, of the baseline's model and now."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_t2i.runs import canary
 from pytest_t2i.runs.build_record import conditions, environment
+from pytest_t2i.runs.machine_paths import without_machine
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import distinct
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
@@ -16,7 +17,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
     """Record the run's neutral prompts as a baseline file."""
     session = results.session
     baseline = Baseline(
-        model=session.settings.under_test,
+        model=without_machine(session.settings.under_test),
         model_fingerprint=session.components.model().fingerprint if session.has_model else "",
         conditions=conditions(session),
         environment=environment(),

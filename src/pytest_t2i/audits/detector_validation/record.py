@@ -11,7 +11,7 @@ from pytest_t2i.audits.counts import Counts, counts_of
 from pytest_t2i.audits.detector_validation.change import RecordedTrial
 from pytest_t2i.audits.detector_validation.measure import Mistake, Trial
 from pytest_t2i.audits.detector_validation.trials import Trials, try_detectors
-from pytest_t2i.data import Count, Detection, Interval, ShareInterval
+from pytest_t2i.data import Count, Detection, Interval, LabelledPath, ShareInterval
 from pytest_t2i.labels import LabelledSet
 
 
@@ -19,8 +19,7 @@ from pytest_t2i.labels import LabelledSet
 class MistakeRecord:
     """An image of which a detector says something else than people do."""
 
-    file: str
-    """Path of the image."""
+    file: LabelledPath
     prompt: str
     label: str
     """By people."""

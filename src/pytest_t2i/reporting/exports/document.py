@@ -18,9 +18,9 @@ from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.fairness_card import fairness_card, shown
 from pytest_t2i.reporting.exports.printing import pages_of, printed
 from pytest_t2i.reporting.html import contents_of_page, templates
-from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.reporting.pictures import Album
 from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 
 PICTURES = 12

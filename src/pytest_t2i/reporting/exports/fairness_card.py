@@ -22,7 +22,7 @@ from pytest_t2i.reporting.allowed import allowed_drawn
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, not_measured, scope
 from pytest_t2i.reporting.formatting import detector_names, undetected_of
 from pytest_t2i.reporting.html import templates
-from pytest_t2i.reporting.machine_paths import portable
+from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.statement import Statement
 from pytest_t2i.runs.summaries import headlines, summaries

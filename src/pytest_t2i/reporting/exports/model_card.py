@@ -11,8 +11,8 @@ from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.reporting.allowed import allowed_words, unreasoned
 from pytest_t2i.reporting.exports.limits_of_a_run import limitations, scope
 from pytest_t2i.reporting.formatting import interval_text, metric_words
-from pytest_t2i.reporting.machine_paths import portable
 from pytest_t2i.reporting.verdict_section import headline
+from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.summaries import series_of_audits
 from pytest_t2i.verdicts.check import Check

@@ -13,7 +13,7 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant
 from pytest_t2i.runs.comparison.stored_models import of_store
-from pytest_t2i.runs.picture_folders import check_pictures
+from pytest_t2i.runs.picture_folders import check_pictures, found_in_store
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.verdicts.baseline_file import SCHEMA as BASELINE_SCHEMA
@@ -58,6 +58,8 @@ def _of(path: Path, detector: str | None, stores: Sequence[Path]) -> list[Entran
     if not str(schema).startswith("pytest-t2i/run/"):
         raise FileFormatError(path, "expected a run.json or a baseline of pytest-t2i.")
     record = read_run(path)
+    for store in stores:
+        record = found_in_store(record, store)
     check_pictures(record, path, stores)
     return [of_run(record, path, detector)]
 

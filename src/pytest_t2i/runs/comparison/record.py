@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
+from pytest_t2i.runs.machine_paths import named_from
 from pytest_t2i.sections import Section
 
 SCHEMA = "pytest-t2i/comparison/2"
@@ -119,6 +121,18 @@ class ModelComparison:
     groups: tuple[str, ...] = ("male", "female")
     """What the images are counted as."""
     schema: str = SCHEMA
+
+    def as_kept(self, folder: Path) -> ModelComparison:
+        """The comparison as it lies in a folder, its pictures named from the one above."""
+        roots = (folder.absolute().parent,)
+        prompts = (
+            replace(
+                prompt,
+                files=tuple(tuple(named_from(file, roots) for file in of) for of in prompt.files),
+            )
+            for prompt in self.prompts
+        )
+        return replace(self, prompts=tuple(prompts))
 
     def to_json(self) -> str:
         """compare.json's text."""
