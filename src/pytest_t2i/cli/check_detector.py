@@ -29,6 +29,7 @@ from pytest_t2i.settings import Settings, settings_of
 KEPT = "What the detector said is kept: the same command goes on from there."
 """What an interrupted command leaves."""
 OPTIONS = ("seed", "device", "dtype", "store", "catalogue", "confidence", "trust-remote-code")
+TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from pytest_t2i.errors import UnknownNameError
 
 KEPT = "Nothing unfinished is kept: the same command fetches it anew."
 """What an interrupted command leaves."""
+TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

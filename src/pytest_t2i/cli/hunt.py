@@ -47,6 +47,7 @@ MOST_HELD_OUT = 2000
 """Held-out images beyond which none are suggested."""
 BATCH = 32
 """Images that a model with no batch size of its own is given together."""
+TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

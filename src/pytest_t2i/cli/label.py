@@ -13,6 +13,8 @@ from pytest_t2i.labels import choose_vocabulary, compact, named
 from pytest_t2i.labels.app.desk import Annotation, Desk, Review
 from pytest_t2i.settings import whole
 
+TELLS_PROGRESS = True
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which images, and who labels or settles."""

@@ -12,11 +12,12 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
 from pytest_t2i.errors import T2IError
+from pytest_t2i.generation.signs_of_life import signs_of_life
 
 PACKAGE = "pytest-t2i"
 INTERRUPTED = 130
@@ -85,7 +86,8 @@ def _run(given: list[str]) -> int:
     parsed = vars(parser.parse_args(given))
     parsed.pop("command")
     try:
-        status = int(implementation.run(**parsed))
+        with _signs(chosen, implementation):
+            status = int(implementation.run(**parsed))
         # Here, and not when Python ends: a reader that is gone is no error.
         sys.stdout.flush()
     except T2IError as error:
@@ -117,6 +119,13 @@ def _module(name: str) -> Any:
     from pytest_t2i.adapters.registry import Registries
 
     return Registries().commands.get(name)
+
+
+def _signs(command: str | None, module: Any) -> AbstractContextManager[object]:
+    """Lines that say it is still at work, unless its module says that it TELLS_PROGRESS itself."""
+    if getattr(module, "TELLS_PROGRESS", False):
+        return nullcontext()
+    return signs_of_life(str(command))
 
 
 def _complain(line: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.signs_of_life import signs_of_life
 from pytest_t2i.generation.store import archive
 from pytest_t2i.generation.store.contents import contents
 from pytest_t2i.generation.store.merge import Merged, merge
@@ -19,11 +19,12 @@ from pytest_t2i.settings import whole
 
 SHOWN = 10
 """Files that are named."""
-EVERY = 200
-"""Files between two words of progress."""
+Tick = Callable[[int], None]
+"""Takes how many files are done."""
 ASKS = {"merge": "source", "import": "source", "export": "target", "prune": "runs"}
 """Action -> the argument that it needs."""
 NAMED = {"source": "--from PATH", "target": "--to FILE", "runs": "--keep-runs N"}
+TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,12 +62,15 @@ def run(
 ) -> int:
     """Do it; 1 when something was damaged."""
     _check_arguments(action, {"source": source, "target": target, "runs": runs})
-    if action == "prune":
-        is_whole, lines = _prune(folder, runs or 1)
-    else:
-        is_whole, lines = _ACTIONS[action](folder, source or target or folder)
-    if sys.stderr.isatty():
-        print(end="\r", file=sys.stderr)  # noqa: T201 - a command line tool
+    with signs_of_life(f"store {action}") as sign:
+
+        def tick(count: int) -> None:
+            sign.now = f"{count} files"
+
+        if action == "prune":
+            is_whole, lines = _prune(folder, runs or 1)
+        else:
+            is_whole, lines = _ACTIONS[action](folder, source or target or folder, tick)
     for line in lines:
         say(line)
     return 0 if is_whole else 1
@@ -82,12 +86,7 @@ def _check_arguments(action: str, given: dict[str, Path | int | None]) -> None:
             raise ConfigurationError(f"t2i store {action}: {option} is of no use to it")
 
 
-def _tick(count: int) -> None:
-    if count % EVERY == 0 and sys.stderr.isatty():
-        print(f"t2i: {count} files", end="\r", file=sys.stderr, flush=True)  # noqa: T201
-
-
-def _show(folder: Path, _: Path) -> tuple[bool, list[str]]:
+def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
     held = contents(folder)
     lines = [f"{folder}: {held.bytes / 2**20:.1f} MiB"]
     lines += [
@@ -102,18 +101,18 @@ def _show(folder: Path, _: Path) -> tuple[bool, list[str]]:
     return True, lines
 
 
-def _verify(folder: Path, _: Path) -> tuple[bool, list[str]]:
-    found = verify(folder, _tick)
+def _verify(folder: Path, _: Path, tick: Tick) -> tuple[bool, list[str]]:
+    found = verify(folder, tick)
     return found.is_whole, _lines("verify", folder, found)
 
 
-def _repair(folder: Path, _: Path) -> tuple[bool, list[str]]:
-    found = repair(folder, _tick)
+def _repair(folder: Path, _: Path, tick: Tick) -> tuple[bool, list[str]]:
+    found = repair(folder, tick)
     return found.is_whole, _lines("repair", folder, found)
 
 
-def _merge(folder: Path, other: Path) -> tuple[bool, list[str]]:
-    merged = merge(folder, other, _tick)
+def _merge(folder: Path, other: Path, tick: Tick) -> tuple[bool, list[str]]:
+    merged = merge(folder, other, tick)
     lines = _of_merge(folder, merged)
     lines += _listed("damaged there, not copied", merged.there.damaged + merged.there.absent)
     lines += _listed("changed in the index there, not copied", merged.there.changed)
@@ -135,12 +134,12 @@ def _of_merge(folder: Path, merged: Merged) -> list[str]:
     return lines + _listed("changed in the index here before", here.changed)
 
 
-def _export(folder: Path, file: Path) -> tuple[bool, list[str]]:
-    return True, [f"{file}: {archive.export(folder, file, _tick)} files of {folder}"]
+def _export(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
+    return True, [f"{file}: {archive.export(folder, file, tick)} files of {folder}"]
 
 
-def _import(folder: Path, file: Path) -> tuple[bool, list[str]]:
-    found = archive.unpack(file, folder, _tick)
+def _import(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
+    found = archive.unpack(file, folder, tick)
     lines = _of_merge(folder, found.merged)
     lines += _listed(f"damaged in {file}, not taken", found.damaged)
     lines += _listed(f"changed in the index of {file}, not taken", found.merged.there.changed)
@@ -156,7 +155,7 @@ def _prune(folder: Path, runs: int) -> tuple[bool, list[str]]:
     ]
 
 
-_ACTIONS: dict[str, Callable[[Path, Path], tuple[bool, list[str]]]] = {
+_ACTIONS: dict[str, Callable[[Path, Path, Tick], tuple[bool, list[str]]]] = {
     "show": _show,
     "verify": _verify,
     "repair": _repair,

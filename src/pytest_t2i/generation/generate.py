@@ -28,6 +28,7 @@ from pytest_t2i.generation.plan import ImageNeeds, Plan
 from pytest_t2i.generation.progress import Progress, Silent
 from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.seeding import try_seeds
+from pytest_t2i.generation.signs_of_life import signs_of_life
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed
 from pytest_t2i.generation.store.store import NewImage
@@ -100,15 +101,8 @@ class Runner:
         if not plan.needs:
             return self.work
         check_packages(plan, self.components)
-        self.work.is_ready_made = is_ready_made(self.components.model())
-        keys = self.keys(plan)
-        self._needed.update(keys.values())
-        self.work.planned = len(self._needed)
-        note_needed(self.store.folder, self._name, self._needed)
-        check_variations(plan, self.components)
-        self._tell_unseen(plan)
-        embed_texts(plan, self.components, self.store)
-        encode_texts(plan, self.components, self.store)
+        with signs_of_life("reading the model and prompts", self.progress.say):
+            keys = self._ready(plan)
         self._make_and_look(plan, keys)
         self.work.detected = self.observer.detected
         self.work.seconds += time.monotonic() - started
@@ -204,6 +198,19 @@ class Runner:
             left = len(self._missing(plan, keys, list(keys)))
             self.work.notes.append(self.bill.stopped(left, self.work.planned))
             raise BudgetSpentError(self.work.notes[-1])
+
+    def _ready(self, plan: Plan) -> dict[Request, str]:
+        """All that comes before the first picture; returns the key of every request."""
+        self.work.is_ready_made = is_ready_made(self.components.model())
+        keys = self.keys(plan)
+        self._needed.update(keys.values())
+        self.work.planned = len(self._needed)
+        note_needed(self.store.folder, self._name, self._needed)
+        check_variations(plan, self.components)
+        self._tell_unseen(plan)
+        embed_texts(plan, self.components, self.store)
+        encode_texts(plan, self.components, self.store)
+        return keys
 
     def _try_seeds(self, settings: GenerationSettings) -> None:
         if self.tries_seeds:

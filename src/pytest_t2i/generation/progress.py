@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol, TextIO
 
 from pytest_t2i.files import write_whole
+from pytest_t2i.generation.signs_of_life import Ticker, clock_time
 
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""
@@ -102,7 +104,10 @@ class Follower:
 
 
 class Lines:
-    """Plain lines for logs, one every ten seconds and one at the end."""
+    """Plain lines for logs, one every ten seconds and one at the end.
+
+    The first images may take minutes, and so may a batch: then lines come all the same.
+    """
 
     def __init__(
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -110,20 +115,22 @@ class Lines:
         self._write, self._clock = write, clock
         self._title, self._total, self._done = "", 0, 0
         self._started = self._last = 0.0
+        self._lock = Lock()
+        self._ticker: Ticker | None = None
 
     def start(self, title: str, total: int) -> None:
         """See Progress."""
         self._title, self._total, self._done = title, total, 0
         self._started = self._last = self._clock()
         self._write(f"t2i: {title}: {total} images")
+        self._ticker = Ticker(self._look, PLAIN_EVERY, PLAIN_EVERY)
+        self._ticker.start()
 
     def advance(self, count: int) -> None:
         """See Progress."""
         self._done += count
-        now = self._clock()
-        if now - self._last >= PLAIN_EVERY and self._done < self._total:
-            self._last = now
-            self._write(f"t2i: {self._title}: {self._status(now)}")
+        if self._done < self._total:
+            self._look()
 
     def say(self, note: str) -> None:
         """See Progress."""
@@ -131,14 +138,27 @@ class Lines:
 
     def stop(self) -> None:
         """See Progress."""
-        self._write(f"t2i: {self._title}: {self._status(self._clock())}")
+        if self._ticker is not None:
+            self._ticker.stop()
+            self._ticker = None
+        seconds = self._clock() - self._started
+        told = pace(self._done, seconds) or f"in {clock_time(seconds)}"
+        self._write(f"t2i: {self._title}: {self._done}/{self._total}, {told}")
 
-    def _status(self, now: float) -> str:
-        elapsed = max(now - self._started, 1e-9)
-        rate = self._done / elapsed
-        left = (self._total - self._done) / rate if rate else 0.0
-        tail = f", {clock_time(left)} left" if self._done < self._total else ""
-        return f"{self._done}/{self._total}, {rate:.1f} images/s{tail}"
+    def _look(self) -> None:
+        """A line, if the last one was long enough ago."""
+        with self._lock:
+            now = self._clock()
+            if now - self._last >= PLAIN_EVERY:
+                self._last = now
+                self._write(f"t2i: {self._title}: {self._status(now - self._started)}")
+
+    def _status(self, seconds: float) -> str:
+        done, total = self._done, self._total
+        if not done:
+            return f"0/{total}, {clock_time(seconds)} so far"
+        left = (total - done) * seconds / done
+        return f"{done}/{total}, {pace(done, seconds)}, {clock_time(left)} left"
 
 
 class Bar:
@@ -146,14 +166,22 @@ class Bar:
 
     def __init__(self, file: TextIO) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
         from rich.progress import Progress as RichProgress
 
         self._bar = RichProgress(
             TextColumn("[bold]t2i[/bold] {task.description}"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]:.1f} images/s"),
+            TextColumn("{task.fields[pace]}"),
+            TimeElapsedColumn(),
+            TextColumn("so far, left:"),
             TimeRemainingColumn(),
             console=Console(file=file),
         )
@@ -163,13 +191,13 @@ class Bar:
         """See Progress."""
         self._started, self._done = time.monotonic(), 0
         self._bar.start()
-        self._task = self._bar.add_task(title, total=total, rate=0.0)  # type: ignore[assignment]
+        self._task = self._bar.add_task(title, total=total, pace="")  # type: ignore[assignment]
 
     def advance(self, count: int) -> None:
         """See Progress."""
         self._done += count
-        rate = self._done / max(time.monotonic() - self._started, 1e-9)
-        self._bar.update(self._task, advance=count, rate=rate)  # type: ignore[arg-type]
+        told = pace(self._done, time.monotonic() - self._started)
+        self._bar.update(self._task, advance=count, pace=told)  # type: ignore[arg-type]
 
     def say(self, note: str) -> None:
         """See Progress."""
@@ -180,15 +208,20 @@ class Bar:
         self._bar.stop()
 
 
-def clock_time(seconds: float) -> str:
-    """Seconds as m:ss or h:mm:ss.
+SLOW = 0.1
+"""Images per second below which the seconds of one say more."""
 
-    >>> clock_time(75), clock_time(3700)
-    ('1:15', '1:01:40')
+
+def pace(done: int, seconds: float) -> str:
+    """How fast images are done; "" before the first.
+
+    >>> pace(30, 10.0), pace(2, 60.0), pace(0, 9.0)
+    ('3.0 images/s', '30 s an image', '')
     """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    if not done:
+        return ""
+    rate = done / max(seconds, 1e-9)
+    return f"{1 / rate:.0f} s an image" if rate < SLOW else f"{rate:.1f} images/s"
 
 
 def shown() -> Progress:

@@ -28,6 +28,7 @@ from pytest_t2i.plugin.header import header
 from pytest_t2i.plugin.junit import JUnitTotals
 from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.options import project_folder
+from pytest_t2i.plugin.signs import Aside
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.wrapping import wrapped
@@ -93,6 +94,7 @@ class Run:
         self.results = Results(self.session, self.recorded)
         self.limits = LimitFiles(config.rootpath, settings.limits)
         self.workers = Workers(config, self.session)
+        self.aside = Aside()
         config.pluginmanager.register(JUnitTotals(config, self.session), "t2i-junit")
 
     # start
@@ -239,7 +241,8 @@ class Run:
             )
         )
         try:
-            yield
+            with self.aside.signs(f"{item.name} is measured"):
+                yield
         except T2IError as error:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         finally:
@@ -296,7 +299,8 @@ class Run:
         lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
         stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED
         run.is_interrupted = not self.is_made or stopped or lost
-        self._write_reports()
+        with self.aside.signs("measuring and writing the report"):
+            self._write_reports()
         if self.record is not None and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = exit_status(self.record)
 
@@ -345,6 +349,7 @@ class Run:
     def pytest_unconfigure(self) -> None:
         """Close the store."""
         self.session.store.close()
+        self.aside.close()
 
 
 def interrupted(work: Work) -> str:

@@ -9,7 +9,7 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
-from pytest_t2i.generation.progress import clock_time
+from pytest_t2i.generation.signs_of_life import clock_time
 from pytest_t2i.reporting.allowed import unreasoned
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose

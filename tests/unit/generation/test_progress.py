@@ -3,23 +3,61 @@
 from __future__ import annotations
 
 import io
+from threading import Event
 
+from pytest_t2i.generation import progress
 from pytest_t2i.generation.progress import Bar, Follower, Lines, Shared
 
 
 def test_plain_lines_come_every_ten_seconds_and_at_the_end():
     told: list[str] = []
-    times = iter([0.0, 5.0, 10.0, 12.0])
+    times = iter([0.0, 4.0, 5.0, 10.0, 12.0])
     lines = Lines(told.append, clock=lambda: next(times))
     lines.start("making images", 30)
+    lines.advance(0)
     lines.advance(10)
     lines.advance(10)
     lines.stop()
     assert told == [
         "t2i: making images: 30 images",
         "t2i: making images: 20/30, 2.0 images/s, 0:05 left",
-        "t2i: making images: 20/30, 1.7 images/s, 0:06 left",
+        "t2i: making images: 20/30, 1.7 images/s",
     ]
+
+
+def test_before_the_first_image_no_rate_and_no_time_left_is_made_up():
+    told: list[str] = []
+    times = iter([0.0, 30.0, 90.0, 93.0])
+    lines = Lines(told.append, clock=lambda: next(times))
+    lines.start("making images", 18)
+    lines.advance(0)
+    lines.advance(3)
+    lines.stop()
+    assert told[1:] == [
+        "t2i: making images: 0/18, 0:30 so far",
+        "t2i: making images: 3/18, 30 s an image, 7:30 left",
+        "t2i: making images: 3/18, 31 s an image",
+    ]
+    times = iter([0.0, 3.0])
+    lines.start("making images", 18)
+    lines.stop()
+    assert told[-1] == "t2i: making images: 0/18, in 0:03"
+
+
+def test_a_batch_that_takes_long_shows_signs_of_life(monkeypatch):
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.01)
+    told, three = list[str](), Event()
+
+    def write(line: str) -> None:
+        told.append(line)
+        if len(told) > 3:
+            three.set()
+
+    lines = Lines(write)
+    lines.start("making images", 18)
+    assert three.wait(60)
+    lines.stop()
+    assert told[1:4] == ["t2i: making images: 0/18, 0:00 so far"] * 3
 
 
 def test_the_bar_shows_what_is_done():
