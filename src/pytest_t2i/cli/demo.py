@@ -24,6 +24,7 @@ from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.verdicts.check import Check
 
 OF_MODEL, OF_PROMPTS = "model_bias_score", "prompt_bias_score"
+TELLS_PROGRESS = True
 SHOWN = (Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE)
 INIT = "t2i init --words nurse,pilot,judge"
 NEXT = f"""

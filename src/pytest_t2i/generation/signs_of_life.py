@@ -17,9 +17,7 @@ LAST_LINE = 1.0
 class Ticker:
     """Calls something at intervals, from a thread of its own, between start and stop."""
 
-    def __init__(
-        self, tell: Callable[[], None], first: float = FIRST, every: float = EVERY
-    ) -> None:
+    def __init__(self, tell: Callable[[], None], first: float, every: float) -> None:
         self._tell, self._first, self._every = tell, first, every
         self._over = Event()
         self._thread = Thread(target=self._run, name="t2i signs of life", daemon=True)
@@ -67,19 +65,19 @@ def signs_of_life(
     what: str,
     write: Callable[[str], None] = on_stderr,
     *,
-    first: float = FIRST,
-    every: float = EVERY,
+    first: float | None = None,
+    every: float | None = None,
 ) -> Iterator[Sign]:
     """Tell that a step is still at work, as long as it is.
 
     Args:
         what: the step.
         write: takes a line, and says whose it is.
-        first: seconds until the first line.
-        every: seconds between two.
+        first: seconds until the first line; None takes five.
+        every: seconds between two; None takes ten.
     """
     sign = Sign(what, write)
-    ticker = Ticker(sign.tell, first, every)
+    ticker = Ticker(sign.tell, first or FIRST, every or EVERY)
     ticker.start()
     try:
         yield sign

@@ -1,0 +1,15 @@
+"""Shared by all tests of this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_t2i.generation import signs_of_life
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience():
+    """On a busy machine any step may take long: what it prints is to be the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signs_of_life, "FIRST", 3600.0)
+        yield
