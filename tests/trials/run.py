@@ -20,9 +20,11 @@ import hostile
 import instant
 import kills
 import label_kills
+import raw_requests
 import records
 import requests_to_label
 import seeding
+import stop_attacks
 from tally import HEAD, Tally
 
 RESULTS = Path(__file__).with_name("results.md")
@@ -69,6 +71,18 @@ def _requests(folder: Path, share: float) -> Tally:
     return requests_to_label.go(folder, round(400 * share))
 
 
+def _raw_requests(folder: Path, share: float) -> Tally:
+    return raw_requests.go(folder, round(280 * share))
+
+
+def _stop_kills(folder: Path, share: float) -> Tally:
+    return stop_attacks.kills(folder, round(80 * share))
+
+
+def _stop_requests(folder: Path, share: float) -> Tally:
+    return stop_attacks.requests(folder, round(250 * share))
+
+
 def _seeding(folder: Path, share: float) -> Tally:
     return seeding.go(round(30 * share))
 
@@ -85,6 +99,9 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "hostile": _hostile,
     "records": _records,
     "requests": _requests,
+    "raw-requests": _raw_requests,
+    "stop-kills": _stop_kills,
+    "stop-requests": _stop_requests,
     "instant": _instant,
     "seeding": _seeding,
     "endpoints": _endpoints,

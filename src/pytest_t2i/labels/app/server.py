@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 import mimetypes
 import socket
 from collections.abc import Iterator
@@ -28,13 +29,15 @@ with needs("the labelling page", "label"):
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOST = "127.0.0.1"
 LAST_PORT = 65535
+MOST_BYTES = 1 << 16
+"""Of a request: a label and its reason take a few hundred."""
 LOOPBACK = ["localhost", "127.0.0.1", "::1", "[::1]"]
 """Names of this machine; versions of Starlette differ in the brackets."""
 SHOWN_BY_BROWSERS = {"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}
@@ -127,9 +130,11 @@ class _Handlers:
         if kind != "application/json":
             return _problem("expected application/json", 415)
         try:
-            asked = await request.json()
+            asked = json.loads(await _body(request))
+        except ClientDisconnect:
+            return _problem("expected the whole request", 400)
         except (ValueError, RecursionError):
-            return _problem("expected JSON", 400)
+            return _problem(f"expected JSON of at most {MOST_BYTES} bytes", 400)
         # Not in a thread: a line in the log takes a millisecond, to wake two threads on a busy
         # machine many.
         return self._changed(asked, what)
@@ -151,6 +156,16 @@ class _Handlers:
             return _problem(str(error), 400)
         except (T2IError, OSError) as error:
             return _problem(str(error), 500)
+
+
+async def _body(request: Request) -> bytes:
+    """What was sent; ValueError where it is longer than any label, and no more of it is kept."""
+    content = bytearray()
+    async for part in request.stream():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise ValueError(len(content))
+    return bytes(content)
 
 
 def _converted(path: Path) -> Response:

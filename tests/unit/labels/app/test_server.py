@@ -183,3 +183,12 @@ def test_a_free_port_is_taken_and_a_taken_one_is_told():
 def test_a_port_that_is_none(port):
     with pytest.raises(ConfigurationError, match="--port"):
         listening(port)
+
+
+@pytest.mark.parametrize("size", [1 << 16, 1 << 22])
+def test_more_than_any_label_takes_is_not_read(client, folder, size):
+    asked = {"index": 0, "label": "others", "reason": "x" * size}
+    reply = client.post("/label", json=asked)
+    assert reply.status_code == 400
+    assert "at most 65536 bytes" in reply.json()["problem"]
+    assert labels.read_labels(folder) == []
