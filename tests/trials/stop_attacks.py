@@ -63,7 +63,7 @@ OFFERED: dict[str, dict[str, Callable[..., Any]]] = {
 }
 
 
-def stop(model: str) -> Callable[[], int]:
+def stop(model: str, *more: str) -> Callable[[], int]:
     """The command as a forked process runs it, with parts that cost nothing."""
 
     def act() -> int:
@@ -73,7 +73,7 @@ def stop(model: str) -> Callable[[], int]:
             registered(self, kind, {**OFFERED.get(kind, {}), **(local or {})})
 
         Registry.__init__ = with_ours  # type: ignore[method-assign]
-        return main(["stop", "--model", model, *OPTIONS])
+        return main(["stop", "--model", model, *OPTIONS, *more])
 
     return act
 
@@ -156,10 +156,11 @@ def requests(folder: Path, times: int, seed: int = 0) -> Tally:
 
 def _search(folder: Path, endpoint: Endpoint, tally: Tally, words: str) -> None:
     model = f"openai:m@http://127.0.0.1:{endpoint.port}/v1"
+    more = ("--answer-deadline", "8", "--answer-limit", "1", "--concurrency", "8")
     told: list[str] = []
     for _ in range(MOST_RUNS):
         known, since = set(endpoint.told("delivered")), len(endpoint.lines())
-        child = ended(stop(model), folder, LONGEST, environment={"OPENAI_API_KEY": KEY})
+        child = ended(stop(model, *more), folder, LONGEST, environment={"OPENAI_API_KEY": KEY})
         _checked(child, tally, words)
         told.append(child.told)
         again = known & set(endpoint.told("asked", since))

@@ -32,7 +32,8 @@ from pytest_t2i.settings import number, whole
 KEPT = "Images that were finished are kept: the same command goes on from there."
 """What an interrupted command leaves."""
 OPTIONS = ("model", "detector", "seed", "steps", "guidance", "size", "device", "dtype", "batch",
-           "store", "catalogue", "confidence", *COST_OPTIONS)  # fmt: skip
+           "store", "catalogue", "confidence", "answer-deadline", "answer-limit", "concurrency",
+           *COST_OPTIONS)  # fmt: skip
 """Options that pytest has, too."""
 NUMBERS = {
     "images": (100, "images of the concept"),
