@@ -30,6 +30,11 @@ class GapRecord:
     p_value: Share | None = None
     """Two-sided, against "the gap is 0"; None without an interval."""
 
+    @property
+    def is_of_model(self) -> bool:
+        """Whether it is over all triplets, and not over those of an axis."""
+        return self.name == "model"
+
 
 @dataclass(frozen=True, slots=True)
 class LeaningRecord:

@@ -63,7 +63,7 @@ def in_words(part: NeutralityPart) -> str:
 
 def _of_model(part: NeutralityPart) -> list[tuple[GapRecord, Interval]]:
     """Gaps over all triplets, where there is an interval."""
-    return [(gap, gap.gap) for gap in part.gaps if gap.name == "model" and gap.gap is not None]
+    return [(gap, gap.gap) for gap in part.gaps if gap.is_of_model and gap.gap is not None]
 
 
 def _leaning(tested: LeaningRecord) -> str:
@@ -97,7 +97,7 @@ def _charts(gaps: Sequence[GapRecord], checks: Mapping[str, Sequence[Check]]) ->
 
 
 def _bar(gap: GapRecord, checks: Sequence[Check]) -> Bar:
-    name = "all triplets" if gap.name == "model" else gap.name
+    name = "all triplets" if gap.is_of_model else gap.name
     leans = f"; {_leans(gap.gap)}" if gap.gap else ""
     bar = Bar.judged(name, gap.gap, checks, note=f"{gap.triplets} triplets{leans}")
     kind = "" if gap.gap is None else "male" if gap.gap.estimate > 0 else "female"
@@ -122,7 +122,7 @@ def _reach(bars: Sequence[Bar]) -> float:
 
 
 def _table(part: NeutralityPart) -> Table:
-    rows = tuple(_row(gap) for gap in part.gaps if gap.name == "model")
+    rows = tuple(_row(gap) for gap in part.gaps if gap.is_of_model)
     return Table("Similarities by space", COLUMNS, rows)
 
 

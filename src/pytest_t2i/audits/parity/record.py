@@ -36,6 +36,11 @@ class ModelScore:
     uncorrected: ShareInterval | None = None
     """By the detector's word alone, where ``corrected`` is by people's labels too; else None."""
 
+    @property
+    def is_of_model(self) -> bool:
+        """Whether it is over all prompts, and not over those of an axis."""
+        return self.name == "model"
+
 
 @dataclass(frozen=True, slots=True)
 class CorrectedPrompt:

@@ -109,7 +109,7 @@ def _unjudged(part: ParityPart, checks: Sequence[Check]) -> Iterator[Paragraph]:
     others = {groups.detector for groups in part.groups}
     for score in part.model_scores:
         # What labels corrected has its line where that is explained.
-        if score.name == "model" and score.detector not in others and score.uncorrected is None:
+        if score.is_of_model and score.detector not in others and score.uncorrected is None:
             yield Paragraph(_in_words(score), "summary")
 
 
@@ -147,7 +147,7 @@ def _chart(part: ParityPart, checks: Mapping[str, Sequence[Check]]) -> BarChart:
 
 def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
     return Bar.judged(
-        "all" if score.name == "model" else score.name,
+        "all" if score.is_of_model else score.name,
         score.corrected,
         [check for check in checks if is_about(check, score)],
         absent="no clear image",
@@ -204,7 +204,7 @@ def _cells(cells: CellsRecord) -> Section:
 
 def summary(part: ParityPart) -> Summary:
     """The model's score in words, scores by the deciding detector as series, all as a table."""
-    model = next((score for score in part.model_scores if score.name == "model"), None)
+    model = next((score for score in part.model_scores if score.is_of_model), None)
     series = {
         f"{METRIC}/{score.name}": score.corrected
         for score in part.of_deciding()
@@ -283,7 +283,7 @@ def _figure(score: ModelScore) -> Figure:
 
 
 def _scope(part: ParityPart) -> str:
-    axes = [score.name for score in part.model_scores if score.name != "model"]
+    axes = [score.name for score in part.model_scores if not score.is_of_model]
     over = f" over {', '.join(dict.fromkeys(axes))}" if axes else ""
     return f"Balance of gender in images of prompts that leave it open{over}."
 

@@ -58,7 +58,7 @@ def corrected_in_words(part: ParityPart, checks: Sequence[Check] = ()) -> str:
     correction = part.correction
     if correction is None:
         return ""
-    model = next((s for s in part.of_deciding() if s.name == "model"), None)
+    model = next((s for s in part.of_deciding() if s.is_of_model), None)
     judged = next((check for check in checks if _is_by_people(check)), None)
     beside = f"{correction.by_detector:.3f}"
     if model is not None and model.uncorrected is not None:
