@@ -81,12 +81,10 @@ class Observations:
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Store keys of the prompt's images, in the order of the seeds."""
-        fingerprint = self.components.model().fingerprint
         variation = varied(self.components.mitigating(), prompt, self.variation)
-        return [
-            Request(prompt.text, seed, self.settings, variation=variation).key(fingerprint)
-            for seed in seeds
-        ]
+        return self.components.keys(
+            Request(prompt.text, seed, self.settings, variation=variation) for seed in seeds
+        )
 
     def _read(
         self,

@@ -6,7 +6,7 @@ Over 300 lines: one class answers for every part of a run, as parts name each ot
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.registry import Factory, Registries, import_factory, named_part
 from pytest_t2i.adapters.support.fault_counts import FaultCounts
 from pytest_t2i.adapters.support.spending import Spending
-from pytest_t2i.data import GenerationSettings, Money, digest
+from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import user_path
 from pytest_t2i.generation.detect_elsewhere import looking_factory
@@ -72,6 +72,10 @@ class Components:
     _model: NamedComponent[TextToImage] | None = None
     _mitigating: Mitigating | None = None
     _mitigated: Mitigated | None = None
+    _keys: dict[Request, str] = field(default_factory=dict)
+    """By which the store knows images of the model, so that each is hashed once."""
+    _keys_of: str = ""
+    """Fingerprint of that model."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -247,6 +251,18 @@ class Components:
             return entry.calibration()
         model = self.model().get() if self.model().lists_images else None
         return model if isinstance(model, Calibrated) else None
+
+    def keys(self, requests: Iterable[Request]) -> list[str]:
+        """By which the store knows the image of each request."""
+        fingerprint = self.model().fingerprint
+        if fingerprint != self._keys_of:
+            self._keys.clear()
+            self._keys_of = fingerprint
+        asked = list(requests)
+        for request in asked:
+            if request not in self._keys:
+                self._keys[request] = request.key(fingerprint)
+        return [self._keys[request] for request in asked]
 
     def executor(self, batch: int, say: Callable[[str], None]) -> Executor:
         """What has the images made.

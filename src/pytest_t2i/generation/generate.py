@@ -140,8 +140,7 @@ class Runner:
 
     def keys(self, plan: Plan) -> dict[Request, str]:
         """The store's key of every request."""
-        fingerprint = self.components.model().fingerprint
-        return {request: request.key(fingerprint) for request in plan}
+        return dict(zip(plan, self.components.keys(plan), strict=True))
 
     def _pictures(self, plan: Plan, keys: dict[Request, str]) -> Pictures:
         """The stored images of a plan, opened as they are needed."""

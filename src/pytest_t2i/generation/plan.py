@@ -74,6 +74,25 @@ class ImageNeeds:
     attributes: set[Attribute] = field(default_factory=set)
     """What velocities are held against."""
 
+    @classmethod
+    def of(cls, need: Need) -> ImageNeeds:
+        """What one test asks."""
+        return cls(
+            set(need.detectors),
+            set(need.encoders),
+            set(need.finders),
+            set(need.observe),
+            set(need.attributes),
+        )
+
+    def take(self, need: Need) -> None:
+        """Add what another test asks."""
+        self.detectors |= need.detectors
+        self.encoders |= need.encoders
+        self.finders |= need.finders
+        self.observe |= need.observe
+        self.attributes |= need.attributes
+
 
 @dataclass(slots=True)
 class Plan:
@@ -97,12 +116,10 @@ class Plan:
             self.texts.setdefault(encoder, set()).update(need.texts)
         for seed in need.seeds:
             request = self.request(need.prompt, seed, need.variation)
-            of_image = self.needs.setdefault(request, ImageNeeds())
-            of_image.detectors |= need.detectors
-            of_image.encoders |= need.encoders
-            of_image.finders |= need.finders
-            of_image.observe |= need.observe
-            of_image.attributes |= need.attributes
+            if request in self.needs:
+                self.needs[request].take(need)
+            else:
+                self.needs[request] = ImageNeeds.of(need)
 
     def add_all(self, needs: Iterable[Need]) -> None:
         """Merge several."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 
 from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
+# Every test case asks for those of all cases that share its error level, and every look for a few
+# more of each prompt.
+_KNOWN: dict[tuple[int, str], tuple[int, ...]] = {}
+MOST_KNOWN = 32_768
+"""Prompts whose seeds are remembered."""
 
-# Every test case asks for those of all cases that share its error level.
-@lru_cache(maxsize=8192)
+
 def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
     """The seeds of one prompt: the same for its triplet, unrelated to those of other prompts.
 
@@ -21,7 +24,14 @@ def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
     >>> seeds_of(0, "a photo of a person", 2) == seeds_of(0, "a photo of a person", 3)[:2]
     True
     """
-    return tuple(_seed(f"{base}|{neutral_text}|{k}") for k in range(count))
+    known = _KNOWN.get((base, neutral_text), ())
+    if len(known) < count:
+        more = range(len(known), count)
+        known += tuple(_seed(f"{base}|{neutral_text}|{k}") for k in more)
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[base, neutral_text] = known
+    return known[:count]
 
 
 def _seed(text: str) -> int:

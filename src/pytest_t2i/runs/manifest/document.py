@@ -121,9 +121,18 @@ def parts_of(
 ) -> dict[str, Part]:
     """Files by whether they lie in the project: a part of each; those that are gone left out.
 
-    ``known``: SHA-256 of files that need not be read for it.
+    ``known``: SHA-256 of files that need not be read for it; of these none is a link.
     """
-    hashes = ((file.resolve(), known.get(file) or sha256_of(file)) for file in sorted(set(files)))
+    folders: dict[Path, Path] = {}
+
+    def resolved(file: Path) -> Path:
+        if file not in known:
+            return file.resolve()
+        if file.parent not in folders:
+            folders[file.parent] = file.parent.resolve()
+        return folders[file.parent] / file.name
+
+    hashes = ((resolved(file), known.get(file) or sha256_of(file)) for file in sorted(set(files)))
     found = {file: sha for file, sha in hashes if sha}
     root = project.resolve()
     inside = {file: sha for file, sha in found.items() if file.is_relative_to(root)}

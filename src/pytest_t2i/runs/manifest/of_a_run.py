@@ -38,15 +38,16 @@ def manifest_of(session: Session, record: RunRecord, report: Path, project: Path
     A file that is gone by now is not named.
     """
     manifest = new_manifest(report, project)
+    pictures = _pictures(record)
     groups = {
         "suite": _suite(session, project),
         "limits": _limits(session, project),
         "labels": _labels(session),
         "given": _given(session),
-        "images": _pictures(record),
+        "images": pictures,
     }
     store = session.store.folder
-    keys = sorted(file.stem for file in _pictures(record) if KEY.fullmatch(file.stem))
+    keys = sorted(file.stem for file in pictures if KEY.fullmatch(file.stem))
     known = picture_hashes(store, keys)
     for name, files in groups.items():
         for kind, part in parts_of(name, files, report, project, known).items():
