@@ -10,6 +10,8 @@ import numpy.typing as npt
 from pytest_t2i.metrics import inputs
 
 FEWEST_CORRECTED = 4
+SAME = 1e-9
+"""Distances of rows scaled to about 1 that differ by less do so by rounding."""
 """Images below which the U-centred one has a denominator of 0."""
 
 
@@ -89,11 +91,10 @@ def corrected_correlation(first: inputs.Floats, second: inputs.Floats) -> float:
     >>> round(corrected_correlation(once, -once), 12)
     -1.0
     """
-    own = _own(first, second)
-    # What is 0 up to rounding is 0.
-    if own < FEWEST_CORRECTED * len(first) * np.finfo(np.float64).eps ** 2:
+    # Each by itself: what one is but for rounding, the other does not make up for.
+    if min(float(np.linalg.norm(each)) for each in (first, second)) < SAME * len(first):
         raise ValueError("all rows of a or of b are equally far apart: nothing varies")
-    return float(np.clip(np.sum(first * second) / own, -1.0, 1.0))
+    return float(np.clip(np.sum(first * second) / _own(first, second), -1.0, 1.0))
 
 
 def _own(first: inputs.Floats, second: inputs.Floats) -> float:

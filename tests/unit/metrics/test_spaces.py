@@ -65,6 +65,19 @@ def test_rows_that_are_equally_far_apart_vary_in_nothing():
         metrics.corrected_distance_correlation(np.eye(6), np.arange(6.0))
 
 
+@pytest.mark.parametrize("images", [4, 9, 40])
+def test_rounding_of_equal_distances_is_no_variation(images):
+    turned, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(images, images)))
+    for pair in ((turned + 3.0, np.arange(images)), (np.arange(images), turned + 3.0)):
+        with pytest.raises(ValueError, match="equally far apart"):
+            metrics.corrected_distance_correlation(*pair)
+
+
+def test_small_differences_of_distances_are_variation():
+    rows = np.eye(6) + 1e-6 * np.random.default_rng(0).normal(size=(6, 6))
+    assert metrics.corrected_distance_correlation(rows, rows) == pytest.approx(1.0)
+
+
 def test_of_equally_near_ones_each_counts_for_its_chance():
     features = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 2.0]]
     labels = ["a", "a", "b", "b", "b"]
@@ -102,3 +115,11 @@ def test_retrieval_knows_neither_order_nor_length(seed, n):
 def test_refusals_of_retrieval(features, labels, k, told):
     with pytest.raises(ValueError, match=told):
         metrics.retrieval_precision(features, labels, k)
+
+
+def test_five_neighbours_count_where_no_number_is_asked_for():
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(20, 3)), rng.integers(0, 2, 20)
+    told = metrics.retrieval_precision(features, labels)
+    assert told == metrics.retrieval_precision(features, labels, k=5)
+    assert told != metrics.retrieval_precision(features, labels, k=6)
