@@ -35,3 +35,9 @@ def test_only_where_nothing_can_be_compared_it_says_why(interval, says):
 )
 def test_the_reason_is_that_of_the_limits_file_where_it_gives_one(margin, reason):
     assert explained(margin, CHANGE).limit.reason == reason
+
+
+def test_it_names_the_model_and_the_margin():
+    margin = Limit("model_bias_score.margin", 0.05)
+    assert repr(RecordedValue(RUN, "model_bias_score", None)) == "baseline of m"
+    assert repr(RecordedValue(RUN, "model_bias_score", margin)) == "baseline of m + margin 0.05"

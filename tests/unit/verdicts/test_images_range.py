@@ -49,3 +49,10 @@ def test_a_change_that_is_one_is_taken_as_measured():
     assert change_range(100, grown, 0.1) == images_range(100, grown, 0.1)
     fallen = Interval(-0.06, -0.1, -0.02, 0.95, "paired", 30)
     assert change_range(100, fallen, 0.1) == images_range(100, fallen, 0.1)
+
+
+def test_a_change_whose_interval_ends_at_none_may_be_none():
+    fallen, grown = Interval(-0.05, -0.1, 0.0, 0.95, "", 9), Interval(0.05, 0.0, 0.1, 0.95, "", 9)
+    none = Interval(0.0, -0.05, 0.05, 0.95, "", 9)
+    for change in (fallen, grown):
+        assert change_range(100, change, 0.1) == images_range(100, none, 0.1)

@@ -53,3 +53,8 @@ def test_one_seed_draws_the_same_and_another_others():
 def test_no_whole_number_is_refused():
     with pytest.raises(ValueError, match=r"whole number, got 1\.2"):
         drawn([0.6, 0.6], 0)
+
+
+def test_what_has_no_chance_is_never_drawn():
+    for seed in range(20):
+        assert drawn([0.0, 0.0, 1.0, 0.0, 0.0], seed).tolist() == [2]

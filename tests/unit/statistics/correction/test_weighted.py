@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from pytest_t2i.statistics.correction.choice import choice_probabilities, drawn
-from pytest_t2i.statistics.correction.weighted import WeightedScore, weighted_score
+from pytest_t2i.statistics.correction.weighted import (
+    WeightedScore,
+    _expected,
+    _images,
+    weighted_score,
+)
 
 NAN = float("nan")
 
@@ -128,3 +133,21 @@ def test_what_cannot_be_used_is_told(labels, chance, message):
     said[:labels] = 1.0
     with pytest.raises(ValueError, match=message):
         weighted_score([np.ones(60)], [said], [np.full(60, chance)])
+
+
+def test_a_sure_detector_leaves_no_sign_open():
+    signs, odds = world(5, share=0.6, prompts=20, accuracy=1.0)
+    said = labelled(signs, np.full(signs.shape, 0.25))
+    sure = weighted_score(5.0 * odds, said, np.full(signs.shape, 0.25))
+    unsure = weighted_score(0.1 * odds, said, np.full(signs.shape, 0.25))
+    assert sure.turned < 0.01 < unsure.turned
+
+
+def test_images_are_as_likely_clear_as_labels_of_their_kind():
+    # Of those with the detector's label all are clear, of those without two in four.
+    odds = np.array([[2.0] * 30 + [NAN] * 10])
+    said = np.array([[1.0] * 26 + [NAN] * 4 + [1.0, 1.0, 0.0, 0.0] + [NAN] * 6])
+    given = _images(odds, said, np.full(odds.shape, 0.5))
+    clear = _expected(given)[1]
+    assert clear[:30] == pytest.approx(1.0)
+    assert clear[30:] == pytest.approx((2 + 0.5) / (4 + 1))

@@ -7,6 +7,7 @@ import pytest
 
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.groups.group_change import (
+    _excess,
     even_floors,
     group_change_test,
     interval_difference,
@@ -96,3 +97,10 @@ def test_a_difference_of_intervals_by_hand():
     assert (grown.low, grown.high) == (pytest.approx(0.4 - 0.5), pytest.approx(0.4 + 0.5))
     with pytest.raises(ValueError, match=r"expected equal levels, got 0.9 and 0.95"):
         interval_difference(before, Interval(0.1, 0.0, 0.2, 0.95, "", 3))
+
+
+@pytest.mark.parametrize("images", [5, 12])
+def test_even_shares_exceed_what_chance_shows_by_nothing(images):
+    labels = np.random.default_rng(4).integers(0, 3, (20_000, images))
+    assert _excess(labels, 3).mean() == pytest.approx(0.0, abs=0.005)
+    assert _excess(np.full((1, images), -1), 3).tolist() == [0.0]

@@ -10,7 +10,13 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.model.fixed_words import FixedWords, lower_end, upper_end
+from pytest_t2i.statistics.model.fixed_words import (
+    TWO_WAYS,
+    FixedWords,
+    least_shown,
+    lower_end,
+    upper_end,
+)
 
 OPTIONS: Any = {"level": 0.9, "seed": 0}
 COUNTS: list[tuple[list[int], list[int]]] = [
@@ -189,3 +195,14 @@ def test_inverted_intervals_give_the_p_value_of_the_test() -> None:
 def test_what_makes_no_sense_is_refused(call: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         call()
+
+
+def test_of_prompts_that_differ_students_test_may_be_the_stronger() -> None:
+    bias = np.random.default_rng(0).beta(1, 2, 40)
+    men = np.random.default_rng(1).binomial(20, (1 + bias) / 2)
+    evidence, bound = FixedWords.of(men, 20 - men), 0.48
+    above = evidence.above
+    student = stats.t.cdf((above.value - bound) / above.error, evidence.mixed - 1)
+    exact = evidence._exact_less(least_shown(evidence.sizes, bound))
+    assert student < exact
+    assert evidence.p_less(bound) == pytest.approx(TWO_WAYS * student)

@@ -29,6 +29,10 @@ def test_where_there_is_no_room_the_tables_error_is_told():
     assert found_growth(*full, level=0.95) == least
 
 
+def test_it_is_alike_for_prompts_of_women_and_of_men():
+    assert found_growth(*of(0.2, 30, 20), level=0.95) == found_growth(*of(0.8, 30, 20), level=0.95)
+
+
 def test_prompts_without_two_clear_images_say_nothing():
     known = of(0.5, 40, 20)
     more = [np.append(counts, 1 - side % 2) for side, counts in enumerate(known)]

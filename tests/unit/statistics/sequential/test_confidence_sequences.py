@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import statistics
+from pytest_t2i.statistics.sequential.confidence_sequences import BET_CAP, _bets
 
 FEW = settings(max_examples=25, deadline=None)
 RUNS, IMAGES = 300, 60
@@ -154,3 +155,18 @@ def test_looks_grow_and_share_out_the_error() -> None:
 def test_bad_input_is_told(call: object, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         call()  # type: ignore[operator]
+
+
+def test_bets_are_those_of_the_plug_in_empirical_bernstein_rule() -> None:
+    # Waudby-Smith and Ramdas 2024, eq. 14-15, value by value.
+    values, log = [0.2, 0.9, 0.4, 0.7], np.log(20.0)
+    mean, variance, summed, strayed = 0.5, 0.25, 0.0, 0.0
+    means, bets = _bets(np.array(values), log)
+    for t, value in enumerate(values, start=1):
+        assert means[t - 1] == pytest.approx(mean)
+        bet = np.sqrt(2.0 * log / (variance * t * np.log(t + 1.0)))
+        assert bets[t - 1] == pytest.approx(min(bet, BET_CAP))
+        summed += value
+        mean = (0.5 + summed) / (t + 1)
+        strayed += (value - mean) ** 2
+        variance = (0.25 + strayed) / (t + 1)

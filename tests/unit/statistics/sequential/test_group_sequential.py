@@ -181,3 +181,15 @@ def test_a_limit_of_zero_is_a_test_of_evenness():
     test = SequentialTest(8, 0.0)
     assert math.isclose(test.edge, 0.5)
     assert test.outcome(test.looks, 8) is Outcome.FAIL
+
+
+def test_even_images_pass_where_there_are_enough_of_them():
+    test = SequentialTest(40, 0.5)
+    lower = [test.boundaries(test.looks[: k + 1]).lower for k in range(len(test.looks))]
+    # 7 and 7, or 8 and 6, of the first 14; 16 to 24 of either gender of all 40 at the least.
+    assert lower[0] >= 0
+    assert lower[-1] >= 4
+
+
+def test_a_single_image_can_fail_a_share_that_is_rarer_than_the_error():
+    assert SequentialTest(20, 0.001, folded=False).looks[0] == 1
