@@ -1,0 +1,91 @@
+"""How often ordinary runs are refused a verdict: for want of images, objects or labels.
+
+    python tests/simulations/refused.py > tests/simulations/refused.md
+
+A verdict is refused where its rule asks for more than there is, whatever the score is. An interval
+that holds its limit is no refusal: it is undecided, and more images decide it.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+
+import curves
+import groups
+import numpy as np
+import object_worlds
+from uncertainty import rate
+
+from pytest_t2i.audits.objects.measure import FEWEST_JUDGED
+from pytest_t2i.audits.parity.even_groups import MOST_LEFT_OUT
+from pytest_t2i.statistics import half_step_interval
+from pytest_t2i.statistics.correction.strata import LEAST_LABELS
+
+LEANS = (
+    "noise 0.1",
+    "noise 0.3",
+    "1 in 10 goes the other way, noise 0.1",
+    "1 in 5 goes the other way, noise 0.05",
+)
+
+
+def half_refused(world: str, images: int, repeats: int) -> list[bool]:
+    """No step told by which half of a lean is there, though there is one."""
+    share, other, deviation = curves.MIXTURES[world]
+    rng = np.random.default_rng([81, images])
+    told = []
+    for run in range(repeats):
+        kinds = np.where(rng.random((images, 1)) < share, other, 1.0)
+        rows = kinds * curves.FALLING + deviation * curves.noise(rng, images)
+        told.append(half_step_interval(rows, level=0.95, seed=run, resamples=200) is None)
+    return told
+
+
+def objects_refused(world: str, triplets: int, repeats: int) -> tuple[list[bool], list[bool]]:
+    """No PASS for want of objects that are judged; none for all objects together."""
+    rng = np.random.default_rng([82, triplets])
+    single, together = [], []
+    for _ in range(repeats):
+        objects = object_worlds.objects_of(object_worlds.counts(world, triplets, rng))
+        single.append(len(objects.judged) < FEWEST_JUDGED)
+        together.append(objects.pooled_bias_score.interval is None)
+    return single, together
+
+
+def labels_refused(percent: int, repeats: int) -> list[bool]:
+    """No correction of groups by a random share of all images, as many prompts have too few."""
+    rng = np.random.default_rng([83, percent])
+    count = groups.PROMPTS * groups.IMAGES
+    spread = rng.multivariate_hypergeometric(
+        [groups.IMAGES] * groups.PROMPTS, round(count * percent / 100), repeats
+    )
+    return ((spread < LEAST_LABELS).mean(axis=1) > MOST_LEFT_OUT).tolist()
+
+
+def main(repeats: int = 400) -> None:
+    """Print the tables."""
+    print(f"# What is refused\n\n`python tests/simulations/refused.py {repeats}`: {repeats} runs")
+    print("each, in brackets 95 % intervals of the simulation. Refused is what no score could")
+    print("decide. An interval that holds its limit is undecided, not refused.")
+    print("\n## Half of a lean that there is\n\nNo step is told of fewer than ten images, nor")
+    print("where images do not agree on which way they lean.\n")
+    print("| world | 10 images | 20 images | 40 images |\n|---|---|---|---|")
+    for world in LEANS:
+        cells = [rate(half_refused(world, images, repeats)) for images in (10, 20, 40)]
+        print(f"| {world} | {' | '.join(cells)} |", flush=True)
+    print("\n## Objects\n\nFour images a prompt. Single: no PASS, as fewer than three objects")
+    print("occur ten times with both genders together. Together: all occur less often than that.\n")
+    print("| world | triplets | single | together |\n|---|---|---|---|")
+    for world, triplets in product(object_worlds.WORLDS, (3, 5, 10, 20)):
+        cells = [rate(told) for told in objects_refused(world, triplets, repeats)]
+        print(f"| {world} | {triplets} | {' | '.join(cells)} |", flush=True)
+    print(f"\n## Groups corrected by labels\n\nLabels of a random part of the images of "
+          f"{groups.PROMPTS} prompts\nwith {groups.IMAGES} images each.\n")  # fmt: skip
+    print("| labelled | refused |\n|---|---|")
+    for percent in (10, 15, 20, 30):
+        print(f"| {percent} % | {rate(labels_refused(percent, repeats))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))
