@@ -24,6 +24,8 @@ from _pytest.runner import runtestprotocol
 
 HERE = Path(__file__).resolve()
 DIED, LIVES, UNTESTED = "died", "lives", "no test meets it"
+LEARNT = Path("learnt.json")
+"""In the copy: which tests meet which function, and what they take."""
 PATIENCE, SLOWER = 30.0, 8.0
 """Seconds that a mutant gets, and how many times what its tests take: then it runs for ever."""
 
@@ -110,10 +112,16 @@ def _first_failure(name: str, items: Sequence[pytest.Item], tell: Callable[[str]
 
 
 def _learnt(items: Sequence[pytest.Item]) -> Met:
-    """Which test meets which function. Raises SystemExit where a test fails without a mutant."""
+    """Which test meets which function; as a run that was cut short had learnt it, if there was one.
+
+    Raises SystemExit where a test fails without a mutant.
+    """
+    if LEARNT.is_file():
+        return Met(*json.loads(LEARNT.read_text(encoding="utf-8")))
     status, told = _forked(lambda tell: _learn(items, tell), 3600.0)
     if status != 0:
         sys.exit(f"fails without a mutant: {told}")
+    LEARNT.write_text(told, encoding="utf-8")
     return Met(*json.loads(told))
 
 

@@ -145,8 +145,14 @@ class Waiting(NamedTuple):
         """The round as it came out."""
         gone = forks.Fate(report.GONE, "")
         met = [fates[self.names[k[:3]]] if k[:3] in self.names else gone for k in self.known.rows]
-        rows = [report.Row(*row[:3], *fate) for row, fate in zip(self.known.rows, met, strict=True)]
+        rows = [_as_met(row, fate) for row, fate in zip(self.known.rows, met, strict=True)]
         return self.known._replace(rows=rows)
+
+
+def _as_met(row: report.Row, now: forks.Fate) -> report.Row:
+    """What lived when it was drawn, or died since, did not die then."""
+    late = row.fate in {forks.LIVES, forks.UNTESTED, report.SINCE} and now.fate == forks.DIED
+    return report.Row(*row[:3], report.SINCE if late else now.fate, now.by)
 
 
 def main(seeds: Sequence[int]) -> None:
@@ -174,6 +180,8 @@ def meet(waiting: Sequence[Waiting]) -> None:
     ]  # fmt: skip
     changes = {name: change for known in waiting for change, name in known.names.items()}
     before = met_before()
+    if not before:
+        (MET.parent / forks.LEARNT).unlink(missing_ok=True)
     fates = {name: before[change] for name, change in changes.items() if change in before}
     left = [name for name in changes if name not in fates]
     with MET.open("a", encoding="utf-8") as log:

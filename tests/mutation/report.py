@@ -11,6 +11,8 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 ROUNDS, REASONS, RESULTS = HERE / "rounds", HERE / "reasons.toml", HERE / "results.md"
 DIED, GONE, EQUAL, LIVES = "died", "gone", "equivalent by reading", "lives"
+SINCE = "died since"
+"""By a test that was written after it had lived."""
 
 
 class Row(NamedTuple):
@@ -65,10 +67,10 @@ statistics and verdicts in which an operator, a comparison or a number was chang
 each met by the fast tests of these rooms and of the audits, by oracles and doctests.
 
 *Died*: a test noticed. *Equivalent by reading*: nothing that can be observed changes, for the
-reason given, which a person wrote (`reasons.toml`). *Gone*: the code was made simpler since the
-round was drawn. *Lives*: no test noticed, and one could. Tests that were written since a round met
-them last are not counted. The round with the highest seed was drawn once, when the tests were
-written, and measures them; seeds between the others were drawn to find what lives, and not kept.
+reason given, which a person wrote (`reasons.toml`). *Gone*: the code was changed since the round
+was drawn. *Lives*: no test noticed, and one could. *Died since*: it lived when it was drawn, and
+the test that is named was written then. The round with the highest seed measures the tests as they
+were before it; seeds between the others were drawn to find what lives, and not kept.
 """
 
 
@@ -82,27 +84,31 @@ def _section(known: Round, reasons: dict[tuple[str, str, str], str]) -> str:
         f"**{count[DIED]} of {total} died ({100 * count[DIED] / total:.1f} %)**; "
         f"of those that are not equivalent {count[DIED]} of {able} "
         f"({100 * count[DIED] / able:.1f} %).",
+    ]
+    if late := count[SINCE]:
+        lines[-1] += f" With tests written since, {count[DIED] + late} of {able}."
+    lines += [
         "",
-        "| room | mutants | died | gone | equivalent by reading | live |",
-        "|---|---|---|---|---|---|",
+        "| room | mutants | died | died since | gone | equivalent by reading | live |",
+        "|---|---|---|---|---|---|---|",
     ]
     for room in ("metrics", "statistics", "verdicts"):
         of_room = Counter(
             fate for row, fate in zip(known.rows, fates, strict=True) if f".{room}." in row.where
         )
-        cells = [of_room[fate] for fate in (DIED, GONE, EQUAL, LIVES)]
+        cells = [of_room[fate] for fate in (DIED, SINCE, GONE, EQUAL, LIVES)]
         lines.append(f"| {room} | {sum(cells)} | {' | '.join(map(str, cells))} |")
     lines += ["", "| where | before | after | |", "|---|---|---|---|"]
     for row, fate in sorted(zip(known.rows, fates, strict=True), key=lambda pair: pair[1]):
         if fate not in {DIED, GONE}:
-            why = reasons.get(row[:3], "")
+            why = row.by if fate == SINCE else reasons.get(row[:3], "")
             cells = [row.where.removeprefix("pytest_t2i."), *_change(row.before, row.after)]
             lines.append(f"| {' | '.join(cells)} | {fate}{': ' if why else ''}{why} |")
     return "\n".join(lines) + "\n"
 
 
 def _fate(row: Row, reasons: dict[tuple[str, str, str], str]) -> str:
-    if row.fate in {DIED, GONE}:
+    if row.fate in {DIED, SINCE, GONE}:
         return row.fate
     return EQUAL if row[:3] in reasons else LIVES
 
