@@ -66,6 +66,12 @@ class Observations:
         """Of the model that made the images."""
         return self.components.model().fingerprint
 
+    @property
+    def is_of_flow(self) -> bool:
+        """Whether the model that made the images is a flow of diffusers, by its scheduler."""
+        told = self.components.model().provenance.get("scheduler", "")
+        return str(told).startswith("FlowMatch")
+
     def draws_anew(self, *models: str) -> bool:
         """Whether one of these models was found to draw every picture anew, whatever its seed.
 

@@ -83,8 +83,8 @@ def test_a_budget_of_money_needs_a_price_of_its_currency(capsys, more):
 @pytest.mark.slow
 def test_a_limits_file(tmp_path, capsys):
     (tmp_path / "limits.toml").write_text(
-        "accuracy = 0.9\ngroup_distance = 0.3\n"
-        "[model_bias_score]\nlimit = 0.3\n[model_bias_score.margin]\nlimit = 0.1\n"
+        "accuracy = 0.9\ngroup_distance = 0.3\n[model_bias_score]\nlimit = 0.3\n"
+        "[model_bias_score.margin]\nlimit = 0.1\n"
     )
     arguments = ("--limits", str(tmp_path / "limits.toml"), "--prompts", "10", "--power", "0.5")
     assert main(["plan", *arguments, "--beyond", "0.4"]) == 0

@@ -95,6 +95,14 @@ class Emergence:
         told = "" if self.guidance else " without guidance"
         return f"{self.prompt.id}-{self.attribute.name}{' centred' if self.center else told}"
 
+    @property
+    def is_of_flow(self) -> bool:
+        """Whether its model is a flow, such as Stable Diffusion 3; a UNet's early steps say less.
+
+        How far the instrument is off differs (docs/audits/emergence.md).
+        """
+        return self.observations.is_of_flow
+
     @cached_property
     def curves(self) -> np.ndarray:
         """SPI of every image that there is at every step, [n_images, n_steps]."""

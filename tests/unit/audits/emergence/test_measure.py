@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pytest_t2i import limit
 from pytest_t2i.audits.emergence.measure import Emergence
+from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Attribute, Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError
 
@@ -65,3 +67,15 @@ def test_a_value_that_the_instrument_may_miss_decides_nothing(checks):
 def test_an_error_is_at_least_nothing(wrong):
     with pytest.raises(ConfigurationError, match=r"at least 0, got too_low="):
         early(0.4).mean(too_low=wrong)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "is_of_flow"),
+    [("FlowMatchEulerDiscreteScheduler", True), ("UniPCMultistepScheduler", False), (None, False)],
+)
+def test_whether_a_model_is_a_flow_is_told_by_its_scheduler(scheduler, is_of_flow):
+    told = {} if scheduler is None else {"scheduler": scheduler}
+    components = SimpleNamespace(model=lambda: SimpleNamespace(provenance=told))
+    seen = Observations(components, None, None)
+    spi = Emergence(Prompt("a nurse", "job", "nurse"), (0,), BLUE, seen, Instruments(), 0.95)
+    assert spi.is_of_flow is is_of_flow
