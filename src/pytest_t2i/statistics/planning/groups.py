@@ -55,7 +55,7 @@ def some_missing(distance: float, groups: int) -> inputs.Floats:
     """Shares at a distance from even ones, where groups are missing and all others have more.
 
     >>> some_missing(0.3, 4).round(2)
-    array([0.4 , 0.4 , 0.2 , 0.  ])
+    array([0.4, 0.4, 0.2, 0. ])
     """
     lost = np.clip(distance - np.arange(groups) / groups, 0.0, 1.0 / groups)[::-1]
     gains = lost == 0.0
