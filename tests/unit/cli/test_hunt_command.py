@@ -112,7 +112,8 @@ def test_the_planted_words_are_found_printed_and_written(model, capsys):
 
 
 @pytest.mark.slow
-def test_with_another_detector_its_groups_are_hunted(model, capsys):
+def test_with_another_detector_its_groups_are_hunted(model, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
     assert main([*SMALL, "--seed", "1", "--detector", "other"]) == 0
     assert "that show one group in more than 75% of images" in capsys.readouterr().out
     result = written()

@@ -85,7 +85,8 @@ def test_undetected_images_may_show_another_group():
     assert GroupCounts((0, 0, 0, 0), 9).interval(1, 0.95) is None
 
 
-def test_what_is_shown_and_kept(capsys):
+def test_what_is_shown_and_kept(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
     world = World({frozenset({"cup", "hospital"}): SENIOR}, 1)
     result = hunt(world, plan())
     show(result, "m", "ages")
