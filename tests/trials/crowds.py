@@ -50,18 +50,19 @@ def member(store: Path, images: int, batch: int, order: int) -> Callable[[], int
 
 def crowd(folder: Path, random: Random, tally: Tally, name: str) -> None:
     """One crowd on one new store."""
-    size, images, batch = (
-        random.randint(FEWEST, MOST),
-        random.randint(1, 6),
-        random.choice((1, 2, 8)),
-    )
+    size = random.randint(FEWEST, MOST)
+    together(folder, size, random.randint(1, 6), random.choice((1, 2, 8)), tally, name)
+
+
+def together(folder: Path, size: int, images: int, batch: int, tally: Tally, name: str) -> None:
+    """So many processes, each of which needs so many images of each prompt."""
     log = folder / "made.log"
     children = [
         start(member(folder / ".t2i", images, batch, order), folder, {"FAKE_LOG": str(log)})
         for order in range(size)
     ]
     for child in children:
-        child.wait(LONGEST)
+        child.wait(LONGEST + images)
         tally.check(not child.hung, f"{name}: hung")
         failed = child.status != 0 or has_traceback(child.told)
         tally.check(not failed, f"{name}: status {child.status}: {last_lines(child.told)}")
@@ -71,6 +72,14 @@ def crowd(folder: Path, random: Random, tally: Tally, name: str) -> None:
     tally.check(not twice, f"{name}: {twice} made twice")
     tally.check(len(counts) == 3 * images, f"{name}: {len(counts)} of {3 * images} images")
     tally.tried(f"of {size}")
+
+
+def at_scale(folder: Path, images: int) -> Tally:
+    """Two processes that make so many images on one store."""
+    tally = Tally("two processes at scale", WANTED)
+    together(folder, 2, images // 3, 8, tally, "two")
+    tally.facts["images"] = str(images // 3 * 3)
+    return tally
 
 
 def go(folder: Path, times: int, seed: int = 0) -> Tally:

@@ -25,6 +25,8 @@ import records
 import requests_to_label
 import seeding
 import stop_attacks
+import timeouts
+import worn_disks
 from tally import HEAD, Tally
 
 RESULTS = Path(__file__).with_name("results.md")
@@ -49,6 +51,14 @@ def _worker_kills(folder: Path, share: float) -> Tally:
 
 def _crowds(folder: Path, share: float) -> Tally:
     return crowds.go(folder, round(300 * share))
+
+
+def _at_scale(folder: Path, share: float) -> Tally:
+    return crowds.at_scale(folder, round(12_000 * share))
+
+
+def _timeouts(folder: Path, share: float) -> Tally:
+    return timeouts.go(folder, round(4 * share))
 
 
 def _corruptions(folder: Path, share: float) -> Tally:
@@ -83,6 +93,10 @@ def _stop_requests(folder: Path, share: float) -> Tally:
     return stop_attacks.requests(folder, round(250 * share))
 
 
+def _worn_disks(folder: Path, share: float) -> Tally:
+    return worn_disks.go(folder, round(36 * share))
+
+
 def _seeding(folder: Path, share: float) -> Tally:
     return seeding.go(round(30 * share))
 
@@ -95,6 +109,8 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "kills": _kills,
     "worker-kills": _worker_kills,
     "crowds": _crowds,
+    "at-scale": _at_scale,
+    "timeouts": _timeouts,
     "corruptions": _corruptions,
     "hostile": _hostile,
     "records": _records,
@@ -103,6 +119,7 @@ TRIALS: dict[str, Callable[[Path, float], Tally]] = {
     "stop-kills": _stop_kills,
     "stop-requests": _stop_requests,
     "instant": _instant,
+    "worn-disks": _worn_disks,
     "seeding": _seeding,
     "endpoints": _endpoints,
 }

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,8 @@ class Workers:
         """Take over what the workers were asked for and did; False where they made not all."""
         self._over.set()
         if self.are_used:
-            _progress_file(self._session).unlink(missing_ok=True)
+            with suppress(OSError):
+                _progress_file(self._session).unlink(missing_ok=True)
             self._session.store.forget(_made(self._session))
         spent, faults = self._spent(), self._faults()
         if not self._parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,9 @@ class SharedCounts:
 
     def clear(self) -> None:
         """The run is over: nothing is left of it."""
-        self.file.unlink(missing_ok=True)
-        self._lock_file.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.file.unlink(missing_ok=True)
+            self._lock_file.unlink(missing_ok=True)
 
     @property
     def _lock_file(self) -> Path:

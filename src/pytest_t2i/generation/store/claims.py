@@ -13,6 +13,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -37,7 +38,9 @@ class Owner:
     def let_go(self) -> None:
         """Its claims are void from now on."""
         self._lock.release()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
+        # Where the folder may not be written any more, the next one removes it.
+        with suppress(OSError):
+            Path(self._lock.lock_file).unlink(missing_ok=True)
 
 
 def owner_file(folder: Path, owner: str) -> Path:
@@ -120,7 +123,7 @@ def is_locked(file: Path) -> bool:
     if not file.exists():
         return False
     try:
-        with FileLock(file, timeout=0):
+        with FileLock(file, timeout=0), suppress(OSError):
             file.unlink(missing_ok=True)
     except Timeout:
         return True
