@@ -1,6 +1,7 @@
 """The console script ``t2i``: it finds the command; each has a module of its own beside this one.
 
-A command's module has ``add_arguments(parser)`` and ``run(**arguments)``. One command alone is
+A command's module has ``add_arguments(parser)`` and ``run(**arguments)``. With ``TELLS_PROGRESS``
+it says itself how far it is; of others it is said that they are still at work. One command alone is
 imported, so that each starts fast; companions register theirs as entry points of the group
 ``pytest_t2i.commands``, which are looked for where the name is none of these.
 """
