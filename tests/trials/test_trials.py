@@ -9,8 +9,10 @@ import instant
 import kills
 import label_kills
 import pytest
+import raw_requests
 import requests_to_label
 import seeding
+import stop_attacks
 from tally import Tally
 
 pytestmark = pytest.mark.slow
@@ -43,6 +45,16 @@ def test_corruptions(tmp_path):
 
 def test_requests(tmp_path):
     assert requests_to_label.go(tmp_path, 70, seed=1).faults == []
+
+
+def test_bytes_sent_to_the_labelling_page(tmp_path):
+    assert raw_requests.go(tmp_path, 15, seed=1).faults == []
+
+
+def test_kills_of_stop(tmp_path):
+    tally = stop_attacks.kills(tmp_path, 1, seed=1)
+    assert tally.faults == []
+    assert tally.done >= 1
 
 
 def test_a_misbehaving_endpoint(tmp_path):
