@@ -8,7 +8,7 @@ from scipy import stats
 
 from pytest_t2i.statistics.groups.fixed_words_reference_distance import (
     Parts,
-    _mean,
+    bounding_mean,
     ceiling,
     fixed_ends,
 )
@@ -18,7 +18,7 @@ from pytest_t2i.statistics.groups.fixed_words_reference_distance import (
 def test_the_plug_in_with_its_error_is_a_ceiling(men, n, share):
     parts = Parts(np.array(men)[:, None], np.full(3, n), np.full((3, 1), share), 1.0)
     student = stats.t.ppf(0.975, 3 * (n - 1))
-    bounding, error = _mean(parts, "above")
+    bounding, error = bounding_mean(parts, "above")
     shown = np.mean(np.abs(np.array(men) / n - share))
     top = ceiling(parts, shown + student * error)
     assert shown < top < bounding + student * error
