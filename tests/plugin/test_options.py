@@ -32,6 +32,13 @@ def test_generation_settings(project, arguments, recorded):
     assert {key: generation[key] for key in recorded} == recorded
 
 
+@pytest.mark.parametrize("option", ["--t2i-baseline", "--t2i-save-baseline"])
+def test_a_gate_without_a_model_is_refused(project, option):
+    result = project.run(option, "base.json", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"{option}: expected a model beside it" in result.stderr.str()
+
+
 def test_another_seed_makes_other_images(project):
     project.run(*NURSE)
     project.run(*NURSE, "--t2i-seed", "1")

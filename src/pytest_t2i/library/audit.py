@@ -37,6 +37,7 @@ def audit(
     detector: str | Detector | Sequence[str] | None = None,
     audits: Sequence[str] = ("parity",),
     fingerprint: str | None = None,
+    name: str | None = None,
     progress: bool = True,
     **options: Any,
 ) -> Audited:
@@ -53,6 +54,7 @@ def audit(
         audits: names of the audits whose fixtures are measured.
         fingerprint: all that changes the pictures of a function; without it they are made anew by
             every call.
+        name: what reports and tables call a model in memory, so that two are told apart.
         progress: whether to show a progress bar.
         options: other options of a run by their names, such as ``seed=1`` or ``steps=4``, and
             keywords of the mark, such as ``observe="features"``.
@@ -77,9 +79,9 @@ def audit(
     True
     """
     known = {audit.name: audit for audit in installed_audits()}
-    for name in audits:
-        if name not in known:
-            raise UnknownNameError("audit", name, known)
+    for wanted in audits:
+        if wanted not in known:
+            raise UnknownNameError("audit", wanted, known)
     for each in known.values():
         for metric in each.metrics:
             register(metric)
@@ -92,7 +94,7 @@ def audit(
         options["store"] = tempfile.mkdtemp(prefix="t2i-")
     given = None if detector is None or isinstance(detector, str | Sequence) else detector
     asked = detector if given is None else name_of(given)
-    settings = settings_for(model, images, asked, options)
+    settings = settings_for(model, images, asked, options, name)
     session = session_for(settings, model, fingerprint, given)
     selection = select(selected, keywords, (), of_audits)
     session.learn(selection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,8 @@ from pytest_t2i.protocols import LoadOptions, TextToImage
 
 Function = Callable[[list[str], list[int]], Sequence[Image]]
 """(prompts, seeds) -> one picture for each."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+"""What a user may call a model in memory."""
 
 
 class FunctionModel:
@@ -80,14 +83,30 @@ def is_nameless(model: Any, fingerprint: str | None) -> bool:
     return not known and fingerprint is None
 
 
-def name_of(model: Any) -> str:
+def name_of(model: Any, given: str | None = None) -> str:
     """What reports call it.
+
+    Raises ConfigurationError for a name that tells nothing, or for a model that has one.
 
     >>> name_of(FunctionModel(lambda prompts, seeds: [], "none"))
     'FunctionModel in memory'
+    >>> name_of(FunctionModel(lambda prompts, seeds: [], "none"), "tuned")
+    'tuned in memory'
     """
-    name = getattr(model, "__name__", type(model).__name__)
-    return f"{name.strip('<>')} in memory"
+    if isinstance(model, str):
+        if given is not None:
+            raise ConfigurationError(
+                f"name={given!r}: goes with a model in memory; {model!r} is called by its own name"
+            )
+        return model
+    if given is None:
+        given = getattr(model, "__name__", type(model).__name__).strip("<>")
+    elif not NAME.fullmatch(given):
+        raise ConfigurationError(
+            "name: expected 1 to 60 letters, digits, spaces and . _ - in one line, beginning with "
+            f"a letter or digit, got {given[:80]!r}"
+        )
+    return f"{given} in memory"
 
 
 def _is_pipeline(model: Any) -> bool:

@@ -15,7 +15,13 @@ from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import OPTIONS, Settings, settings_of
 
 
-def settings_for(model: Any, images: int, detector: Any, options: Mapping[str, Any]) -> Settings:
+def settings_for(
+    model: Any,
+    images: int,
+    detector: Any,
+    options: Mapping[str, Any],
+    model_name: str | None = None,
+) -> Settings:
     """The options read as those of the command line are.
 
     Raises UnknownNameError for a name that is no option, ConfigurationError for a wrong value.
@@ -23,7 +29,7 @@ def settings_for(model: Any, images: int, detector: Any, options: Mapping[str, A
     known = {option.name.replace("-", "_"): option for option in OPTIONS}
     given = {"images": images, **options}
     given |= {} if detector is None else {"detector": detector}
-    values: dict[str, Any] = {"model": model if isinstance(model, str) else name_of(model)}
+    values: dict[str, Any] = {"model": name_of(model, model_name)}
     for name, value in given.items():
         if name not in known:
             raise UnknownNameError("option", name, [*known, *KEYWORDS])

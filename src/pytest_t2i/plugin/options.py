@@ -22,6 +22,8 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(option.ini, option.help, default=None)
 
 
+NEED_MODEL = ("baseline", "save-baseline")
+"""Options that mean nothing without a model, when they are given on the command line."""
 SETTINGS = pytest.StashKey[Settings]()
 """Of the configuration."""
 
@@ -43,9 +45,21 @@ def _resolved(config: pytest.Config) -> Settings:
             value = _value(config, option)
             if value is not None:
                 values[option.name] = value
+        if "model" not in values:
+            _check_model_is_not_needed(config)
         return settings_of(values)
     except ConfigurationError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _check_model_is_not_needed(config: pytest.Config) -> None:
+    """Without a model every test is skipped: a gate would be green, having tested nothing."""
+    for option in OPTIONS:
+        if option.name in NEED_MODEL and config.getoption(option.ini) is not None:
+            raise ConfigurationError(
+                f"{option.flag}: expected a model beside it: give --t2i-model NAME, or t2i_model "
+                "in the ini file that pytest reads"
+            )
 
 
 def project_folder(config: pytest.Config) -> Path:

@@ -130,11 +130,18 @@ def test_what_a_function_must_return_is_told(audited, picture, told):
         ({"stepps": 3}, "unknown option 'stepps'"),
         ({"images": 0}, "images: expected at least 1"),
         ({"model": 3}, "expected a diffusers pipeline"),
+        ({"name": "a:b"}, "name: expected 1 to 60 letters"),
+        ({"model": "reference", "name": "mine"}, "goes with a model in memory"),
     ],
 )
 def test_bad_input_is_told(audited, arguments, told):
     with pytest.raises(T2IError, match=told):
         audited(**arguments)
+
+
+def test_two_models_in_memory_are_told_apart_by_their_names(audited):
+    names = [audited(name=name).to_frame("prompts")["model"].unique() for name in ("good", "tuned")]
+    assert [list(each) for each in names] == [["good in memory"], ["tuned in memory"]]
 
 
 def test_nothing_selected_is_told():

@@ -52,11 +52,20 @@ def sensitivity(by_detector: Sequence[tuple[str, Samples]], bound: float) -> Sen
         bound: the limit that the score is compared with.
     """
     result = [
-        Variation(name, choice, interval, _outcome(interval, bound))
+        Variation(name, choice, shown, _outcome(judged, bound))
         for place, (name, samples) in enumerate(by_detector)
-        for choice, interval in _choices(samples, stricter=place == 0)
+        for (choice, shown), (_, judged) in zip(
+            _choices(samples, stricter=place == 0),
+            _choices(_as_judged(samples), stricter=place == 0),
+            strict=True,
+        )
     ]
     return Sensitivity(bound, tuple(result))
+
+
+def _as_judged(samples: Samples) -> Samples:
+    """At the level of verdicts, which may be wrong on either side as often as intervals on both."""
+    return replace(samples, level=statistics.one_sided(samples.level))
 
 
 def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
