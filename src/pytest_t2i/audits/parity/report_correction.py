@@ -34,7 +34,11 @@ def corrected(part: ParityPart, checks: Sequence[Check]) -> Iterator[Section]:
     yield Section(
         "Corrected by people's labels",
         (
-            Note(f"{how}; the bars of prompts, the most biased ones and verdicts go by it."),
+            Note(
+                f"{how}; the bars of prompts, the most biased ones and verdicts go by it. The "
+                "table's intervals are of what people would say of these very images: where all "
+                "labels agree with the detector there is none. Those of bars are of the prompts."
+            ),
             Paragraph(corrected_in_words(part, checks), "summary"),
             *more,
             _prompts(correction.prompts),
@@ -102,9 +106,15 @@ def _rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
 
 
 def _prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
-    rows = tuple((p.id, p.by_detector, p.corrected, p.labels) for p in prompts)
+    rows = tuple((p.id, p.by_detector, _by_people(p), p.labels) for p in prompts)
     columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
     return Table(f"{len(rows)} prompts", columns, rows, "detail", 2, form="signed")
+
+
+def _by_people(prompt: CorrectedPrompt) -> Cell:
+    """With what is uncertain of these very images; nothing is told where all labels are right."""
+    told = prompt.corrected
+    return told if told.low < told.high else told.estimate
 
 
 def corrected_groups(part: ParityPart) -> Iterator[Section]:
