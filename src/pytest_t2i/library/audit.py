@@ -50,7 +50,8 @@ def audit(
         selected: what the mark ``t2i`` takes: axes, prompts, triplets, stereotypes.
         images: images per prompt.
         detector: as ``--t2i-detector`` takes it, one or several, or an object that obeys
-            ``Detector``; None takes what suits the model.
+            ``Detector``; None takes the one that the catalogue names for the model, and
+            ``clip-enhance`` with its usual weights for one in memory.
         audits: names of the audits whose fixtures are measured.
         fingerprint: all that changes the pictures of a function; without it they are made anew by
             every call.
