@@ -13,8 +13,6 @@ pytest_plugins = ["pytester"]
 
 # Read by torch at its first product: some virtual machines announce AMX and stop at it.
 os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_FP16")
-# Read by numba, which dcor and ppi-python bring: there it aborts the process as it compiles.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 # Examples need a module that can be imported; no extra brings the first two (see there).
 OPTIONAL = {
