@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Detection, Generated, Request, Undetected
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.asking import said_by
 from pytest_t2i.generation.given_pictures import picture_of
 from pytest_t2i.generation.named_component import NamedComponent
@@ -65,6 +65,18 @@ class Looking:
     def _looked_at(
         self, requests: Sequence[Request], made: Sequence[Generated]
     ) -> Iterator[Generated]:
+        try:
+            said = self._said(requests, made)
+        except T2IError:
+            # The images are kept: who asked for them looks, and tells the fault.
+            said = [{} for _ in made]
+        for generated, detections in zip(made, said, strict=True):
+            yield replace(generated, detections=detections) if detections else generated
+
+    def _said(
+        self, requests: Sequence[Request], made: Sequence[Generated]
+    ) -> list[dict[str, Detection]]:
+        """Of each image what detectors say, by their fingerprints."""
         asked = [_looks(request) for request in requests[: len(made)]]
         said: list[dict[str, Detection]] = [{} for _ in made]
         for name in sorted(set().union(*asked)):
@@ -75,8 +87,7 @@ class Looking:
             answers = said_by(detector, name, list(shown.values())) if shown else []
             for place, answer in zip(shown, answers, strict=True):
                 said[place][detector.fingerprint] = answer
-        for generated, detections in zip(made, said, strict=True):
-            yield replace(generated, detections=detections) if detections else generated
+        return said
 
     def _detector(self, name: str) -> Detector:
         if name not in self._loaded:

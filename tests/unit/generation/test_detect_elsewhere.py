@@ -75,6 +75,17 @@ def test_a_refused_image_is_shown_to_nobody():
     assert [one.detections for one in made] == [{}, {}]
 
 
+def test_images_of_a_detector_that_fails_are_kept():
+    class Broken(fakes.FakeDetector):
+        def detect(self, images):
+            raise RuntimeError("no lens")
+
+    given = {"colour": (lambda _: Broken(), LoadOptions())}
+    made = list(Looking(Painter(), given, "cpu").generate(requests(2)))
+    assert [one.image is not None for one in made] == [True, True]
+    assert [one.detections for one in made] == [{}, {}]
+
+
 def test_the_factory_travels_and_an_unpicklable_detector_is_one_line():
     assert pickle.loads(pickle.dumps(looking_factory(fakes.fair, COLOUR)))
     with pytest.raises(ConfigurationError, match="detector 'mine' cannot be loaded in another"):
