@@ -36,7 +36,7 @@ def test_generation_settings(project, arguments, recorded):
 def test_a_gate_without_a_model_is_refused(project, option):
     result = project.run(option, "base.json", model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert f"{option}: expected a model beside it" in result.stderr.str()
+    assert f"{option}: expected a model or labelled images beside it" in result.stderr.str()
 
 
 def test_another_seed_makes_other_images(project):
