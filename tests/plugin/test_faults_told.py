@@ -43,7 +43,7 @@ def endpoint(project, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "sk-very-secret-0123")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
-    limits = "--t2i-answer-deadline 3 --t2i-answer-limit 1"
+    limits = "--t2i-answer-deadline 8 --t2i-answer-limit 1"
     monkeypatch.setenv("PYTEST_ADDOPTS", f"--t2i-no-probe --t2i-concurrency 2 {limits}")
     return project
 
@@ -54,7 +54,7 @@ def said(result):
 
 @pytest.mark.parametrize("fault", KIND)
 def test_each_fault_is_named_in_a_run_that_passes(endpoint, fault):
-    with serving(None, fault, slow=3.0) as server:
+    with serving(None, fault, slow=8.0) as server:
         told = said(endpoint.run(model=f"openai:fake@{server.url}"))
     kind = KIND[fault]
     assert "images: 12 made" in told
