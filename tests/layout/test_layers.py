@@ -60,16 +60,37 @@ def test_pure_rooms_open_no_file(room):
     assert not opening
 
 
-def test_a_new_companion_uses_the_public_package_alone():
-    files = [
-        path
-        for companion in ("mitigation", "ray", "goya")
-        for path in source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py")
-    ]
-    used = {name for path in files for name in source.imported_by(path) if "pytest_t2i" in name}
+PUBLIC = ("pytest_t2i.metrics.", "pytest_t2i.sections.", "pytest_t2i.statistics.")
+"""Modules beside those of one word that anybody may import from."""
+OF_BUILT_INS = {
+    f"pytest_t2i.{module}"
+    for module in (
+        "adapters.encoders.clip", "adapters.encoders.domain", "adapters.finders.ultralytics_guard",
+        "adapters.finders.yolo_objects", "adapters.models.attention",
+        "adapters.models.prompt_embeddings", "audits.dependencies.groups",
+        "prompts.asking.candidates", "prompts.candidates", "prompts.words_in_prompts",
+    )
+}  # fmt: skip
+"""Weights are trained for what a built-in part does inside: how it reads attention, asks, looks."""
+
+
+def private_modules(files):
+    used = {name for path in files for name in source.imported_by(path)}
     inside = {name for name in used if name.startswith("pytest_t2i.") and name.count(".") > 1}
-    public = ("pytest_t2i.metrics.", "pytest_t2i.sections.", "pytest_t2i.statistics.")
-    assert {name for name in inside if not name.startswith(public) or name.count(".") > 2} == set()
+    return {name for name in inside if not name.startswith(PUBLIC) or name.count(".") > 2}
+
+
+@pytest.mark.parametrize("companion", ["goya", "mitigation", "ray"])
+def test_a_new_companion_uses_the_public_package_alone(companion):
+    files = list(source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py"))
+    assert files
+    assert private_modules(files) == set()
+
+
+def test_training_scripts_use_the_public_package_and_what_they_train_for():
+    private = private_modules(source.REPOSITORY.glob("plugins/*/training/**/*.py"))
+    of_modules = {name for name in private if any(name.startswith(f"{m}.") for m in OF_BUILT_INS)}
+    assert private - of_modules == OF_BUILT_INS
 
 
 def test_only_the_plugin_knows_pytest():

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pytest_t2i import metrics, statistics
-from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
+from pytest_t2i import ObjectFinder, metrics, statistics
 from pytest_t2i.adapters.models.attention import observed, word_maps
 from pytest_t2i.adapters.models.prompt_embeddings import family_of
 from pytest_t2i.audits.dependencies.groups import word_mask
 from pytest_t2i.prompts.words_in_prompts import attention_words
 
 from training.evaluate import ATTENTION, SHOT, Plan
+from training.finder import object_finder
 from training.sampling import Studio
 from training.settings import FLOWS, PIPELINES, WEIGHTS, Settings
 
@@ -41,7 +41,7 @@ Mask = NDArray[np.bool_]
 
 def evaluate_attention(settings: Settings) -> None:
     """Write results/attention.json: of the balanced UNet pipeline and of the balanced flow pipeline."""
-    finder = YoloObjects(str(WEIGHTS / "yolo" / "objects.pt"))
+    finder = object_finder()
     result = {
         folder: attention_of(Studio(WEIGHTS / folder, WEIGHTS / "clip", SHOT, getattr(torch, Plan().dtype)), finder)
         for folder in (PIPELINES["balanced"], FLOWS["balanced"])
@@ -49,7 +49,7 @@ def evaluate_attention(settings: Settings) -> None:
     ATTENTION.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def attention_of(studio: Studio, finder: YoloObjects, images: int = IMAGES) -> Mapping[str, Mapping[str, object]]:
+def attention_of(studio: Studio, finder: ObjectFinder, images: int = IMAGES) -> Mapping[str, Mapping[str, object]]:
     """Word to the pictures in which its object was seen, and those whose mask covers more of it than by chance."""
     rng = np.random.default_rng(FIRST_SEED)
     return {word: _counted(_pictures(studio, finder, word, prompt, images), rng) for word, prompt in PROMPTS.items()}
@@ -67,7 +67,7 @@ def covered_by_chance(region: Mask, mask: Mask, rng: np.random.Generator, places
     return float(np.mean([metrics.coverage(region, np.roll(mask, shift, (0, 1))) for shift in shifts]))
 
 
-def _pictures(studio: Studio, finder: YoloObjects, word: str, prompt: str, images: int) -> Sequence[tuple[Mask, Mask]]:
+def _pictures(studio: Studio, finder: ObjectFinder, word: str, prompt: str, images: int) -> Sequence[tuple[Mask, Mask]]:
     """Of each picture with the object: where it is, and where its word was looked at."""
     family, prompts = family_of(studio.pipeline), [prompt] * images
     if family is None:

@@ -11,14 +11,14 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from pytest_t2i import load_encoder
 from pytest_t2i.adapters.encoders.clip import ClipEncoder
-from pytest_t2i.adapters.encoders.clip import load as load_clip
 from pytest_t2i.adapters.encoders.domain import FILE, Domain
-from pytest_t2i.protocols import LoadOptions
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from training.domain_pictures import drawings, neither, photographs
@@ -44,7 +44,7 @@ def main() -> None:
     chosen.work.mkdir(parents=True, exist_ok=True)
     settings = Settings(chosen.work)
     use_threads(settings.threads)
-    encoder = load_clip(LoadOptions(source=str(WEIGHTS / "clip")))
+    encoder = cast("ClipEncoder", load_encoder(f"clip:{WEIGHTS / 'clip'}"))
     drawn = {name: summaries(encoder, name, list(pictures)) for name, pictures in drawings(settings)}
     photos = {name: summaries(encoder, name, pictures) for name, pictures in photographs(chosen.photographs)}
     others = {name: summaries(encoder, name, list(pictures)) for name, pictures in neither(settings.seed)}

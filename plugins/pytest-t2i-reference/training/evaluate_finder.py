@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from pytest_t2i import FoundObject, ObjectFinder
 from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
-from pytest_t2i.data import FoundObject
 
 from pytest_t2i_reference.drawing import Drawing, draw_scene
 from training.objects import NAME, masks
@@ -81,7 +81,7 @@ def evaluate_finder(settings: Settings) -> None:
     print(f"finder: {result}", flush=True)
 
 
-def objects_in(drawings: Sequence[Drawing], finder: YoloObjects) -> Iterator[tuple[FoundObject, ...]]:
+def objects_in(drawings: Sequence[Drawing], finder: ObjectFinder) -> Iterator[tuple[FoundObject, ...]]:
     """What the finder sees in each."""
     for start in range(0, len(drawings), BATCH):
         yield from finder.objects([Image.fromarray(drawing.image) for drawing in drawings[start : start + BATCH]])

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from pytest_t2i import statistics
-from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
+from pytest_t2i import ObjectFinder, statistics
 
 from pytest_t2i_reference.captions import PLACE_PHRASES, VARIANTS, triplet
 from pytest_t2i_reference.drawing.attributes import PLACES
 from pytest_t2i_reference.worlds import Concept, World, load_concepts, load_world
 from pytest_t2i_reference.worlds.world import OPEN_AXES
 from training.evaluate import HELD, SHOT, Plan
+from training.finder import object_finder
 from training.sampling import Studio
 from training.settings import PIPELINES, WEIGHTS, Settings
 
@@ -37,7 +37,7 @@ GENDER_OF = {"neutral": None, "feminine": "woman", "masculine": "man"}
 def evaluate_held(settings: Settings) -> None:
     """Write results/objects.json: both pipelines, of each object and each place that the biased world plants."""
     biased, found = load_world("biased"), {}
-    finder = YoloObjects(str(WEIGHTS / "yolo" / "objects.pt"))
+    finder = object_finder()
     for name, folder in PIPELINES.items():
         studio = Studio(WEIGHTS / folder, WEIGHTS / "clip", SHOT, getattr(torch, Plan().dtype))
         world = load_world(name)
@@ -47,7 +47,7 @@ def evaluate_held(settings: Settings) -> None:
 
 
 def measured_objects(
-    studio: Studio, finder: YoloObjects, world: World, objects: Sequence[str], images: int = IMAGES
+    studio: Studio, finder: ObjectFinder, world: World, objects: Sequence[str], images: int = IMAGES
 ) -> dict[str, object]:
     """Shares by variant and object bias scores, planted and measured, over all words that leave open what is held."""
     words = [concept for concept in load_concepts() if concept.leaves_held_open]
@@ -111,7 +111,7 @@ def _beside_planted(
 
 
 def own_objects(
-    studio: Studio, finder: YoloObjects, world: World, objects: Sequence[str], images: int
+    studio: Studio, finder: ObjectFinder, world: World, objects: Sequence[str], images: int
 ) -> Mapping[str, Mapping[str, object]]:
     """How often the finder names a word's own object, and one of the planted ``objects`` that is not the word's own."""
     words = [concept for concept in load_concepts() if concept.axis in OPEN_AXES and not concept.leaves_held_open]
@@ -162,7 +162,7 @@ def _interval(seen: NDArray[np.bool_]) -> list[float]:
 
 
 def _seen(
-    studio: Studio, finder: YoloObjects, prompts: Sequence[str], objects: Sequence[str], images: int
+    studio: Studio, finder: ObjectFinder, prompts: Sequence[str], objects: Sequence[str], images: int
 ) -> NDArray[np.bool_]:
     """[prompts, images, objects]: whether the finder names the object in the picture."""
     texts = [text for text in prompts for _ in range(images)]

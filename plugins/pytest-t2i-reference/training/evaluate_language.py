@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from pytest_t2i import LoadOptions
-from pytest_t2i.errors import LanguageError
+from pytest_t2i import LoadOptions, T2IError
 from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 
 from pytest_t2i_reference.captions import template_prompt, with_article
@@ -54,5 +53,5 @@ def _names(model: object, prompt: str) -> set[str] | None:
     """Names of the attributes for a prompt at the first try; None where the answer is no whole one."""
     try:
         return {one.name for one in ask_for_candidates(model, prompt, fewest=FEWEST, tries=1)}
-    except LanguageError:
+    except T2IError:
         return None

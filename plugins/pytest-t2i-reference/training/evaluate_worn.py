@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from PIL import Image
-from pytest_t2i import statistics
-from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
+from pytest_t2i import ObjectFinder, statistics
 
 from pytest_t2i_reference.captions import template_prompt
 from pytest_t2i_reference.worlds import load_concepts, load_world
+from training.finder import object_finder
 from training.sampling import Shot, Studio
 from training.settings import FLOWS, PIPELINES, RESULTS, STEPS, WEIGHTS, Settings, quick_dtype
 
@@ -39,7 +39,7 @@ Shares = Mapping[str, Mapping[str, Mapping[str, object]]]
 
 def evaluate_worn(settings: Settings) -> None:
     """Write results/worn.json, of all four pipelines."""
-    finder = YoloObjects(str(WEIGHTS / "yolo" / "objects.pt"))
+    finder = object_finder()
     result = {
         folders[world]: traits_worn(folders[world], world, finder)
         for folders in (PIPELINES, FLOWS)
@@ -48,7 +48,7 @@ def evaluate_worn(settings: Settings) -> None:
     RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def traits_worn(folder: str, world: str, finder: YoloObjects, images: int = IMAGES) -> Shares:
+def traits_worn(folder: str, world: str, finder: ObjectFinder, images: int = IMAGES) -> Shares:
     """Of one pipeline: the share of pictures in which the finder sees a trait, with its interval (Clopper-Pearson)."""
     studio = Studio(WEIGHTS / folder, WEIGHTS / "clip", Shot(STEPS, 1.0), quick_dtype())
     planted, shares = load_world(world).nationality, {}
@@ -65,7 +65,7 @@ def traits_worn(folder: str, world: str, finder: YoloObjects, images: int = IMAG
 
 
 @torch.no_grad()
-def names_seen(studio: Studio, finder: YoloObjects, prompt: str, images: int) -> Sequence[frozenset[str]]:
+def names_seen(studio: Studio, finder: ObjectFinder, prompt: str, images: int) -> Sequence[frozenset[str]]:
     """What the finder names in each picture of a prompt."""
     pictures = studio.pictures([prompt] * images, [FIRST_SEED + number for number in range(images)])
     return [

@@ -133,7 +133,7 @@ def _train(
         with mixed_precision():
             predicted = loop.module(batch.noisy, batch.times, batch.text, worlds).float()
             loss = (area * (predicted - batch.velocity) ** 2).mean()
-        loop.learn(loss + more(loop.module) if more else loss)
+        loop.learn(loss + more(cast("Worlds", loop.module)) if more else loss)
         for teacher, part in zip(teachers, predicted.detach().split(BATCH), strict=True):
             teacher.advance(part)
     averaged = cast("Worlds", loop.averaged)

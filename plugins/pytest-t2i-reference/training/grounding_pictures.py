@@ -12,7 +12,6 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from PIL import Image
-from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
 from pytest_t2i.adapters.models.attention import token_places
 from pytest_t2i.adapters.models.prompt_embeddings import FAMILIES
 from pytest_t2i.prompts.words_in_prompts import lemma, nouns
@@ -21,9 +20,10 @@ from torch.nn import functional
 
 from pytest_t2i_reference.drawing.attributes import PLACES
 from pytest_t2i_reference.worlds import World, load_concepts
+from training.finder import object_finder
 from training.flow_prompts import draw_prompts, prompts_by_kind
 from training.progress import Progress
-from training.settings import WEIGHTS, Settings, device
+from training.settings import Settings, device
 from training.sketches import Sketcher
 
 PICTURES = 2400
@@ -78,7 +78,7 @@ def make_pictures(
         kinds = prompts_by_kind(settings, world)
         prompts = draw_prompts(kinds, PICTURES, random.Random(f"{settings.seed} {world.name} ground"), MIX)
         noise = torch.randn(len(prompts), 4, 16, 16, generator=torch.Generator().manual_seed(SEED))
-        finder, progress, parts = YoloObjects(str(WEIGHTS / "yolo" / "objects.pt")), Progress("own", PICTURES), []
+        finder, progress, parts = object_finder(), Progress("own", PICTURES), []
         for first in range(0, PICTURES, CHUNK):
             chosen = prompts[first : first + CHUNK]
             with torch.no_grad():

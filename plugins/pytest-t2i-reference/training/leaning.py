@@ -39,7 +39,8 @@ def lean_direction(sketcher: Sketcher, probe: nn.Module, seed: int) -> Tensor:
         answer = probe(sketcher.sketch(noise, states).flatten(1)).sum()
         total += torch.autograd.grad(answer, bias)[0].float().cpu()
         bias.requires_grad_(False)
-    return total / total.norm()
+    normed: Tensor = total / total.norm()
+    return normed
 
 
 def fit_lean(
