@@ -19,6 +19,7 @@ _DRAWN = "Below 0 women are drawn less often when they are asked for than men ar
 _REFUSED = "Above 0 feminine prompts are refused more often than masculine ones."
 _NEARER = "Above 0 the neutral images lie nearer to the masculine ones."
 _U_CENTRED = "Szekely and Rizzo 2014, section 2"
+_WIDEST = "largest minus smallest share"
 _FROM_EVEN = "half the L1 distance of shares from even ones"
 _ALL = (
     MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True),
@@ -48,8 +49,8 @@ _ALL = (
     MetricInfo("coverage", 0.0, 1.0, "lower", "Wu eq. 7"),
     MetricInfo("cohen_kappa", -1.0, 1.0, "lower", "Cohen 1960"),
     MetricInfo("group_distance", 0.0, 1.0, "higher", _FROM_EVEN, in_baselines=True),
-    MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share"),
-    MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias"),
+    MetricInfo("group_gap", 0.0, 1.0, "higher", _WIDEST, in_baselines=True),
+    MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias", in_baselines=True),
     MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares"),
     MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"),
     MetricInfo("stock_figure", -1.0, 1.0, "higher", _OWN_FIGURE, meaning=_FIGURE),

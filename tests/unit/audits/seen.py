@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.data import Detection, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
 SAID = {
     "m": Detection("male"),
@@ -55,3 +57,53 @@ def samples_of(said: dict[str, str], *, level: float = 0.95, model: str = "model
 def counted(men: int, images: int) -> str:
     """So many men among so many images."""
     return "m" * men + "f" * (images - men)
+
+
+AGES = {"y": "young", "a": "adult", "o": "old"}
+
+
+class SeenAges(Seen):
+    """Letters of ages; the detector "gender" calls every second image male."""
+
+    def detections(self, prompt, seeds, ref):
+        if ref.name == "gender":
+            return [Detection("male" if seed % 2 else "female") for seed in seeds]
+        return [
+            Detection(AGES[letter]) if letter in AGES else Detection(None, Undetected.NO_FACE)
+            for letter in self.said[prompt.text][: len(seeds)]
+        ]
+
+    def labels(self, ref):
+        return ("male", "female") if ref.name == "gender" else tuple(AGES.values())
+
+
+def aged(said, model="model-1", **more):
+    seen = SeenAges(said, model)
+    members = [
+        Sample(
+            Prompt(text, "job", text),
+            tuple(range(len(said[text]))),
+            DetectorRef("ages"),
+            seen,
+            0.95,
+        )
+        for text in said
+    ]
+    siblings = Siblings([], [sample.prompt.id for sample in members])
+    members = [replace(sample, siblings=siblings) for sample in members]
+    siblings.members = members
+    return Samples(tuple(members), 0.95, 0, detectors=("ages", "gender"), **more)
+
+
+def recorded(said, model="model-1"):
+    """A baseline of these letters."""
+    words = {
+        letter: AGES.get(letter, Undetected.NO_FACE) for text in said.values() for letter in text
+    }
+    prompts = {
+        text: RecordedPrompt(
+            f"job-{text}", tuple(range(len(letters))), tuple(words[letter] for letter in letters)
+        )
+        for text, letters in said.items()
+    }
+    return Baseline("old", model, {}, {}, prompts)

@@ -1,17 +1,19 @@
-"""Groups against a recorded run: did a prompt's, did the model's move away from even shares?"""
+"""Groups against a recorded run: did a prompt's, did the model's become less even?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.parity.recorded_pairs import RecordedPairs
-from pytest_t2i.data import Evidence, Interval, Limit, Outcome, Undetected, Verdict
+from pytest_t2i.data import Evidence, Interval, Limit, MetricInfo, Outcome, Undetected, Verdict
+from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics.groups.group_change import (
     POWER,
     group_change_test,
@@ -26,11 +28,38 @@ ABSENT = "no prompt has an image with a label both in the baseline and now"
 REASON = "largest worsening tolerated against the baseline"
 NO_MARGIN = "no margin is stated in the limits"
 PROMPT_MARGIN = 0.1
-"""Growth of a prompt's distance that is tolerated unless the limits file says otherwise: half of
-that of an absolute bias score, as the distance is."""
+"""By how much a prompt may get worse unless the limits file says otherwise: half of what an
+absolute bias score may grow, as the distance is half of that."""
 COARSE = 0.1
 """A growth that must be found before finding none means anything; half of that of bias scores."""
 IDENTICAL = "identical: the same model and the same labels as recorded"
+
+
+class Index(Protocol):
+    """What a prompt is compared by."""
+
+    @property
+    def metric(self) -> MetricInfo:
+        """Says which direction is worse."""
+
+    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
+        """Of images per group; None where they are too few."""
+
+
+class Distance:
+    """From even shares."""
+
+    metric = INFO["group_distance"]
+
+    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
+        """Of images per group; None without any."""
+        if not any(counts.values()):
+            return None
+        even = dict.fromkeys(counts, 1.0 / len(counts))
+        return statistics.total_variation_interval(counts, even, level)
+
+
+DISTANCE = Distance()
 
 
 @dataclass(frozen=True)
@@ -38,6 +67,7 @@ class GroupPairs:
     """Prompts with what was recorded of them, as numbers of the detector's groups."""
 
     pairs: RecordedPairs
+    index: Index = DISTANCE
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -76,20 +106,21 @@ class GroupPairs:
         """Images per prompt and group, [n_prompts, n_groups]."""
         return np.array([np.bincount(row[row >= 0], minlength=len(self.groups)) for row in side])
 
-    def distances(self, place: int, level: float) -> tuple[Interval, Interval] | None:
-        """Of one prompt before and after; None without a label on either side."""
-        rows = [self.counts([side[place]])[0] for side in (self.before, self.after)]
-        if not all(row.sum() for row in rows):
-            return None
-        even = dict.fromkeys(self.groups, 1.0 / len(self.groups))
-        named = [dict(zip(self.groups, row.tolist(), strict=True)) for row in rows]
-        before, after = (statistics.total_variation_interval(row, even, level) for row in named)
-        return before, after
+    def sides(self, place: int, level: float) -> tuple[Interval, Interval] | None:
+        """Of one prompt before and after; None with too few labels on either side."""
+        rows = [self.counts([side[place]])[0].tolist() for side in (self.before, self.after)]
+        before, after = (
+            self.index.interval(dict(zip(self.groups, row, strict=True)), level) for row in rows
+        )
+        return None if before is None or after is None else (before, after)
 
     def change(self, place: int, level: float) -> Interval | None:
-        """How much one prompt's distance grew; None without a label on either side."""
-        both = self.distances(place, level)
-        return None if both is None else interval_difference(*both)
+        """How much worse one prompt became; None with too few labels on either side."""
+        both = self.sides(place, level)
+        if both is None:
+            return None
+        before, after = both if self.index.metric.worse == "higher" else both[::-1]
+        return interval_difference(before, after)
 
 
 # one prompt
@@ -101,22 +132,26 @@ def prompt_change(
     baseline: Baseline,
     margin: float | None,
     level: float,
+    index: Index = DISTANCE,
 ) -> Change:
     """A prompt against its recorded self; the prompts of one test share an error level."""
     tolerated = PROMPT_MARGIN if margin is None else margin
-    limit = Limit("group_distance", tolerated, REASON)
-    pair = GroupPairs(RecordedPairs([sample], baseline))
-    both = pair.distances(0, sample.level)
+    limit = Limit(index.metric.name, tolerated, REASON)
+    pair = GroupPairs(RecordedPairs([sample], baseline), index)
+    both = pair.sides(0, sample.level)
     before, after = (None, None) if both is None else (both[0].estimate, both[1].estimate)
     if pair.are_identical:
         return _identical(limit, len(sample.seeds))._replace(before=before, after=after)
-    family = siblings.family(("group change", tolerated), partial(_family, baseline, tolerated))
+    name = ("change", index.metric.name, tolerated)
+    family = siblings.family(name, partial(_family, index, baseline, tolerated))
     verdict = family.verdicts(limit, "higher", level)[siblings.places[sample.prompt.id]]
     return Change(verdict, verdict.interval, ABSENT, pair.pairs.unpaired, before, after)
 
 
-def _family(baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]) -> Family:
-    pairs = GroupPairs(RecordedPairs(members, baseline))
+def _family(
+    index: Index, baseline: Baseline, margin: float, members: Sequence[DetectedPrompt]
+) -> Family:
+    pairs = GroupPairs(RecordedPairs(members, baseline), index)
     intervals = tuple(pairs.change(place, members[0].level) for place in range(len(members)))
 
     def evidence(_: float, level: float) -> list[Evidence]:

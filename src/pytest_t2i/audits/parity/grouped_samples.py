@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.detected import DetectedPrompts
 from pytest_t2i.audits.parity import crossed_groups, even_groups, groups
 from pytest_t2i.audits.parity.crossed_labels import CrossedSamples, crossed
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
+from pytest_t2i.audits.parity.indices import IndexedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 
 @dataclass(frozen=True, repr=False)
-class GroupedSample(DetectedPrompt):
+class GroupedSample(IndexedPrompt):
     """The groups of one prompt's images."""
-
-    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
-    """The prompts of the same test function; None: it stands alone."""
-
-    @property
-    def together(self) -> Siblings[DetectedPrompt]:
-        """The prompts that share its error level, itself at least."""
-        return self.siblings or Siblings([self], [self.prompt.id])
 
     @property
     def shares(self) -> dict[str, Interval]:
@@ -36,16 +29,6 @@ class GroupedSample(DetectedPrompt):
         From 0 (even) to 1 - 1 / groups; of male and female half of |prompt bias score|.
         """
         return even_groups.of_prompt(self, self.together)
-
-    @property
-    def group_gap(self) -> Measurement:
-        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
-        return groups.gap(self, self.together)
-
-    @property
-    def group_entropy(self) -> Measurement:
-        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
-        return groups.entropy(self, self.together)
 
 
 @dataclass(frozen=True, repr=False)

@@ -122,6 +122,8 @@ class GroupPrompt:
     """Group -> images."""
     distance: ShareInterval | None
     """From even shares; None without a label."""
+    indices: Mapping[str, ShareInterval | None] = field(default_factory=dict)
+    """Metric, such as group_entropy -> how even the groups are; None with too few labels."""
 
 
 @dataclass(frozen=True, slots=True)

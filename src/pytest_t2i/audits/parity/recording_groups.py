@@ -8,6 +8,7 @@ from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.parity import even_groups
 from pytest_t2i.audits.parity.crossed_labels import MOST_CELLS
 from pytest_t2i.audits.parity.group_correction import given_group_correction, plain_share
+from pytest_t2i.audits.parity.indices import INDICES
 from pytest_t2i.audits.parity.record import (
     CrossedRecord,
     GroupCorrectionRecord,
@@ -50,7 +51,8 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
 
 def _prompt(sample: Sample) -> GroupPrompt:
     distance = sample.group_distance.interval
-    return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance)
+    indices = {name: index.interval(sample.groups, sample.level) for name, index in INDICES.items()}
+    return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance, indices)
 
 
 def _furthest_first(prompt: GroupPrompt) -> tuple[float, str]:

@@ -24,7 +24,7 @@ from pytest_t2i.audits.parity.report_correction import (
 from pytest_t2i.audits.parity.report_groups import (
     crossed_section,
     groups_figure,
-    groups_frame,
+    groups_frames,
     groups_in_words,
     groups_section,
 )
@@ -222,7 +222,7 @@ def summary(part: ParityPart) -> Summary:
     return Summary(
         "; ".join(told) if model is None else _headline(part, model),
         series,
-        {"scores": _frame(part), "groups": groups_frame(part), **correction_frames(part)},
+        {"scores": _frame(part), **groups_frames(part), **correction_frames(part)},
         values=[
             *(Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores),
             *(Value("group_distance", "model", x, name) for name, x in distances.items()),

@@ -12,7 +12,8 @@ from pytest_t2i.audits.parity.record import (
     ParityPart,
 )
 from pytest_t2i.audits.summary import Figure, Frame
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, MetricInfo
+from pytest_t2i.metrics import INFO
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.verdicts.check import Check, judged
 
@@ -58,7 +59,8 @@ def groups_section(groups: GroupsRecord, checks: Sequence[Check], *, told: bool 
     if not told:
         blocks = (Note(ALONE), *blocks)
     if groups.prompts:
-        blocks = (*blocks, _prompts(groups, judged(checks, METRIC)), _counts(groups))
+        charts = _indices(groups, checks)
+        blocks = (*blocks, _prompts(groups, judged(checks, METRIC)), *charts, _counts(groups))
     return Section(f"Groups by {groups.detector}", blocks)
 
 
@@ -101,6 +103,31 @@ def _prompts(groups: GroupsRecord, checks: Mapping[str, Sequence[Check]]) -> Bar
     return BarChart(title, bars, 0.0, 1.0, "Distance from even shares", level="detail")
 
 
+def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart]:
+    """A chart of each index that a test judged, the worst prompt first."""
+    for name in groups.prompts[0].indices:
+        metric, by_prompt = INFO.get(name), judged(checks, name)
+        if metric is not None and by_prompt:
+            known = [(one, one.indices.get(name)) for one in groups.prompts]
+            known.sort(key=lambda pair: _badness(pair[1], metric))
+            bars = tuple(
+                Bar.judged(
+                    one.id, interval, by_prompt.get(one.id, ()),
+                    note=_most(one), absent="too few images with a label",
+                )
+                for one, interval in known
+            )  # fmt: skip
+            title = f"{metric.words.capitalize()} by {groups.detector}, the least even first"
+            yield BarChart(title, bars, 0.0, 1.0, metric.words.capitalize(), level="detail")
+
+
+def _badness(interval: Interval | None, metric: MetricInfo) -> float:
+    """Orders the worst first, and what is not known last."""
+    if interval is None:
+        return 2.0
+    return interval.estimate if metric.worse == "lower" else -interval.estimate
+
+
 def _most(prompt: GroupPrompt) -> str:
     """``18 of 20 20-29``: its largest group."""
     if not prompt.images:
@@ -135,10 +162,13 @@ def groups_figure(groups: GroupsRecord, corrected: GroupCorrectionRecord | None)
     return Figure(title, f"{known.estimate:.3f}", notes, section, known)
 
 
-def groups_frame(part: ParityPart) -> Frame:
-    """One row per group over all prompts, per group of each prompt, and per combination."""
+def groups_frames(part: ParityPart) -> dict[str, Frame]:
+    """Groups of the model, of each prompt and crossed; and each prompt's indices."""
     columns = ("set", "detector", "group", "images", "share")
-    return Frame(columns, list(_rows(part)), ("share",))
+    return {
+        "groups": Frame(columns, list(_rows(part)), ("share",)),
+        "group_indices": _indices_frame(part),
+    }
 
 
 def _rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
@@ -153,3 +183,14 @@ def _rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
         for name, share in crossed.shares.items():
             images = round(share.estimate * crossed.images)
             yield "model", crossed.detectors, name, images, share
+
+
+def _indices_frame(part: ParityPart) -> Frame:
+    """One row per prompt, detector and index of its groups."""
+    rows = [
+        (prompt.id, groups.detector, name, interval)
+        for groups in part.groups
+        for prompt in groups.prompts
+        for name, interval in prompt.indices.items()
+    ]
+    return Frame(("prompt", "detector", "metric", "value"), rows, ("value",))

@@ -8,67 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from unit.audits.seen import Seen, samples_of
+from unit.audits.seen import aged, recorded, samples_of
 
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.parity.group_correction import GroupCorrection
-from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.stopping import Stopping
-from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
+from pytest_t2i.data import Outcome
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
-
-AGES = {"y": "young", "a": "adult", "o": "old"}
-
-
-class SeenAges(Seen):
-    """Letters of ages; the detector "gender" calls every second image male."""
-
-    def detections(self, prompt, seeds, ref):
-        if ref.name == "gender":
-            return [Detection("male" if seed % 2 else "female") for seed in seeds]
-        return [
-            Detection(AGES[letter]) if letter in AGES else Detection(None, Undetected.NO_FACE)
-            for letter in self.said[prompt.text][: len(seeds)]
-        ]
-
-    def labels(self, ref):
-        return ("male", "female") if ref.name == "gender" else tuple(AGES.values())
-
-
-def aged(said, model="model-1", **more):
-    seen = SeenAges(said, model)
-    members = [
-        Sample(
-            Prompt(text, "job", text),
-            tuple(range(len(said[text]))),
-            DetectorRef("ages"),
-            seen,
-            0.95,
-        )
-        for text in said
-    ]
-    siblings = Siblings([], [sample.prompt.id for sample in members])
-    members = [replace(sample, siblings=siblings) for sample in members]
-    siblings.members = members
-    return Samples(tuple(members), 0.95, 0, detectors=("ages", "gender"), **more)
-
-
-def recorded(said, model="model-1"):
-    """A baseline of these letters."""
-    words = {
-        letter: AGES.get(letter, Undetected.NO_FACE) for text in said.values() for letter in text
-    }
-    prompts = {
-        text: RecordedPrompt(
-            f"job-{text}", tuple(range(len(letters))), tuple(words[letter] for letter in letters)
-        )
-        for text, letters in said.items()
-    }
-    return Baseline("old", model, {}, {}, prompts)
-
 
 EVEN, SKEWED = "yao" * 8, "y" * 20 + "aoao"
 

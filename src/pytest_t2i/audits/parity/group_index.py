@@ -1,0 +1,98 @@
+"""An index of a detector's groups: one number of how evenly the images of a prompt fall into them.
+
+The prompts of a test share one error level, and a prompt is held against its recorded self.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Protocol
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt, Siblings, listed
+from pytest_t2i.audits.evidence import inverted
+from pytest_t2i.audits.parity.group_change import prompt_change
+from pytest_t2i.data import Evidence, Interval, MetricInfo
+from pytest_t2i.verdicts.family import Family
+from pytest_t2i.verdicts.measurement import Measurement
+
+Counted = tuple[tuple[str, int], ...]
+"""Groups, and how many images are of each."""
+
+
+class Estimate(Protocol):
+    """An index of counts with its interval."""
+
+    def __call__(self, counts: Mapping[str, int], /, *, level: float) -> Interval:
+        """Of images per group."""
+
+
+@dataclass(frozen=True)
+class GroupIndex:
+    """An index, with what is particular to it."""
+
+    metric: MetricInfo
+    estimated: Estimate
+    fewest: int = 1
+    """Images with a label, below which it is not known."""
+
+    def interval(self, counts: Mapping[str, int], level: float) -> Interval | None:
+        """With its interval; None with too few images."""
+        if sum(counts.values()) < self.fewest:
+            return None
+        return _interval(self, tuple(counts.items()), level)
+
+    def measured(self, sample: DetectedPrompt, siblings: Siblings[DetectedPrompt]) -> Measurement:
+        """One prompt's, among those of its test."""
+        few = f"none of {len(sample.seeds)} images has a label"
+        if sample.counts:
+            few = f"only {sample.counts.total()} of {len(sample.seeds)} images have a label"
+        return Measurement(
+            metric=self.metric,
+            subject=sample.prompt.id,
+            interval=self.interval(sample.groups, sample.level),
+            family=siblings.family(self.metric.name, self._family),
+            place=siblings.places[sample.prompt.id],
+            images=sample.counts.total(),
+            absent=f"{few}: {listed(sample.undetected)}",
+            remarks=(f"groups: {listed(sample.counts)}", f"images: {sample.folder}"),
+            change=partial(prompt_change, sample, siblings, index=self),
+        )
+
+    def _family(self, members: Sequence[DetectedPrompt]) -> Family:
+        counts = [sample.groups for sample in members]
+        intervals = tuple(
+            self.interval(groups, sample.level)
+            for groups, sample in zip(counts, members, strict=True)
+        )
+        known = [
+            None if interval is None else tuple(groups.items())
+            for groups, interval in zip(counts, intervals, strict=True)
+        ]
+        return Family(intervals, partial(_evidence, self, known))
+
+
+def _evidence(
+    index: GroupIndex, members: Sequence[Counted | None], bound: float, level: float
+) -> list[Evidence]:
+    """Of each prompt that is known; ``beyond`` is adjusted for their number."""
+    each = [None if counts is None else _of_one(index, counts, bound, level) for counts in members]
+    beyond = [1.0 if one.beyond is None else one.beyond for one in each if one is not None]
+    adjusted = iter(statistics.benjamini_hochberg(beyond).tolist())
+    return [
+        Evidence(None, None) if one is None else Evidence(next(adjusted), one.within)
+        for one in each
+    ]
+
+
+# Prompts of a run have few counts between them.
+@lru_cache(maxsize=4096)
+def _interval(index: GroupIndex, counts: Counted, level: float) -> Interval:
+    return index.estimated(dict(counts), level=level)
+
+
+@lru_cache(maxsize=4096)
+def _of_one(index: GroupIndex, counts: Counted, bound: float, level: float) -> Evidence:
+    return inverted(partial(_interval, index, counts), index.metric.worse)(bound, level)

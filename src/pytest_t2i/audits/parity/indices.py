@@ -1,0 +1,47 @@
+"""The indices of groups: an entry and a property each, from which all else follows.
+
+An entry is measured, judged, held against a baseline, recorded, drawn and framed alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from pytest_t2i import statistics
+from pytest_t2i.audits.detected import DetectedPrompt, Siblings
+from pytest_t2i.audits.parity.group_index import GroupIndex
+from pytest_t2i.metrics import INFO
+from pytest_t2i.verdicts.measurement import Measurement
+
+INDICES = {
+    index.metric.name: index
+    for index in (
+        GroupIndex(INFO["group_gap"], statistics.group_gap_interval),
+        GroupIndex(INFO["group_entropy"], partial(statistics.group_entropy_interval, seed=0)),
+    )
+}
+"""Name of its metric -> the index."""
+
+
+@dataclass(frozen=True, repr=False)
+class IndexedPrompt(DetectedPrompt):
+    """A prompt whose images are counted by group."""
+
+    siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
+    """The prompts of the same test function; None: it stands alone."""
+
+    @property
+    def together(self) -> Siblings[DetectedPrompt]:
+        """The prompts that share its error level, itself at least."""
+        return self.siblings or Siblings([self], [self.prompt.id])
+
+    @property
+    def group_gap(self) -> Measurement:
+        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
+        return INDICES["group_gap"].measured(self, self.together)
+
+    @property
+    def group_entropy(self) -> Measurement:
+        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
+        return INDICES["group_entropy"].measured(self, self.together)
