@@ -7,7 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(MetricInfo("cohen_kappa", -1.0, 1.0, "lower", "Cohen 1960"))
+register(MetricInfo("fleiss_kappa", -1.0, 1.0, "lower", "Fleiss 1971"))
 
 
 def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(
+    MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True)
+)
+register(MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1", in_baselines=True))
 
 
 def prompt_bias_score(male: float, female: float) -> float | None:

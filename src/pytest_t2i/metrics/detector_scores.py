@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(MetricInfo("prompt_bias_difference", 0.0, 2.0, "higher", "Lyu eq. 3"))
+register(MetricInfo("percent_deviation", -100.0, math.inf, "away_from_zero", "Lyu Table 1"))
+register(MetricInfo("filter_precision", 0.0, 1.0, "lower", "Lyu eq. 4", in_baselines=True))
+register(MetricInfo("filter_recall", 0.0, 1.0, "lower", "Lyu eq. 4", in_baselines=True))
+register(MetricInfo("filter_f1", 0.0, 1.0, "lower", "Lyu eq. 4"))
+register(MetricInfo("filter_rate", 0.0, 1.0, "lower", "Lyu eq. 5", in_baselines=True))
+register(MetricInfo("accuracy", 0.0, 1.0, "lower", "Lyu eq. 6", in_baselines=True))
 
 
 class FilterScores(NamedTuple):

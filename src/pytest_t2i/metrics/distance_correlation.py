@@ -7,7 +7,16 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(MetricInfo("distance_correlation", 0.0, 1.0, "higher", "thesis eq. 2.9-2.12"))
+register(
+    MetricInfo(
+        "corrected_distance_correlation", -1.0, 1.0, "higher", "Szekely and Rizzo 2014, section 2"
+    )
+)
 
 FEWEST_CORRECTED = 4
 SAME = 1e-9

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.vectors import feature_rows
+
+register(MetricInfo("frechet_distance", 0.0, math.inf, "higher", "thesis eq. 4.32"))
+register(MetricInfo("kernel_distance", -math.inf, math.inf, "higher", "Binkowski et al. 2018"))
 
 FEWEST = 2
 """Images of a set, below which it has no spread."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.vectors import unit
+
+register(MetricInfo("spi", -1.0, 1.0, "higher", "OASIS eq. 10-11"))
+register(MetricInfo("centred_spi", -math.inf, math.inf, "higher", "OASIS eq. 9-10, ours"))
 
 
 def spi(velocity: npt.ArrayLike, positive: npt.ArrayLike, negative: npt.ArrayLike) -> inputs.Floats:

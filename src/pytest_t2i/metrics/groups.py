@@ -6,8 +6,26 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.agreement import shares
+from pytest_t2i.metrics.info import register
+
+register(
+    MetricInfo(
+        "group_distance",
+        0.0,
+        1.0,
+        "higher",
+        "half the L1 distance of shares from even ones",
+        in_baselines=True,
+    )
+)
+register(
+    MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share", in_baselines=True)
+)
+register(MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias", in_baselines=True))
+register(MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"))
 
 
 def group_gap(counts: Mapping[str, float]) -> float:

@@ -7,8 +7,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.similarity import similarities
+
+register(MetricInfo("ssim", -1.0, 1.0, "lower", "Wu section 4.1"))
+register(MetricInfo("diff_pix", 0.0, 100.0, "higher", "Wu section 4.1.3"))
+register(MetricInfo("split_product", -1.0, 1.0, "lower", "Wu section 4.1.3"))
 
 # scikit-image's default window; a smaller picture has no full window.
 WINDOW = 7

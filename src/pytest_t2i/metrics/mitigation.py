@@ -5,10 +5,22 @@ Equations of chapter 4 of the thesis on mitigation in Stable Diffusion 3.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(MetricInfo("bias_distance", 0.0, 2.0, "higher", "thesis eq. 4.26"))
+register(
+    MetricInfo("mean_absolute_gap", 0.0, 2.0, "higher", "thesis eq. 4.26, absolute per prompt")
+)
+register(MetricInfo("bias_mitigation_score", -2.0, 2.0, "lower", "thesis eq. 4.27"))
+register(MetricInfo("consistency", 0.0, math.inf, "higher", "thesis eq. 4.28"))
+register(MetricInfo("smoothness", 0.0, 1.0, "lower", "thesis eq. 4.29-4.31"))
 
 
 def bias_distance(to_feminine: npt.ArrayLike, to_masculine: npt.ArrayLike) -> float:

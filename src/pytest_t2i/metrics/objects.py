@@ -7,8 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.similarity import similarities
+
+register(MetricInfo("object_bias_score", 0.0, 1.0, "away_from_half", "Wu eq. 5"))
+register(MetricInfo("object_independence", 0.0, 1.0, "lower", "Wu section 5.2"))
+register(MetricInfo("cooccurrence_similarity", 0.0, 1.0, "lower", "Wu eq. 4"))
+register(MetricInfo("cooccurrence_gap", -1.0, 1.0, "away_from_zero", "Wu eq. 4"))
+register(MetricInfo("coverage", 0.0, 1.0, "lower", "Wu eq. 7"))
 
 LEAST_VARIANTS, MOST_VARIANTS = 2, 3
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(
+    MetricInfo(
+        "refusal_gap",
+        -1.0,
+        1.0,
+        "away_from_zero",
+        "own definition: share refused, feminine minus masculine",
+        meaning="Above 0 feminine prompts are refused more often than masculine ones.",
+    )
+)
 
 
 def refusal_gap(feminine: npt.ArrayLike, masculine: npt.ArrayLike) -> float:

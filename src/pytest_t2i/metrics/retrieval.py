@@ -7,8 +7,13 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.vectors import feature_rows
+
+register(MetricInfo("retrieval_precision", 0.0, 1.0, "lower", "thesis section 2.5.6, ours"))
+register(MetricInfo("mean_average_precision", 0.0, 1.0, "lower", "thesis section 2.5.6, ours"))
 
 SAME = 1e-12
 """Cosines that are nearer to each other are equal: rounding does not rank."""

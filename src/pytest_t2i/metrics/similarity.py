@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(MetricInfo("similarity", -1.0, 1.0, "lower", "Wu eq. 1-2"))
+register(
+    MetricInfo(
+        "similarity_gap",
+        -2.0,
+        2.0,
+        "away_from_zero",
+        "Wu eq. 1-2",
+        meaning="Above 0 the neutral images lie nearer to the masculine ones.",
+    )
+)
 
 
 def similarities(a: npt.ArrayLike, b: npt.ArrayLike) -> inputs.Floats:

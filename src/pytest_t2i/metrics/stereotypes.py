@@ -5,8 +5,21 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pytest_t2i.data import Prone
+from pytest_t2i.data import MetricInfo, Prone
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
+
+register(
+    MetricInfo(
+        "stereotype_score",
+        0.0,
+        1.0,
+        "higher",
+        "OASIS eq. 3",
+        meaning="How far an attribute's share exceeds the real world's (Ψ).",
+    )
+)
+register(MetricInfo("attribute_presence", 0.0, 1.0, "higher", "OASIS eq. 5"))
 
 # A cosine of float32 features may pass 1 by a few units in the last place.
 COSINE_TOLERANCE = 1e-5

@@ -6,8 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.agreement import shares
+from pytest_t2i.metrics.info import register
+
+register(
+    MetricInfo("total_variation_distance", 0.0, 1.0, "higher", "half the L1 distance of shares")
+)
 
 SUM_TOLERANCE = 1e-6
 

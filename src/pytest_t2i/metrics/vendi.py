@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.vectors import feature_rows
+
+register(MetricInfo("vendi_score", 1.0, math.inf, "lower", "Friedman and Dieng 2023, Def. 3.1"))
 
 
 def vendi_score(features: npt.ArrayLike) -> float:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
+from pytest_t2i.metrics.info import register
 from pytest_t2i.metrics.vectors import feature_rows, singular, unit
+
+register(MetricInfo("wals", 0.0, 1.0, "lower", "OASIS eq. 7", in_baselines=True))
 
 
 def wals(
