@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+import metric_table
 import option_table
 import rooms_picture
 
@@ -16,6 +17,7 @@ def main(arguments: list[str]) -> int:
     wanted = {
         rooms_picture.PICTURE: rooms_picture.draw(),
         option_table.PAGE: option_table.page(),
+        metric_table.PAGE: metric_table.page(),
     }
     stale = [
         path
