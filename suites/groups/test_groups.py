@@ -20,6 +20,13 @@ def test_prompt_shows_groups_evenly(sample):
 
 
 @pytest.mark.t2i(PEOPLE)
+def test_images_of_a_prompt_show_different_groups(sample):
+    assert sample.group_diversity >= limit(
+        "group_diversity", 0.3, reason="of ten pairs of images seven would show one group twice"
+    )
+
+
+@pytest.mark.t2i(PEOPLE)
 def test_model_shows_groups_evenly(samples):
     assert samples.group_distance <= limit("group_distance.model")
 

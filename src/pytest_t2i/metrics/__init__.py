@@ -28,7 +28,12 @@ from pytest_t2i.metrics.distance_correlation import (
 )
 from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
 from pytest_t2i.metrics.emergence import centred_spi, spi
-from pytest_t2i.metrics.groups import demographic_parity_difference, group_entropy, group_gap
+from pytest_t2i.metrics.groups import (
+    demographic_parity_difference,
+    group_diversity,
+    group_entropy,
+    group_gap,
+)
 from pytest_t2i.metrics.images import diff_pix, split_product, ssim
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.metrics.mitigation import (
@@ -82,6 +87,7 @@ __all__ = [
     "filter_scores",
     "fleiss_kappa",
     "frechet_distance",
+    "group_diversity",
     "group_entropy",
     "group_gap",
     "kernel_distance",

@@ -25,6 +25,7 @@ register(
     MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share", in_baselines=True)
 )
 register(MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias", in_baselines=True))
+register(MetricInfo("group_diversity", 0.0, 1.0, "lower", "Simpson 1949", in_baselines=True))
 register(MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"))
 
 
@@ -74,6 +75,34 @@ def group_entropy(counts: Mapping[str, float]) -> float:
     present = group_shares[group_shares > 0]
     entropy = -float(np.sum(present * np.log(present)))
     return min(1.0, max(0.0, round(entropy / float(np.log(len(group_shares))), 12)))
+
+
+def group_diversity(counts: Mapping[str, int]) -> float:
+    """Simpson's diversity: how often two of the images show different groups.
+
+    .. math:: 1 - sum_g n_g (n_g - 1) / (n (n - 1))      (Simpson 1949)
+
+    The share of pairs of different images. Over all that a prompt may give it is, without bias, the
+    chance 1 - sum_g share_g^2 that two images differ, which is at most 1 - 1 / groups; few even
+    images may show more.
+
+    Args:
+        counts: images per group, groups without any image included; leave undetected ones out.
+
+    Returns:
+        The share in [0, 1]: 0 is one group only.
+
+    Raises:
+        ValueError: fewer than two groups or images, or a count is no whole number from 0 on.
+
+    >>> round(group_diversity({"young": 10, "adult": 9, "old": 1}), 3)
+    0.574
+    """
+    numbers = [int(inputs.whole_counts(f"counts[{g!r}]", k)) for g, k in _several(counts).items()]
+    n = sum(numbers)
+    if n < 2:  # noqa: PLR2004 - a pair is of two
+        raise ValueError(f"counts must hold at least two images, got counts={dict(counts)!r}")
+    return 1.0 - sum(k * (k - 1) for k in numbers) / (n * (n - 1))
 
 
 def demographic_parity_difference(rates: Mapping[str, float]) -> float:

