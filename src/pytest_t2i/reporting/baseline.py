@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_t2i.data import Outcome
+from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import moment, percent
 from pytest_t2i.reporting.thumbnails import thumbnails
 from pytest_t2i.runs.build_baseline_pictures import PROMPTS
 from pytest_t2i.runs.record import BaselineRecord, RunRecord
 from pytest_t2i.sections.words import reason_words
+from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 SHORT = 12
@@ -50,6 +53,8 @@ class BaselineSection:
     facts: list[tuple[str, str]]
     moved: tuple[MovedRow, ...]
     pictures: tuple[MovedPictures, ...]
+    which: str = ""
+    """Which prompts a failed model grew in, as far as tests tell; "" where the table does."""
 
 
 def section(record: RunRecord) -> BaselineSection | None:
@@ -58,9 +63,9 @@ def section(record: RunRecord) -> BaselineSection | None:
     if recorded is None:
         return None
     moved = moved_prompts(record)
-    return BaselineSection(
-        _facts(recorded), tuple(map(_row, moved)), tuple(_pictures(record, recorded, moved))
-    )
+    pictures = tuple(_pictures(record, recorded, moved))
+    which = _which(record.checks) if pictures and not moved else ""
+    return BaselineSection(_facts(recorded), tuple(map(_row, moved)), pictures, which)
 
 
 def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
@@ -83,6 +88,24 @@ def counts_words(counts: LabelCounts) -> str:
     """``18 male, 2 female, 1 undetected``."""
     text = f"{counts.male} male, {counts.female} female"
     return f"{text}, {counts.undetected} undetected" if counts.undetected else text
+
+
+def _which(checks: Sequence[Check]) -> str:
+    """In which prompts a model became more biased, by the verdicts of single prompts."""
+    singly = [check for check in checks if not check.is_of_model]
+    compared = [check for check in singly if check.against == "baseline"]
+    if grown := _failed(compared):
+        return f"By tests of single prompts it did in {grown}."
+    if compared:
+        return "Tests of single prompts are certain of none."
+    beyond = _failed([check for check in singly if check.against == "limit"])
+    limits = f" Beyond a limit now: {beyond}." if beyond else ""
+    return f"No test compares single prompts with the baseline.{limits}"
+
+
+def _failed(checks: Sequence[Check]) -> str:
+    failed = (check.subject for check in checks if check.outcome is Outcome.FAIL)
+    return some(list(dict.fromkeys(failed)), PROMPTS)
 
 
 def _facts(recorded: BaselineRecord) -> list[tuple[str, str]]:

@@ -1,0 +1,45 @@
+"""Which prompts grew is told as the tests of single prompts tell it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_t2i.data import Outcome
+from pytest_t2i.reporting import baseline
+from pytest_t2i.runs.record import BaselineRecord, BeforeRecord, RunRecord
+from pytest_t2i.verdicts.check import Check
+
+MODEL = Check(
+    "t.py::test_grown", "model_bias_score", "model", Outcome.FAIL, 0.5, 0.4, 0.6, 0.95,
+    "fixed-words", 4, "<=", 0.0, is_of_model=True, against="baseline",
+)  # fmt: skip
+GYM = replace(
+    MODEL, test="t.py::test_p[gym]", metric="prompt_bias_score", subject="place-gym",
+    is_of_model=False,
+)  # fmt: skip
+CHEF = replace(GYM, subject="profession-chef", outcome=Outcome.INCONCLUSIVE)
+PICTURES = {"place-gym": (BeforeRecord(0, "gone.png", "male"),)}
+
+
+@pytest.mark.parametrize(
+    ("singly", "told"),
+    [
+        ([GYM, CHEF], "By tests of single prompts it did in place-gym."),
+        ([CHEF], "Tests of single prompts are certain of none."),
+        ([], "No test compares single prompts with the baseline."),
+        (
+            [replace(GYM, against="limit"), replace(CHEF, against="limit")],
+            "No test compares single prompts with the baseline. Beyond a limit now: place-gym.",
+        ),
+    ],
+)
+def test_which_prompts_grew_is_what_their_tests_found(singly, told):
+    recorded = BaselineRecord("b.json", "sdxl", "0123", "", 30, 0, False, pictures=PICTURES)
+    record = RunRecord(
+        "2026-11-22T18:55:00+00:00", 1.0, "mine", {}, {}, {}, (MODEL, *singly), baseline=recorded
+    )
+    section = baseline.section(record)
+    assert section is not None
+    assert section.which == told
