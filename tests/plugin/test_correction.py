@@ -104,6 +104,21 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
     assert summary.count("uncorrected") >= 1
 
 
+def test_what_few_labels_leave_open_asks_for_labels_and_not_for_images(sampled):
+    project, folder = sampled
+    label_by_eye(folder)
+    first = [label for label in labels.read_labels(folder) if int(label.file[:2]) <= 30]
+    labels.write_labels(folder, first)
+    project.run("-k", "test_prompt or test_model", "--t2i-labels", str(folder))
+    record = project.record()
+    open_ones = [c for c in record["checks"] if c["outcome"] == "INCONCLUSIVE"]
+    assert open_ones
+    told = " ".join(record["next_steps"])
+    assert "on people's labels: more of them decide" in told
+    assert "images per prompt" not in told
+    assert "number of images" not in told
+
+
 def test_labels_of_other_images_are_told(sampled):
     project, _ = sampled
     other = project.path / "other"

@@ -53,10 +53,15 @@ def _why_inconclusive(record: RunRecord) -> str:
         return f"There is nothing to decide on: {told}."
     if inconclusive:
         named = ", ".join(dict.fromkeys(map(_inconclusive, inconclusive)))
-        return f"Too few images to decide: {named}."
+        return f"Too few {_lacking(inconclusive)} to decide: {named}."
     if not record.model:
         return "Too few labelled images to decide most checks."
-    return "Too few images to decide most prompts."
+    return f"Too few {_lacking(open_ones)} to decide most prompts."
+
+
+def _lacking(inconclusive: Sequence[Check]) -> str:
+    """What would decide: people's labels where all verdicts rest on them, else images."""
+    return "labels" if all(check.is_by_people for check in inconclusive) else "images"
 
 
 def _inconclusive(check: Check) -> str:

@@ -67,8 +67,10 @@ def _own(results: Results, prompts: Sequence[PromptRecord]) -> Iterator[Step]:
     open_checks = [check for check, needs_images in asking if needs_images]
     labelled = _more_labelled([check for check, needs_images in asking if not needs_images])
     yield from (Step(60, told) for told in labelled)
+    by_people = [check for check in open_checks if check.is_by_people]
+    yield from (Step(60, told) for told in _more_by_people(by_people))
     # What has no estimate lacks something else: the headline says what.
-    scored = [check for check in open_checks if check.estimate is not None]
+    scored = [c for c in open_checks if c.estimate is not None and not c.is_by_people]
     within = _more_images(results, [check for check in scored if check.against == "limit"])
     yield from (Step(70, told) for told in within)
     if all(check.outcome is not Outcome.FAIL for check in checks):
@@ -95,6 +97,16 @@ def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
     if inconclusive:
         need = "needs" if len(inconclusive) == 1 else "need"
         yield f"{counted_checks(inconclusive)} {need} more labelled images (`t2i label`)"
+
+
+def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
+    """Where labels correct a run, more images say nothing of a detector's errors."""
+    if inconclusive:
+        rests = "rests" if len(inconclusive) == 1 else "rest"
+        yield (
+            f"{counted_checks(inconclusive)} {rests} on people's labels: more of them decide "
+            "(`t2i sample`, `t2i label`), and more images once all are labelled"
+        )
 
 
 def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:

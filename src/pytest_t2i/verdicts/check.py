@@ -95,6 +95,11 @@ class Check:
         return self.against == "limit" or self.decided_by == "margin"
 
     @property
+    def is_by_people(self) -> bool:
+        """Whether people's labels correct what it judges: by any of the PPI++ estimates."""
+        return "ppi++" in self.method
+
+    @property
     def weighs_on_run(self) -> bool:
         """Whether the verdict of the run hangs on it: of the model, or against a baseline."""
         return self.is_of_model or self.against == "baseline"

@@ -242,7 +242,7 @@ def _of_model(
         paper=plain if corrected is None else None,
         floor=fair_floor(samples) if corrected is None else None,
         # More images of the same words say nothing of other words, nor of a detector's errors.
-        images=samples.images if samples.words == "fixed" and drawn_for_it is None else None,
+        images=samples.images if samples.words == "fixed" and corrected is None else None,
         evidence=score.evidence,
         absent=f"none of {samples.images} images is clear",
         remarks=(

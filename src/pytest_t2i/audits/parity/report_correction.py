@@ -93,7 +93,7 @@ def _is_by_people(check: Check) -> bool:
         "model",
         "limit",
     )
-    return of_model and "ppi++" in check.method and check.estimate is not None
+    return of_model and check.is_by_people and check.estimate is not None
 
 
 def _rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
