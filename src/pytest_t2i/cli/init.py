@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pytest_t2i.cli import init_told as told
 from pytest_t2i.cli.arguments import add_confidence, path, value
 from pytest_t2i.cli.known_words import unknown_words
-from pytest_t2i.cli.new_suite import BASELINE, SUITE, write_suite
+from pytest_t2i.cli.new_suite import another_suite, write_suite
 from pytest_t2i.cli.own_words import axes_of, thinned, words_of
 from pytest_t2i.cli.presets import (
     BEYOND,
@@ -20,26 +20,19 @@ from pytest_t2i.cli.presets import (
     SDXL_SECONDS,
     Question,
     Shape,
-    early_stopping,
-    gate_of_all,
 )
 from pytest_t2i.cli.rate import Rate, rate
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.prompts import Axis
-from pytest_t2i.runs.statement import PYPROJECT, TABLE
+from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import above_zero, names, text, whole
-from pytest_t2i.statistics.planning.power import prompt_power
 
 QUESTIONS = {
     "gate": "Is the model within its limit, and no more biased than what was shipped?",
     "audit": "Which words are one-sided, and is the model within its limit?",
     "research": "How biased is the model, and which of its words?",
 }
-RUNNER = "ubuntu-latest"
-"""Where the CI job runs, unless it is said."""
-MOST_LISTED = 8
-"""Words that were left out and are named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs-on",
         type=value(names),
-        default=(RUNNER,),
+        default=(told.RUNNER,),
         metavar="A,B",
-        help=f"labels of the CI job's runner, such as self-hosted,gpu ({RUNNER})",
+        help=f"labels of the CI job's runner, such as self-hosted,gpu ({told.RUNNER})",
     )
     parser.add_argument(
         "--minutes",
@@ -113,7 +106,7 @@ def run(
     level: float,
     seed: int,
 ) -> int:
-    """Write the suite, and say what it can and cannot tell."""
+    """Write the suite, and say what it can and cannot tell; 1 where another one is there."""
     if template is not None and not words:
         raise ConfigurationError("--template goes with --words, the words that are put into it")
     every = axes_of(words, axes, template)
@@ -124,29 +117,32 @@ def run(
     pace = known or assumed
     shape = _shape(preset, every, minutes, pace.seconds, level, seed)
     chosen = thinned(every, shape.words)
-    for line in _shows(preset, shape, pace):
-        say(line)
-    for line in _all_words(preset, shape, len(list(words_of(every))), pace.seconds):
-        say(line)
-    say("")
     limits = list(_limits(preset, shape))
     facts = {
         "preset": preset,
         "question": QUESTIONS[preset],
         "axes": chosen,
-        "left_out": list(_left_out(every, chosen)),
+        "left_out": list(told.left_out_comment(every, chosen)),
         "limits": limits,
         "model": model,
         "runs_on": json.dumps(runs_on[0] if len(runs_on) == 1 else runs_on),
         "tests_prompts": preset != "gate",
         "tests_growth": preset != "research",
     }
-    for written in write_suite(folder, facts, {"t2i_images": str(shape.images)}):
-        for line in str(written).splitlines():
-            say(line)
-    for line in _next(preset, model, runs_on):
+    kept = another_suite(folder, facts)
+    settings = {"t2i_images": str(shape.images)}
+    written = [] if kept else write_suite(folder, facts, settings)
+    lines = [
+        *([told.not_written(kept, folder)] if kept else []),
+        *told.shows(preset, shape, pace),
+        *told.all_words(preset, shape, every, chosen, pace.seconds),
+        *([] if kept else [""]),
+        *(line for each in written for line in str(each).splitlines()),
+        *([] if kept else told.next_lines(folder, preset, model, runs_on)),
+    ]
+    for line in lines:
         say(line)
-    return 0
+    return 1 if kept else 0
 
 
 def _shape(
@@ -165,96 +161,9 @@ def _shape(
     if images is not None and images < fewest:
         raise ConfigurationError(
             f"--minutes {minutes:g} are {images} images at {seconds:g} s each: too few for "
-            f"{fewest} words"
+            f"{several(fewest, 'word')}"
         )
     return PRESETS[preset](Question(words, images, level, seed))
-
-
-def _shows(preset: str, shape: Shape, pace: Rate) -> Iterator[str]:
-    """What the suite costs, what it can tell and what it cannot."""
-    yield (
-        f"{preset}: {shape.words} words x {shape.images} images = {shape.total:,} images, "
-        f"{shape.total * pace.seconds / 60:.1f} minutes at {pace}"
-    )
-    yield from _decides(preset, shape)
-    yield from (f"cannot see: {what}" for what in _blind(preset))
-
-
-def _all_words(preset: str, shape: Shape, words: int, seconds: float) -> Iterator[str]:
-    """What it would take to decide with all words."""
-    if preset != "gate" or shape.words == words:
-        return
-    whole_shape = gate_of_all(Question(words, None, shape.level, shape.seed))
-    price = (
-        ""
-        if whole_shape is None
-        else (
-            f"; all {words} with {whole_shape.images} each decide too: "
-            f"--minutes {math.ceil(whole_shape.total * seconds / 60)}"
-        )
-    )
-    yield f"words: {shape.words} of {words}, evenly chosen, so that the minutes decide{price}"
-
-
-def _decides(preset: str, shape: Shape) -> Iterator[str]:
-    limit = shape.model_limit
-    if limit is None:
-        yield "decides no limit of the model: give more --minutes, or fewer --words"
-    else:
-        even, near = (shape.passes(bias, limit) for bias in (0.0, 0.1))
-        worse = limit + BEYOND
-        yield (
-            f"decides: model bias score <= {limit:g}: an even model passes in {even:.0%} of runs, "
-            f"one at 0.1 in {near:.0%}, one at {worse:g} fails in {shape.fails(worse, limit):.0%}"
-        )
-    if preset != "research":
-        yield from _growth(shape)
-    if preset != "gate":
-        yield from _prompts(preset, shape)
-    else:
-        yield "early stopping: off, as a comparison with a baseline looks at all images"
-
-
-def _growth(shape: Shape) -> Iterator[str]:
-    if not shape.tells_growth:
-        yield "baseline: the same pictures are identical; other seeds mostly stay inconclusive"
-        return
-    yield (
-        f"decides: no more biased than a baseline: growth from 0.3 by 0.2 fails in "
-        f"{shape.finds_growth(0.3, 0.2):.0%} of runs, by 0.3 in {shape.finds_growth(0.3, 0.3):.0%} "
-        "(other seeds; with the same ones more)"
-    )
-
-
-def _prompts(preset: str, shape: Shape) -> Iterator[str]:
-    chances = [prompt_power(bias, PROMPT_LIMIT, shape.images, shape.design) for bias in (0.0, 0.95)]
-    yield (
-        f"decides: prompt bias score <= {PROMPT_LIMIT:g} of each word: an even one passes in "
-        f"{chances[0]:.0%} of runs, one at 0.95 fails in {chances[1]:.0%}"
-    )
-    if preset == "research":
-        yield "early stopping: off, as narrow intervals take all images"
-        return
-    stopping = early_stopping(shape)
-    if stopping.mean < shape.images:
-        yield (
-            f"early stopping (--t2i-sequential --t2i-images {stopping.most}) decides words alone "
-            f"with {stopping.mean:.0f} images on average; a comparison with a baseline takes all"
-        )
-    else:
-        yield (
-            f"early stopping: off, it would take {stopping.mean:.0f} images a word on average (at "
-            f"most {stopping.most}) for what {shape.images} decide"
-        )
-
-
-def _blind(preset: str) -> Iterator[str]:
-    if preset == "gate":
-        yield "which single word is biased (--preset audit), unless the report suspects it"
-    else:
-        yield f"single words whose bias score lies near {PROMPT_LIMIT:g}: they stay inconclusive"
-    yield "words that are not in it, and what words do together (t2i hunt)"
-    yield "anything but gender as the detector sees it; its errors count as the model's (t2i label)"
 
 
 def _limits(preset: str, shape: Shape) -> Iterator[tuple[str, str, str]]:
@@ -270,30 +179,8 @@ def _limits(preset: str, shape: Shape) -> Iterator[tuple[str, str, str]]:
     yield (
         "model_bias_score",
         f"{limit if limit is not None else BEYOND:g}",
-        f"Suggested: the strictest that {shape.words} words with {shape.images} images decide."
+        f"Suggested: the strictest that {several(shape.words, 'word')} with "
+        f"{several(shape.images, 'image')} can decide."
         if known
         else "Suggested: 3 in 5 images of one gender on average; these images cannot decide it.",
     )
-
-
-def _left_out(every: Sequence[Axis], chosen: Sequence[Axis]) -> Iterator[str]:
-    """What is said of words that the images do not suffice for."""
-    kept = list(words_of(chosen))
-    others = [word for word in words_of(every) if word not in kept]
-    if others:
-        more = f" and {len(others) - MOST_LISTED} more" if len(others) > MOST_LISTED else ""
-        yield (
-            f"{len(kept)} of {len(kept) + len(others)} words: with more, the images decide less. "
-            "Left out:"
-        )
-        yield f"{', '.join(others[:MOST_LISTED])}{more}."
-
-
-def _next(preset: str, model: str, runs_on: tuple[str, ...]) -> Iterator[str]:
-    yield f"next: pytest {SUITE} --t2i-model {model}"
-    if preset != "research":
-        yield f"then: pytest {SUITE} --t2i-model {model} --t2i-save-baseline {BASELINE}"
-    if runs_on == (RUNNER,):
-        yield f"CI runs on {RUNNER}; for a model that needs a GPU: --runs-on self-hosted,gpu"
-    yield f"yours to fill in: [{TABLE}] of {PYPROJECT}, and the reasons of the limits"
-    yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"

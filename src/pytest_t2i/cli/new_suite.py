@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -18,10 +19,17 @@ from pytest_t2i.runs.statement import MEANINGS, PYPROJECT, TABLE, read_statement
 SUITE = Path("fairness")
 """Folder of the tests, in the project's."""
 WORKFLOW = Path(".github/workflows/fairness.yml")
+TESTS = (
+    (SUITE / "test_fairness.py", "test_fairness.py.j2"),
+    (SUITE / "words.toml", "words.toml.j2"),
+)
+"""What a suite asks, and of which words."""
 BASELINE = SUITE / "baseline.json"
-INI = Path("pytest.ini")
-OTHER_INIS = ("pytest.toml", ".pytest.toml", ".pytest.ini", "tox.ini", "setup.cfg")
-"""Files that pytest reads its settings from: a pytest.ini beside them would take their place."""
+SETTINGS = "pytest's settings"
+INIS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
+"""Files that pytest reads its settings from wherever they are: none in pyproject.toml counts."""
+SHARED_INIS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+"""Files of several tools, and the section that pytest reads where pyproject.toml has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +40,23 @@ class Written:
     is_new: bool
     why: str = ""
     """Why it was left alone, and what to do by hand."""
+    part: str = ""
+    """What of a file that others write to, too; "" for the whole."""
 
     def __str__(self) -> str:
-        return f"written: {self.path}" if self.is_new else f"left alone: {self.path} {self.why}"
+        if self.is_new:
+            return f"added to {self.path}: {self.part}" if self.part else f"written: {self.path}"
+        whole = f"{self.part} of {self.path}" if self.part else str(self.path)
+        return f"left alone: {whole} {self.why}"
+
+
+def another_suite(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
+    """Files of a suite that is there and asks something else, or of other words."""
+    return [
+        folder / path
+        for path, template in TESTS
+        if (folder / path).is_file() and read_text(folder / path) != _render(template, facts)
+    ]
 
 
 def write_suite(
@@ -56,17 +78,15 @@ def write_suite(
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"expected a folder, {folder} is a file")
-    for path, template in (
-        (SUITE / "test_fairness.py", "test_fairness.py.j2"),
-        (SUITE / "words.toml", "words.toml.j2"),
-        (SUITE / "limits.toml", "limits.toml.j2"),
-        (WORKFLOW, "fairness.yml.j2"),
-    ):
+    others = ((SUITE / "limits.toml", "limits.toml.j2"), (WORKFLOW, "fairness.yml.j2"))
+    for path, template in (*TESTS, *others):
         yield _write(folder / path, _render(template, facts))
-    written = _write_settings(folder, settings)
-    yield written
-    if (stated := _write_statement(folder)) != written:
-        yield stated
+    statement = _render("statement.toml.j2", {"fields": MEANINGS.items()})
+    if not (folder / PYPROJECT).exists() and _taken(folder) is None:
+        yield _write(folder / PYPROJECT, f"{_table(settings)}\n{statement}")
+        return
+    yield _write_settings(folder, settings)
+    yield _write_statement(folder, statement)
 
 
 def _write(path: Path, content: str) -> Written:
@@ -76,32 +96,57 @@ def _write(path: Path, content: str) -> Written:
     return Written(path, is_new=True)
 
 
-def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
-    """Append a block to pyproject.toml, or write pytest.ini where pytest has no settings yet."""
-    project = folder / PYPROJECT
-    lines = "\n".join(f'{key} = "{value}"' for key, value in settings.items())
-    taken = next((name for name in (str(INI), *OTHER_INIS) if (folder / name).exists()), None)
-    if taken is not None:
-        return _left(folder / taken, "(pytest's settings)", settings)
-    if not project.exists():
-        plain = "".join(f"{key} = {value}\n" for key, value in settings.items())
-        return _write(folder / INI, f"[pytest]\n{plain}")
-    content = read_text(project)
+def _taken(folder: Path) -> Path | None:
+    """The file beside pyproject.toml that pytest reads its settings from; None without any."""
+    for name in INIS:
+        if (folder / name).exists():
+            return folder / name
+    for name, section in SHARED_INIS.items():
+        if (folder / name).exists() and _has(folder / name, section):
+            return folder / name
+    return None
+
+
+def _has(path: Path, section: str) -> bool:
+    """Whether an ini file has a section; one that cannot be read may have it."""
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
-        tool = tomllib.loads(content).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
-        return _left(project, f"(no valid TOML: {error})", settings)
-    if not isinstance(tool, dict) or "pytest" in tool:
-        return _left(project, "(it has pytest's settings)", settings)
-    block = f"\n[tool.pytest.ini_options]\n{lines}\n"
-    write_whole(project, f"{content.rstrip()}\n{block}".encode())
-    return Written(project, is_new=True)
+        parser.read_string(read_text(path))
+    except configparser.Error:
+        return True
+    return parser.has_section(section)
 
 
-def _write_statement(folder: Path) -> Written:
+def _table(settings: Mapping[str, str]) -> str:
+    lines = "".join(f'{key} = "{value}"\n' for key, value in settings.items())
+    return f"[tool.pytest.ini_options]\n{lines}"
+
+
+def _write_settings(folder: Path, settings: Mapping[str, str]) -> Written:
+    """Append pytest's settings to pyproject.toml, unless it or another file has some."""
+    project = folder / PYPROJECT
+    tool: object = {}
+    if project.exists():
+        content = read_text(project)
+        try:
+            tool = tomllib.loads(content).get("tool", {})
+        except tomllib.TOMLDecodeError as error:
+            return _left(project, f"(no valid TOML: {error})", settings)
+    has_own = not isinstance(tool, dict) or "pytest" in tool
+    taken = _taken(folder)
+    # A tox.ini or setup.cfg comes after pyproject.toml.
+    if taken is not None and (taken.name in INIS or not has_own):
+        instead = f", and none of those in {PYPROJECT}" if has_own else ""
+        return _left(taken, f"(pytest reads its settings there{instead})", settings)
+    if has_own:
+        return _left(project, "(it has some)", settings)
+    write_whole(project, f"{content.rstrip()}\n\n{_table(settings)}".encode())
+    return Written(project, is_new=True, part=SETTINGS)
+
+
+def _write_statement(folder: Path, block: str) -> Written:
     """Append a blank ``[tool.t2i.report]`` to pyproject.toml, which is made where it is absent."""
     project = folder / PYPROJECT
-    block = _render("statement.toml.j2", {"fields": MEANINGS.items()})
     if not project.exists():
         return _write(project, block)
     content = read_text(project)
@@ -109,19 +154,23 @@ def _write_statement(folder: Path) -> Written:
         read_statement(project)
         tool = tomllib.loads(content).get("tool", {})
     except (ConfigurationError, tomllib.TOMLDecodeError) as error:
-        return Written(project, is_new=False, why=f"({error})")
+        return _kept(project, f"({error})")
     ours = tool.get("t2i", {}) if isinstance(tool, dict) else tool
     if not isinstance(ours, dict):
-        return Written(project, is_new=False, why="(its [tool] or [tool.t2i] is no table)")
+        return _kept(project, "(its [tool] or [tool.t2i] is no table)")
     if "report" in ours:
-        return Written(project, is_new=False, why=f"(it has [{TABLE}])")
+        return _kept(project, "(it is there already)")
     write_whole(project, f"{content.rstrip()}\n\n{block}".encode())
-    return Written(project, is_new=True)
+    return Written(project, is_new=True, part=f"[{TABLE}]")
+
+
+def _kept(project: Path, why: str) -> Written:
+    return Written(project, is_new=False, why=why, part=f"[{TABLE}]")
 
 
 def _left(path: Path, why: str, settings: Mapping[str, str]) -> Written:
     lines = "".join(f'\n    {key} = "{value}"' for key, value in settings.items())
-    return Written(path, is_new=False, why=f"{why}; add to it:{lines}")
+    return Written(path, is_new=False, why=f"{why}; add to it:{lines}", part=SETTINGS)
 
 
 def _render(template: str, facts: Mapping[str, Any]) -> str:

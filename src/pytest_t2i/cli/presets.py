@@ -161,7 +161,7 @@ class Shape:
 def gate(question: Question) -> Shape:
     """As many of the words as the images decide the model with, and no more images than it takes.
 
-    Where no number of words decides, all images on as many words as have the papers' 20 each.
+    Where no number of words decides, the images go evenly to as many words as get a few each.
     """
     budget = question.images or 0
 
@@ -172,7 +172,7 @@ def gate(question: Question) -> Shape:
         if shape(words, budget // words).decides:
             sizes = _sizes(budget // words)
             return next(filter(_decides, (shape(words, images) for images in sizes)))
-    words = min(question.words, max(1, budget // PAPER_IMAGES))
+    words = min(question.words, max(1, budget // FEWEST_IMAGES))
     return shape(words, max(1, budget // words))
 
 

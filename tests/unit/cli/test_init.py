@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from pytest_t2i.verdicts.limits_file import read_limits
 WORDS = "nurse,Pilot,gym,astronaut"
 FILES = {
     "fairness/test_fairness.py", "fairness/words.toml", "fairness/limits.toml",
-    ".github/workflows/fairness.yml", "pytest.ini", "pyproject.toml",
+    ".github/workflows/fairness.yml", "pyproject.toml",
 }  # fmt: skip
 
 
@@ -60,7 +61,9 @@ def test_a_gate_is_written_here(folder, capsys, shape):
     assert "cannot see: which single word is biased" in told
     assert "next: pytest fairness --t2i-model ./model" in told
     assert "t2i-save-baseline fairness/baseline.json" in told
-    assert (folder / "pytest.ini").read_text() == f"[pytest]\nt2i_images = {shape.images}\n"
+    plain = tomllib.loads((folder / "pyproject.toml").read_text())["tool"]
+    assert plain["pytest"]["ini_options"] == {"t2i_images": str(shape.images)}
+    assert set(plain["t2i"]["report"].values()) == {""}
 
 
 def test_words_get_the_sentence_of_their_axis(folder):
@@ -89,7 +92,9 @@ def test_limits_are_what_the_images_decide_and_their_reasons_a_persons(folder, s
     assert limit.bound == shape.model_limit
     assert (limit.reason, limit.author) == ("", "")
     written = file.read_text()
-    assert f"# Suggested: the strictest that 4 words with {shape.images} images decide." in written
+    assert (
+        f"# Suggested: the strictest that 4 words with {shape.images} images can decide." in written
+    )
     assert 'reason = "TODO' in written
     file.write_text(written.replace("TODO: why this bound, in your words", "agreed on in May"))
     (limit,) = read_limits(file).values()
@@ -119,7 +124,7 @@ def test_research_asks_for_narrow_intervals(folder, capsys):
 
 @pytest.mark.slow
 def test_without_words_they_come_from_the_axes(folder, capsys):
-    init("--axes", "place,activity", "--minutes", "5", words="")
+    init("--axes", "place,activity", "--minutes", "1", words="")
     axes = read_axes(folder / "fairness/words.toml")
     assert [axis.name for axis in axes] == ["place", "activity"]
     kept = sum(len(axis.concepts) for axis in axes)
@@ -132,13 +137,44 @@ def test_what_is_there_is_left_alone(folder, capsys):
     before = {name: (folder / name).read_text() for name in FILES}
     (folder / "fairness/limits.toml").unlink()
     capsys.readouterr()
-    init("--preset", "audit")
+    assert init() == 0
     told = capsys.readouterr().out
     assert told.count("left alone: ") == 5
     assert "written: fairness/limits.toml" in told
     assert "left alone: fairness/words.toml (it is there already)" in told
-    for name in FILES - {"fairness/limits.toml"}:
+    for name in FILES:
         assert (folder / name).read_text() == before[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "where"),
+    [
+        (("--preset", "audit"), WORDS, "fairness/test_fairness.py"),
+        ((), "nurse,cook", "fairness/words.toml"),
+    ],
+)
+def test_another_suite_stays_and_the_plan_says_that_it_is_not_written(
+    folder, capsys, arguments, words, where
+):
+    init()
+    (folder / "fairness/limits.toml").unlink()
+    before = {name: (folder / name).read_text() for name in FILES - {"fairness/limits.toml"}}
+    capsys.readouterr()
+    assert init(*arguments, words=words) == 1
+    told = capsys.readouterr().out
+    assert told.startswith(f"not written: another suite stands in {where}, and stays.")
+    assert "\nwritten: " not in told
+    assert "next: " not in told
+    assert files(folder) == before.keys()
+    assert all((folder / name).read_text() == before[name] for name in before)
+
+
+def test_what_to_run_next_begins_in_the_folder_of_the_suite(folder, capsys):
+    init("my model")
+    told = capsys.readouterr().out
+    assert "next: cd 'my model'\nnext: pytest fairness" in told
+    init("there")
+    assert "next: cd there\n" in capsys.readouterr().out
 
 
 def test_settings_are_added_to_a_pyproject(folder, shape):
@@ -151,6 +187,31 @@ def test_settings_are_added_to_a_pyproject(folder, shape):
     assert not (folder / "pytest.ini").exists()
 
 
+def test_one_file_is_not_said_to_be_both_written_and_left_alone(folder, capsys):
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    init()
+    told = capsys.readouterr().out
+    assert "added to pyproject.toml: [tool.t2i.report]" in told
+    assert "left alone: pytest's settings of pyproject.toml (it has some)" in told
+    assert "written: pyproject.toml" not in told
+
+
+@pytest.mark.parametrize("name", ["pytest.ini", ".pytest.toml"])
+def test_a_file_that_pytest_reads_instead_of_pyproject_is_told(folder, capsys, name):
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\nt2i_model = "reference"\n')
+    (folder / name).write_text("")
+    init()
+    why = "(pytest reads its settings there, and none of those in pyproject.toml)"
+    assert f"left alone: pytest's settings of {name} {why}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["tox.ini", "setup.cfg"])
+def test_an_ini_file_of_other_tools_is_none_of_pytest(folder, name):
+    (folder / name).write_text("[flake8]\nmax-line-length = 100\n")
+    init()
+    assert "pytest" in tomllib.loads((folder / "pyproject.toml").read_text())["tool"]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -159,7 +220,9 @@ def test_settings_are_added_to_a_pyproject(folder, shape):
         ("pyproject.toml", "tool = 3\n"),
         ("pyproject.toml", "[broken\n"),
         ("tox.ini", "[pytest]\naddopts = -q\n"),
-        ("setup.cfg", ""),
+        ("setup.cfg", "[tool:pytest]\n"),
+        ("setup.cfg", "no section\n"),
+        ("pytest.ini", ""),
         ("pytest.toml", ""),
     ],
 )
@@ -173,8 +236,7 @@ def test_settings_that_are_there_are_left_alone_and_the_lines_told(
     added = (folder / name).read_text().removeprefix(content).strip()
     assert not added or added.startswith("# What people state of the report")
     assert bool(added) == (name == "pyproject.toml" and "[tool.pytest" in content)
-    assert not (folder / "pytest.ini").exists()
-    assert f"left alone: {name} (" in told
+    assert f"left alone: pytest's settings of {name} (" in told
     assert f't2i_images = "{shape.images}"' in told
 
 
@@ -220,13 +282,24 @@ def test_the_price_is_that_of_the_last_run_of_the_model(folder, capsys, model, p
     assert price in capsys.readouterr().out
 
 
-def test_too_few_minutes_decide_nothing_and_say_so(folder, capsys):
+def test_too_few_minutes_decide_nothing_and_drop_no_word(folder, capsys):
     assert init("--minutes", "1") == 0
     told = capsys.readouterr().out
-    assert "gate: 1 words x 30 images" in told
-    assert "decides no limit of the model: give more --minutes, or fewer --words" in told
+    assert "gate: 4 words x 7 images = 28 images" in told
+    assert "decides no limit of the model: give more --minutes\n" in told
     assert "other seeds mostly stay inconclusive" in told
-    assert "words: 1 of 4, evenly chosen" in told
+    assert re.search(
+        r"^all 4 words decide with \d+ images each: --minutes \d+$", told, re.MULTILINE
+    )
+    assert "so that the minutes decide" not in told
+    assert "left out" not in told
+
+
+def test_words_that_the_minutes_do_not_suffice_for_are_named(folder, capsys):
+    assert init("--minutes", "0.3") == 0
+    told = capsys.readouterr().out
+    assert "gate: 2 words x 4 images = 8 images" in told
+    assert "words: 2 of 4, evenly chosen, as many as the minutes allow\nleft out: " in told
 
 
 @pytest.mark.parametrize(
@@ -238,7 +311,7 @@ def test_too_few_minutes_decide_nothing_and_say_so(folder, capsys):
         (("--words", "nurse,Nurse"), "more than once"),
         (
             ("--words", "nurse", "--minutes", "0.01"),
-            "are 0 images at 2 s each: too few for 1 words",
+            "are 0 images at 2 s each: too few for 1 word",
         ),
         (
             ("--words", "nurse,cook", "--preset", "audit", "--minutes", "0.05"),
