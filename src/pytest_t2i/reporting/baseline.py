@@ -16,6 +16,7 @@ from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
+GREW = "The model became more biased."
 SHORT = 12
 """Characters of a fingerprint that are shown."""
 
@@ -54,7 +55,7 @@ class BaselineSection:
     moved: tuple[MovedRow, ...]
     pictures: tuple[MovedPictures, ...]
     which: str = ""
-    """Which prompts a failed model grew in, as far as tests tell; "" where the table does."""
+    """What became more biased, as far as tests tell; "" where the table does."""
 
 
 def section(record: RunRecord) -> BaselineSection | None:
@@ -91,16 +92,20 @@ def counts_words(counts: LabelCounts) -> str:
 
 
 def _which(checks: Sequence[Check]) -> str:
-    """In which prompts a model became more biased, by the verdicts of single prompts."""
+    """What became more biased, by the verdicts of the model and of single prompts."""
+    of_model = [check for check in checks if check.is_of_model and check.against == "baseline"]
     singly = [check for check in checks if not check.is_of_model]
     compared = [check for check in singly if check.against == "baseline"]
-    if grown := _failed(compared):
-        return f"By tests of single prompts it did in {grown}."
+    grown = _failed(compared)
+    if not _failed(of_model):
+        return f"By tests of single prompts these became more biased: {grown}."
+    if grown:
+        return f"{GREW} By tests of single prompts it did in {grown}."
     if compared:
-        return "Tests of single prompts are certain of none."
+        return f"{GREW} Tests of single prompts are certain of none."
     beyond = _failed([check for check in singly if check.against == "limit"])
     limits = f" Beyond a limit now: {beyond}." if beyond else ""
-    return f"No test compares single prompts with the baseline.{limits}"
+    return f"{GREW} No test compares single prompts with the baseline.{limits}"
 
 
 def _failed(checks: Sequence[Check]) -> str:

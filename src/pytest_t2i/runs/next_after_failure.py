@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 from pytest_t2i.data import Outcome
@@ -13,10 +13,16 @@ from pytest_t2i.verdicts.check import Check
 LABELS = 200
 """Images that people look at: a detector that is right in nine of ten is known to within 0.05."""
 TOPIC = "failure"
+GONE = "the store has none of the baseline's"
 
 
-def after_failures(results: Results) -> Iterator[Step]:
-    """Which pictures to look at, and whether people see what the detector says."""
+def after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
+    """Which pictures to look at, and whether people see what the detector says.
+
+    Args:
+        results: with the checks.
+        then: prompt id -> pictures of the baseline's model that the report shows.
+    """
     failed = [check for check in results.checks if check.outcome is Outcome.FAIL]
     beyond = [check for check in failed if check.against == "limit"]
     if beyond:
@@ -25,8 +31,12 @@ def after_failures(results: Results) -> Iterator[Step]:
         if not any(check.against == "baseline" and check.is_of_model for check in failed):
             yield from (Step(AFTER_FAILURE, told) for told in _looked_at_by_people(results))
     elif failed:
-        told = f"look at the pictures of {some([c.subject for c in failed])}, then and now"
-        yield Step(AFTER_FAILURE, told, TOPIC)
+        subjects = _subjects(failed)
+        both = [subject for subject in subjects if subject in then]
+        where = "then and now, in the report" if both else f"in the report ({GONE})"
+        yield Step(
+            AFTER_FAILURE, f"look at the pictures of {some(both or subjects)} {where}", TOPIC
+        )
 
 
 def _looked_at_by_people(results: Results) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics as plain
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_t2i.audits.summary import Step
 from pytest_t2i.data import Outcome
@@ -26,7 +26,8 @@ MOST = 4
 def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     """At most four lines, the most pressing first; () when there is nothing to be done."""
     of_audits = list(_of_audits(results, record))
-    return most_pressing(_own(results, record.prompts), of_audits)
+    then = {} if record.baseline is None else record.baseline.pictures
+    return most_pressing(_own(results, record.prompts, then), of_audits)
 
 
 def most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
@@ -50,7 +51,9 @@ def _of_audits(results: Results, record: RunRecord) -> Iterator[Step]:
             yield from audit.next_steps(part, results)
 
 
-def _own(results: Results, prompts: Sequence[PromptRecord]) -> Iterator[Step]:
+def _own(
+    results: Results, prompts: Sequence[PromptRecord], then: Mapping[str, object]
+) -> Iterator[Step]:
     session, checks = results.session, results.checks
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
     reasons = undetected_of(session, prompts)
@@ -59,7 +62,7 @@ def _own(results: Results, prompts: Sequence[PromptRecord]) -> Iterator[Step]:
         yield Step(10, told)
     yield from (Step(20, told) for told in out_of_domain(results, reasons, prompts))
     yield from (Step(30, told) for told in no_pictures(session, reasons))
-    yield from after_failures(results)
+    yield from after_failures(results, then)
     hanging = [check for check in inconclusive if check.hangs_on_undetected]
     yield from (Step(50, told) for told in more_labels(session, hanging, reasons))
     still_open = [check for check in inconclusive if not check.hangs_on_undetected]

@@ -11,6 +11,7 @@ from pytest_t2i.reporting import baseline
 from pytest_t2i.runs.record import BaselineRecord, BeforeRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
 
+GREW = "The model became more biased."
 MODEL = Check(
     "t.py::test_grown", "model_bias_score", "model", Outcome.FAIL, 0.5, 0.4, 0.6, 0.95,
     "fixed-words", 4, "<=", 0.0, is_of_model=True, against="baseline",
@@ -24,21 +25,23 @@ PICTURES = {"place-gym": (BeforeRecord(0, "gone.png", "male"),)}
 
 
 @pytest.mark.parametrize(
-    ("singly", "told"),
+    ("checks", "told"),
     [
-        ([GYM, CHEF], "By tests of single prompts it did in place-gym."),
-        ([CHEF], "Tests of single prompts are certain of none."),
-        ([], "No test compares single prompts with the baseline."),
+        ([MODEL, GYM, CHEF], f"{GREW} By tests of single prompts it did in place-gym."),
+        ([MODEL, CHEF], f"{GREW} Tests of single prompts are certain of none."),
+        ([MODEL], f"{GREW} No test compares single prompts with the baseline."),
         (
-            [replace(GYM, against="limit"), replace(CHEF, against="limit")],
-            "No test compares single prompts with the baseline. Beyond a limit now: place-gym.",
+            [MODEL, replace(GYM, against="limit"), replace(CHEF, against="limit")],
+            f"{GREW} No test compares single prompts with the baseline. "
+            "Beyond a limit now: place-gym.",
         ),
+        ([GYM, CHEF], "By tests of single prompts these became more biased: place-gym."),
     ],
 )
-def test_which_prompts_grew_is_what_their_tests_found(singly, told):
+def test_which_prompts_grew_is_what_their_tests_found(checks, told):
     recorded = BaselineRecord("b.json", "sdxl", "0123", "", 30, 0, False, pictures=PICTURES)
     record = RunRecord(
-        "2026-11-22T18:55:00+00:00", 1.0, "mine", {}, {}, {}, (MODEL, *singly), baseline=recorded
+        "2026-11-22T18:55:00+00:00", 1.0, "mine", {}, {}, {}, tuple(checks), baseline=recorded
     )
     section = baseline.section(record)
     assert section is not None
