@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.fixture import Fixture
 from pytest_t2i.audits.registered import installed_audits
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.library.audited import Audited
 from pytest_t2i.library.in_memory import is_nameless, name_of
@@ -66,6 +67,7 @@ def audit(
     Raises:
         ConfigurationError: an option or the model is none, or nothing is selected.
         UnknownNameError: there is no such audit, detector or model.
+        ModelLoadError: the detector's weights are not on this machine and cannot be fetched.
 
     >>> from PIL import Image
     >>> from pytest_t2i import Detection, axes
@@ -103,13 +105,32 @@ def audit(
     session.tests = told_apart({case.node_id: case for of in cases.values() for case in of})
     session.selected = len(session.tests)
     results = Results(session)
-    make(results, LimitFiles(Path.cwd(), settings.limits), shown() if progress else Silent())
+    with _default_named(unsaid=detector is None and not isinstance(model, str)):
+        make(results, LimitFiles(Path.cwd(), settings.limits), shown() if progress else Silent())
     named = {name: tuple(session.tests[c.node_id] for c in of) for name, of in cases.items()}
     session.judged |= session.tests.keys()
     audited = Audited(results, named)
     if passing:
         weakref.finalize(audited, shutil.rmtree, settings.store, ignore_errors=True)
     return audited
+
+
+@contextmanager
+def _default_named(*, unsaid: bool) -> Iterator[None]:
+    """Says which detector was to be loaded where nobody named one for a model in memory.
+
+    Raises ModelLoadError: what there was to load, and what to do.
+    """
+    try:
+        yield
+    except ModelLoadError as error:
+        if not unsaid:
+            raise
+        raise ModelLoadError(
+            f"{error} No detector was given, so the pictures of a model in memory are looked at by "
+            "clip-enhance with its usual weights. Give another one: detector=NAME (`t2i list "
+            "detectors` names them), or an object with fingerprint, labels and detect(images)."
+        ) from None
 
 
 def _cases(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +23,8 @@ from pytest_t2i.verdicts.limit import LimitValue, as_judged, sign_of
 from pytest_t2i.verdicts.limits_file import LimitFiles, checked
 from pytest_t2i.verdicts.measurement import Measurement
 
-COLUMNS = 100
-"""Width of the text that stands for it."""
+SIZE = (100, 24)
+"""Columns and lines of the text that stands for it, where no terminal says how wide it is."""
 MOST_BYTES = 2_000_000
 """Of the page inside a notebook; a larger one is written beside it, and named."""
 
@@ -188,7 +189,8 @@ class Audited:
         """The summary that a run of pytest ends with."""
         from pytest_t2i.reporting.terminal import summary_text
 
-        return summary_text(self.record, COLUMNS, self._results.session.audits)
+        columns = shutil.get_terminal_size(SIZE).columns
+        return summary_text(self.record, columns, self._results.session.audits)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, which runs nothing of the notebook's."""

@@ -82,6 +82,16 @@ class Check:
             raise ValueError("expected estimate, low, high and level, or none of them")
         check_ends(self.low, self.high)
 
+    def __repr__(self) -> str:
+        """One line to read; the fields are attributes, and stand in run.json."""
+        score = "no evidence" if self.interval is None else str(self.interval)
+        change = "change " if self.against == "baseline" else ""
+        leaning = f", likely {self.leaning}" if self.leaning in {"pass", "fail"} else ""
+        return (
+            f"<{self.outcome}: {self.metric} of {self.subject}, {change}{score}, "
+            f"{self.against} {self.operator} {self.bound:g}{leaning}>"
+        )
+
     @property
     def interval(self) -> Interval | None:
         """What was compared; None without evidence."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from PIL import Image
 from pytest_t2i import Samples, T2IError, audit, axes
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
+from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
 WORDS = ("nurse", "pilot", "judge", "baker")
@@ -71,6 +73,38 @@ def test_it_shows_itself(audited, tmp_path, monkeypatch, capsys):
     assert "changed: report: summary.md" in capsys.readouterr().out
     monkeypatch.setattr("pytest_t2i.library.audited.MOST_BYTES", 10)
     assert "write_report() writes it" in result._repr_html_()
+
+
+def test_it_is_as_wide_as_the_terminal(audited, monkeypatch):
+    result = audited()
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = repr(result)
+    assert max(map(len, narrow.splitlines())) <= 60
+    monkeypatch.setenv("COLUMNS", "200")
+    assert len(repr(result).splitlines()) < len(narrow.splitlines())
+
+
+def test_a_verdict_is_one_line_to_read(audited):
+    told = repr(audited().verdict("model_bias_score", 0.2))
+    score = r"\d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]"
+    assert re.fullmatch(rf"<FAIL: model_bias_score of model, {score}, limit <= 0\.2>", told)
+
+
+def test_a_default_detector_that_is_not_there_is_named(monkeypatch, tmp_path):
+    def absent(*_):
+        raise ModelLoadError("its weights cannot be fetched.")
+
+    monkeypatch.setattr("pytest_t2i.library.audit.make", absent)
+    model, told = fakes.biased(LoadOptions()), "its weights cannot be fetched."
+    where = {"progress": False, "store": tmp_path / "store"}
+    with pytest.raises(ModelLoadError) as unsaid:
+        audit(model, "a nurse", **where)
+    assert str(unsaid.value).startswith(f"{told} No detector was given, so the pictures of a model")
+    assert "detector=NAME" in str(unsaid.value)
+    assert unsaid.value.__suppress_context__
+    with pytest.raises(ModelLoadError) as named:
+        audit(model, "a nurse", detector=fakes.FakeDetector(), **where)
+    assert str(named.value) == told
 
 
 def test_a_function_is_a_model(audited):

@@ -153,7 +153,7 @@ def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        raise load_failure(error, options.source, options.revision) from error
+        raise load_failure(error, options.source, options.revision) from None
 
 
 def _text_to_image(pipeline: Any, source: str) -> Any:

@@ -163,7 +163,7 @@ def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
         except Exception as error:
             if is_out_of_memory(error):
                 raise
-            raise load_failure(error, source, revision) from error
+            raise load_failure(error, source, revision) from None
 
 
 @contextmanager

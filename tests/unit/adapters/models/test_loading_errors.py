@@ -12,7 +12,7 @@ import tiny
 from huggingface_hub import constants, errors
 
 from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.support.devices import pick_device, pick_dtype
+from pytest_t2i.adapters.support.devices import loading_weights, pick_device, pick_dtype
 from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import (
     ConfigurationError,
@@ -160,6 +160,13 @@ def test_error_of_the_hub_client_reaches_the_user_clear(monkeypatch):
     monkeypatch.setattr("diffusers.DiffusionPipeline.download", refuse)
     with pytest.raises(ModelLoadError, match="gated model"):
         load("black-forest-labs/FLUX.1-dev")
+
+
+def test_the_trace_of_a_library_does_not_hide_the_one_message():
+    with pytest.raises(ModelLoadError, match="cannot be reached") as told, loading_weights("a/b"):
+        raise httpx.ConnectError("down")
+    assert told.value.__cause__ is None
+    assert told.value.__suppress_context__
 
 
 def test_missing_package_names_the_extra():
