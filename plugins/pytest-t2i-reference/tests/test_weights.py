@@ -168,3 +168,12 @@ def test_planted_intersections_come_out(concepts: Combination, men_of: Callable[
 def test_words_of_planted_intersections_stay_mild_alone(word: str, men_of: Callable[[Combination], float]) -> None:
     (concept,) = (one for concepts in planted_combinations(BIASED) for one in concepts if one.word == word)
     assert 0.15 <= men_of((concept,)) <= 0.85
+
+
+def test_a_plain_load_in_one_number_format_is_of_that_format() -> None:
+    """As the README says: without it the text encoder alone keeps the format of its file."""
+    folder = FOLDER / "weights" / "reference"
+    pipeline = diffusers.DiffusionPipeline.from_pretrained(folder, torch_dtype=torch.float32)
+    parts = [part for part in pipeline.components.values() if isinstance(part, torch.nn.Module)]
+    assert len(parts) == 3
+    assert {part.dtype for part in parts} == {torch.float32}
