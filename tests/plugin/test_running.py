@@ -123,6 +123,13 @@ def test_ids_are_stable_and_readable(project):
     assert "test_suite.py::test_prompt[profession-nurse]" in first
 
 
+def test_junit_names_pictures_as_one_types_them_here(project):
+    project.run("--junitxml", "junit.xml", "-k", "test_prompt", model="biased")
+    text = (project.path / "junit.xml").read_text()
+    assert "images: .t2i/images/" in text
+    assert str(project.path) not in text
+
+
 def test_junit_carries_the_verdicts(project):
     project.run("--junitxml", "junit.xml", "-k", "nurse")
     text = (project.path / "junit.xml").read_text()

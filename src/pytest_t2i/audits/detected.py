@@ -19,7 +19,7 @@ from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.stopping import Stopping
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
-from pytest_t2i.files import checksum
+from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.statistics import Words
 from pytest_t2i.verdicts.family import Family
@@ -185,8 +185,9 @@ class DetectedPrompt:
 
     @property
     def folder(self) -> Any:
-        """Where its first picture is, for people to look at."""
-        return next((file for file in self.files if file is not None), "none was made")
+        """Where its first picture is, for people to look at, as one types it here."""
+        first = next((file for file in self.files if file is not None), None)
+        return "none was made" if first is None else from_here(Path(first))
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,6 +27,7 @@ HOME = "/home/somebody/audit"
         ("and/or, 3/4 and ./model", "and/or, 3/4 and ./model"),
         (f"images:{HOME}/some pictures", "images:some pictures"),
         ("images:/data/pictures", "images:pictures"),
+        ("../labels", "../labels"),
     ],
 )
 def test_paths_are_named_from_the_project_or_by_their_name(told, short):
