@@ -44,6 +44,19 @@ def facts(record: RunRecord) -> Table:
     return [(name, value) for name, value in sections if value]
 
 
+def identity(record: RunRecord) -> Table:
+    """Which run of which model it is, for the cover that is signed."""
+    model = record.provenance.get("model")
+    fingerprint = model.get("fingerprint") if isinstance(model, Mapping) else None
+    rows = [
+        ("Measured", moment(record.created)),
+        ("Fingerprint of the model", str(fingerprint or "")),
+        ("Commit of the project", commit(record)),
+        ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
 TOOL = "pytest-t2i"
 NEVER = "never measured on pictures like these"
 

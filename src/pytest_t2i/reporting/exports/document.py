@@ -19,6 +19,7 @@ from pytest_t2i.reporting.exports.fairness_card import fairness_card, shown
 from pytest_t2i.reporting.exports.printing import pages_of, printed
 from pytest_t2i.reporting.html import contents_of_page, templates
 from pytest_t2i.reporting.pictures import Album
+from pytest_t2i.reporting.run_facts import identity
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.machine_paths import portable
 from pytest_t2i.runs.record import RunRecord
@@ -70,6 +71,7 @@ def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, i
         .render(
             record=shown_of_run,
             headline=headline(shown_of_run),
+            identity=identity(shown_of_run),
             stated=record.statement.rows(),
             body=Markup(body),  # noqa: S704 - rendered by our own templates
             contents=_contents(body),

@@ -14,6 +14,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.reporting.exports import document, printing
 from pytest_t2i.reporting.exports.document import PICTURES, write_pdf
+from pytest_t2i.reporting.formatting import moment
 from pytest_t2i.runs.statement import Statement
 
 
@@ -44,6 +45,15 @@ def test_a_document_has_cover_contents_card_and_report(record, tmp_path, pages):
     assert all(f'id="{anchor}"' in second for anchor, _ in anchors)
     assert second.count("A. &lt;Auditor&gt;") == 1 + second.count('class="kicker">Fairness Card')
     assert "approver" in second
+
+
+def test_the_cover_says_which_run_of_which_model_is_signed(record, tmp_path, pages):
+    known = {"model": {"fingerprint": "0123456789abcdef" * 4}, "environment": {"pytest-t2i": "9.9"}}
+    write_pdf(replace(record, provenance=known), tmp_path / "a.pdf", ())
+    cover = pages[-1].partition('class="signature"')[0]
+    assert "0123456789abcdef" * 4 in cover
+    assert moment(record.created) in cover
+    assert "pytest-t2i 9.9" in cover
 
 
 def test_contents_have_titles_and_anchors_as_they_are():
