@@ -11,7 +11,7 @@ from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.manifest.document import NAME, read_manifest
-from pytest_t2i.runs.manifest.verify import Finding, verify
+from pytest_t2i.runs.manifest.verify import Finding, unnamed, verify
 
 REPORT = Path("reports/t2i")
 CHANGED = 1
@@ -40,6 +40,11 @@ def run(folder: Path, at: Sequence[str]) -> int:
     for one in findings:
         if one.state != "same":
             say(_told(one))
+    if others := unnamed(manifest, folder):
+        say(
+            f"beside it and not named by it: {', '.join(others)} (of another run, a signature, or "
+            "added by hand: nothing is said of them)"
+        )
     bad = sum(one.state != "same" for one in findings)
     counts = Counter(one.part for one in findings)
     what = ", ".join(f"{count} {part}" for part, count in counts.items())

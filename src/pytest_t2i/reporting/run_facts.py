@@ -49,7 +49,7 @@ def identity(record: RunRecord) -> Table:
     model = record.provenance.get("model")
     fingerprint = model.get("fingerprint") if isinstance(model, Mapping) else None
     rows = [
-        ("Measured", moment(record.created)),
+        ("Date", moment(record.created)),
         ("Fingerprint of the model", str(fingerprint or "")),
         ("Commit of the project", commit(record)),
         ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),

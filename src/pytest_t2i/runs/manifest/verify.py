@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.generation.store.row_digests import row_digests
-from pytest_t2i.runs.manifest.document import INDEX, Manifest, Part, sha256_of
+from pytest_t2i.runs.manifest.document import INDEX, NAME, Manifest, Part, sha256_of
 
 State = Literal["same", "changed", "missing", "not found"]
 
@@ -46,6 +47,27 @@ def verify(manifest: Manifest, report: Path, given: Mapping[str, Path]) -> Itera
         there = _there(name, part, folder)
         for path, expected in part.hashes.items():
             yield Finding(_state(expected, there[path]), name, path)
+
+
+def unnamed(manifest: Manifest, report: Path) -> list[str]:
+    """Files beside a manifest that it does not name: of another run, signatures, added by hand.
+
+    Folders and hidden files are left out, such as those of other runs.
+    """
+    named = {
+        os.path.normpath(report / part.folder / path)
+        for name, part in manifest.parts.items()
+        if part.folder is not None and name != INDEX
+        for path in part.hashes
+    }
+    return sorted(
+        file.name
+        for file in report.iterdir()
+        if file.is_file()
+        and not file.name.startswith(".")
+        and file.name != NAME
+        and os.path.normpath(file) not in named
+    )
 
 
 def _there(name: str, part: Part, folder: Path) -> dict[str, str | None]:
