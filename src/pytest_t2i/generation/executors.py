@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError, blamed
+from pytest_t2i.generation.batch_size import BatchSize, device_of
 from pytest_t2i.generation.lanes import InLanes, Lanes
 from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
 
@@ -27,10 +29,11 @@ class InProcess:
     """The model, as it was asked for."""
     model: Callable[[], TextToImage]
     """Loads it once."""
-    batch: int
+    size: BatchSize
     """Images per batch; halved when a batch does not fit into the device's memory."""
     say: Callable[[str], None]
     """Tells the user something."""
+    clock: Callable[[], float] = time.monotonic
     is_lane: bool = False
     """Whether it is one of several that share a model's cores."""
     _lanes: list[Lanes] = field(default_factory=list)
@@ -39,15 +42,28 @@ class InProcess:
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
         """Each request once, with its image; a batch is made when its first image is asked for."""
         waiting = iter(requests)
-        while part := list(islice(waiting, self.batch)):
+        for first in waiting:
             with blamed(GenerationError, "model", self.name):
                 model = self.model()
-            if isinstance(model, MakesEach):
-                yield from self._each(model, chain(part, waiting))
-            elif (lanes := self._lanes_of(model)) is not None:
-                yield from lanes.run(chain(part, waiting))
-            else:
-                yield from self._made(part)
+            yield from self._all(model, first, chain([first], waiting))
+
+    def find_batch_size(self, size: BatchSize) -> None:
+        """Find how many images are best made at a time."""
+        self.size = size
+        self._lanes.clear()
+
+    def _all(
+        self, model: TextToImage, first: Request, requests: Iterator[Request]
+    ) -> Iterator[tuple[Request, Generated]]:
+        if isinstance(model, MakesEach):
+            yield from self._each(model, requests)
+            return
+        self.size.begin(device_of(model), first.settings)
+        if (lanes := self._lanes_of(model)) is not None:
+            yield from lanes.run(requests)
+            return
+        while part := list(islice(requests, self.size.now)):
+            yield from self._made(part)
 
     def turn(self) -> AbstractContextManager[Any]:
         """While it lasts the model makes nothing on a device that detectors use, too."""
@@ -58,11 +74,11 @@ class InProcess:
         if self.is_lane or not isinstance(model, InLanes):
             return None
         if not self._lanes:
-            self._lanes.append(Lanes(model, self.batch, self._alone, self.say))
+            self._lanes.append(Lanes(model, self.size, self._alone, self.say))
         return self._lanes[0] if self._lanes[0].models else None
 
-    def _alone(self, model: TextToImage, batch: int, say: Callable[[str], None]) -> InProcess:
-        return InProcess(self.name, lambda: model, batch, say, is_lane=True)
+    def _alone(self, model: TextToImage, size: BatchSize, say: Callable[[str], None]) -> InProcess:
+        return InProcess(self.name, lambda: model, size, say, self.clock, is_lane=True)
 
     def _each(
         self, model: MakesEach, requests: Iterable[Request]
@@ -86,11 +102,10 @@ class InProcess:
         except OutOfDeviceMemoryError:
             if len(part) == 1:
                 raise
-            while self.batch >= len(part):
-                self.batch //= 2
-            self.say(f"out of device memory: going on with {self.batch} images per batch")
+            self.size.too_many(len(part))
+            self.say(f"out of device memory: going on with {self.size.now} images per batch")
         while rest:
-            smaller, rest = rest[: self.batch], rest[self.batch :]
+            smaller, rest = rest[: self.size.now], rest[self.size.now :]
             yield from self._made(smaller)
 
     def _batch(self, part: list[Request]) -> Iterator[Generated]:
@@ -100,6 +115,7 @@ class InProcess:
         tell which images are missing.
         """
         made: list[Generated] = []
+        started = self.clock()
         try:
             with blamed(GenerationError, "model", self.name):
                 made.extend(self.model().generate(part))  # keeps what came before an error
@@ -111,6 +127,7 @@ class InProcess:
                 f"model {self.name!r}: expected {len(part)} images for "
                 f"{len(part)} requests, got {len(made)}"
             )
+        self.size.made(len(part), self.clock() - started)
         yield from made
 
 
@@ -120,7 +137,7 @@ def in_process(options: ExecutorOptions) -> InProcess:
         raise ConfigurationError(
             f"--t2i-executor: expected in-process, got 'in-process:{options.source}'"
         )
-    return InProcess(options.name, options.model, options.batch, options.say)
+    return InProcess(options.name, options.model, BatchSize(options.batch), options.say)
 
 
 def devices(asked: str) -> list[str]:
@@ -179,14 +196,17 @@ def _noted(
 
 
 def in_batches(
-    pairs: Iterator[tuple[Request, Generated]], size: int
+    pairs: Iterator[tuple[Request, Generated]], size: Callable[[], int]
 ) -> Iterator[list[tuple[Request, Generated]]]:
-    """What an executor gives, in batches to be stored; what came before an error is not lost."""
+    """What an executor gives, in batches to be stored; what came before an error is not lost.
+
+    ``size`` says how many images are kept together from now on.
+    """
     part: list[tuple[Request, Generated]] = []
     try:
         for pair in pairs:
             part.append(pair)
-            if len(part) == size:
+            if len(part) >= size():
                 yield part
                 part = []
     except (Exception, KeyboardInterrupt):

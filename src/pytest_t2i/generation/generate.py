@@ -16,6 +16,7 @@ from pytest_t2i.adapters.support.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
 from pytest_t2i.errors import BudgetSpentError, GenerationError, StoreError
 from pytest_t2i.generation import traces
+from pytest_t2i.generation.batch_size import BatchSize, FindsBatchSize, remember, remembered
 from pytest_t2i.generation.bill import Bill, bill_of
 from pytest_t2i.generation.check_variations import check_variations
 from pytest_t2i.generation.components import Components
@@ -75,22 +76,28 @@ class Runner:
     @cached_property
     def executor(self) -> Executor:
         """Makes what is missing."""
-        return self.components.executor(self.size, self._say)
+        made = self.components.executor(self.size.now, self._say)
+        if isinstance(made, FindsBatchSize):
+            made.find_batch_size(self.size)
+        return made
 
     @cached_property
     def bill(self) -> Bill | None:
         """What is paid for images; None where no price is known."""
         return bill_of(self.components)
 
-    @property
-    def size(self) -> int:
-        """Images per batch."""
-        return self.batch or self.components.model_batch() or DEFAULT_BATCH
+    @cached_property
+    def size(self) -> BatchSize:
+        """Images per batch: as given, as the catalogue says of the model, or to be found."""
+        if given := self.batch or self.components.model_batch():
+            return BatchSize(given)
+        fingerprint = self.components.model().fingerprint
+        return BatchSize(DEFAULT_BATCH, remembered(self.store, fingerprint, self._say))
 
     @property
     def _kept_at_once(self) -> int:
         """An endpoint's picture is paid for: it is kept before another is taken."""
-        return 1 if self.components.counts_requests else self.size
+        return 1 if self.components.counts_requests else self.size.now
 
     def run(self, plan: Plan) -> Work:
         """Make what is missing, then have it looked at.
@@ -133,6 +140,8 @@ class Runner:
 
     def close(self) -> None:
         """Let the executor go; rounds of small plans would else start its processes anew."""
+        if self.work.made and self.size.words:
+            self.work.notes.append(self.size.words)
         for part in map(self.__dict__.get, ("executor", "bill")):
             if (close := getattr(part, "close", None)) is not None:
                 close()
@@ -244,12 +253,20 @@ class Runner:
         model = self.components.model()
         self.store.name_model(model.fingerprint, model.name)
         requests = self._claimed(plan, keys, among, claimed)
+        given = each_once(self.executor, requests, name)
         try:
-            for part in in_batches(each_once(self.executor, requests, name), self._kept_at_once):
+            for part in in_batches(given, lambda: self._kept_at_once):
                 self._keep(plan, keys, part)
         finally:
             self.store.release(claimed)
+            self._remember_size()
         return self.work.made - before
+
+    def _remember_size(self) -> None:
+        """What was found of images per batch, for the next run."""
+        if (told := self.size.told) is not None:
+            fingerprint = self.components.model().fingerprint
+            remember(self.store, fingerprint, {told.place: told.found})
 
     def _claimed(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request], claimed: list[str]

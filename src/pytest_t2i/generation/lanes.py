@@ -19,6 +19,7 @@ from itertools import chain, groupby, islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pytest_t2i.data import Generated, Request
+from pytest_t2i.generation.batch_size import BatchSize
 from pytest_t2i.protocols import Executor, TextToImage
 
 AHEAD = 2
@@ -55,8 +56,9 @@ class Lanes:
     """Makes images with a model that several threads can use (protocols.Executor)."""
 
     model: InLanes
-    batch: int
-    alone: Callable[[TextToImage, int, Callable[[str], None]], Executor]
+    size: BatchSize
+    """Images per batch, of all lanes together."""
+    alone: Callable[[TextToImage, BatchSize, Callable[[str], None]], Executor]
     """Makes what one thread does: from a model, images per batch, and how it tells something."""
     say: Callable[[str], None]
     _turn: threading.Lock = field(default_factory=threading.Lock)
@@ -78,20 +80,32 @@ class Lanes:
         for needs_all, group in groupby(requests, self.model.needs_all):
             if needs_all:
                 # Obeys TextToImage, too: it is one of its own lanes.
-                yield from self.alone(self.models[0], self.batch, self.say).run(group)
+                yield from self._watched.run(group)
             else:
                 yield from self._side_by_side(group)
 
+    @cached_property
+    def _watched(self) -> Executor:
+        """Needs more time and memory for an image, and so a size of its own."""
+        return self.alone(self.models[0], self.size.apart(), self.say)
+
     def _side_by_side(self, requests: Iterator[Request]) -> Pairs:
-        first = list(islice(requests, self.batch))
-        size = max(1, -(-len(first) // len(self.models)))
+        first = list(islice(requests, self.size.now))
+        size = self._of_each(len(first))
         with self._pool(size) as pool:
             yield from self._taken(pool, chain(first, requests), size)
 
-    def _taken(self, pool: ThreadPoolExecutor, requests: Iterator[Request], size: int) -> Pairs:
+    def _of_each(self, images: int) -> BatchSize:
+        """What each lane makes at a time; a single one makes full batches."""
+        lanes = len(self.models)
+        return self.size if lanes == 1 else BatchSize(max(1, -(-images // lanes)))
+
+    def _taken(
+        self, pool: ThreadPoolExecutor, requests: Iterator[Request], size: BatchSize
+    ) -> Pairs:
         """What comes, while more is given; after an error nothing new is begun."""
         given = _Given(lambda part: pool.submit(self._make, part), AHEAD * len(self.models))
-        parts = iter(lambda: list(islice(requests, size)), [])
+        parts = iter(lambda: list(islice(requests, size.now)), [])
         try:
             while given.goes_on(parts):
                 for made in given.done():
@@ -123,7 +137,7 @@ class Lanes:
         return Part(images)
 
     @contextmanager
-    def _pool(self, size: int) -> Iterator[ThreadPoolExecutor]:
+    def _pool(self, size: BatchSize) -> Iterator[ThreadPoolExecutor]:
         """Threads that have a model and a share of the cores each; so has this one meanwhile."""
         all_cores = cores()
         share = max(1, all_cores // len(self.models))

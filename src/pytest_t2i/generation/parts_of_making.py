@@ -183,7 +183,9 @@ def _make(components: Components, prompts: Sequence[Prompt], images: int, folder
         refs = frozenset(map(DetectorRef, components.detector_names))
         for prompt in prompts:
             plan.add(Need(prompt, seeds_of(components.settings.seed, prompt.text, images), refs))
-        runner = Runner(components, components.store, batch=components.settings.batch)
+        # No size is tried out meanwhile: each image is to cost the same.
+        size = components.settings.batch or components.model_batch() or detect.DEFAULT_BATCH
+        runner = Runner(components, components.store, batch=size)
         try:
             runner.run(plan)
         finally:

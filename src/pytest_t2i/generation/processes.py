@@ -10,35 +10,28 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
 
 from pytest_t2i.data import Generated, Request
-from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
-from pytest_t2i.generation.executors import InProcess, devices, in_process
-from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
+from pytest_t2i.errors import ConfigurationError, GenerationError
+from pytest_t2i.generation.batch_size import BATCHES, BatchSize
+from pytest_t2i.generation.executors import devices, in_process
+from pytest_t2i.generation.one_process import Made, begin, make, not_elsewhere
+from pytest_t2i.protocols import Executor, ExecutorOptions
 
 AHEAD = 2
 """Batches that each process is given at a time: it never waits for its next one."""
 TRIES = 3
 """Times that a batch is begun: once, and twice more after the process that made it died."""
+MOST = 64
+"""More processes than this on one machine are a slip of the finger."""
 OURS = "pytest_t2i.adapters."
 """Modules whose models can be loaded by several processes at a time."""
-
-
-class Made(NamedTuple):
-    """What a process hands back."""
-
-    images: list[tuple[Request, Generated]]
-    notes: list[str]
-    problem: str = ""
-    """Why the rest of the batch was not made."""
 
 
 @dataclass(slots=True)
@@ -69,7 +62,8 @@ class Processes:
     """Pickled: factory and LoadOptions of the model."""
     devices: Sequence[str]
     """One for each process."""
-    batch: int
+    size: BatchSize
+    """Images per batch."""
     say: Callable[[str], None]
     _workers: list[Worker] = field(default_factory=list)
     _returned: deque[Batch] = field(default_factory=deque)
@@ -89,6 +83,10 @@ class Processes:
         finally:
             self._forget()
 
+    def find_batch_size(self, size: BatchSize) -> None:
+        """Have the processes find how many images are best made at a time."""
+        self.size = size
+
     def close(self) -> None:
         """End the processes."""
         for worker in self._workers:
@@ -105,16 +103,18 @@ class Processes:
 
     def _hand(self, worker: Worker, batch: Batch) -> None:
         try:
-            future = worker.pool.submit(_make, batch.requests)
+            future = worker.pool.submit(make, batch.requests)
         except BrokenProcessPool:  # it died while it had nothing to do
             worker = self._replaced(worker)
-            future = worker.pool.submit(_make, batch.requests)
+            future = worker.pool.submit(make, batch.requests)
         worker.given[future] = batch
 
     def _next(self, waiting: Iterator[Request]) -> Batch | None:
         if self._returned:
             return self._returned.popleft()
-        part = list(islice(waiting, self.batch))
+        # A process that tries larger batches divides what it is given by itself.
+        given = BATCHES * self.size.now if self.size.is_open else self.size.now
+        part = list(islice(waiting, given))
         return Batch(part) if part else None
 
     def _taken(self, worker: Worker, future: Future[Made]) -> Iterator[tuple[Request, Generated]]:
@@ -131,6 +131,7 @@ class Processes:
     def _told(self, made: Made) -> Iterator[tuple[Request, Generated]]:
         for note in made.notes:
             self.say(note)
+        self.size.hear(made.told)
         yield from made.images
         if made.problem:
             raise GenerationError(made.problem)
@@ -180,8 +181,8 @@ class Processes:
         pool = ProcessPoolExecutor(
             1,
             mp_context=multiprocessing.get_context("spawn"),
-            initializer=_begin,
-            initargs=(self.name, self.recipe, self.batch, threads, device),
+            initializer=begin,
+            initargs=(self.name, self.recipe, self.size.now, self.size.known, threads, device),
         )
         return Worker(device, pool)
 
@@ -206,9 +207,9 @@ def load(options: ExecutorOptions) -> Processes:
     try:
         recipe = pickle.dumps((factory, load_options))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ConfigurationError(_elsewhere(options.name, error)) from None
+        raise ConfigurationError(not_elsewhere(options.name, error)) from None
     each = [shared[k % len(shared)] for k in range(int(source))]
-    return Processes(options.name, recipe, each, options.batch, options.say)
+    return Processes(options.name, recipe, each, BatchSize(options.batch), options.say)
 
 
 def auto(options: ExecutorOptions) -> Executor:
@@ -228,71 +229,3 @@ def auto(options: ExecutorOptions) -> Executor:
         except ConfigurationError as error:  # of a mitigation, say, that stands in a conftest.py
             options.say(f"one GPU alone makes the images: {error}")
     return in_process(options)
-
-
-def _elsewhere(name: str, error: Exception) -> str:
-    return (
-        f"--t2i-executor: model {name!r} cannot be loaded in another process: {error}. "
-        "Name it as module:factory, or leave --t2i-executor out."
-    )
-
-
-MOST = 64
-"""More processes than this on one machine are a slip of the finger."""
-
-
-class _Maker:
-    """What a process that makes images knows."""
-
-    executor: InProcess
-    notes: list[str]
-
-
-def _begin(name: str, recipe: bytes, batch: int, threads: int, device: str) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _Maker.notes = []
-    models: list[Any] = []
-
-    def model() -> Any:
-        if not models:
-            factory, options = _unpacked(name, recipe)
-            models.append(factory(replace(options, device=device)))
-            _use_threads(threads)
-        return models[0]
-
-    _Maker.executor = InProcess(name, model, batch, _Maker.notes.append)
-
-
-def _unpacked(name: str, recipe: bytes) -> tuple[Callable[[LoadOptions], Any], LoadOptions]:
-    try:
-        factory, options = pickle.loads(recipe)  # noqa: S301 - our own parent's
-    except Exception as error:
-        raise ConfigurationError(_elsewhere(name, error)) from error
-    return factory, options
-
-
-def _end_with_parent() -> None:
-    """A parent that was killed cannot end its processes."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _use_threads(count: int) -> None:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return
-    torch.set_num_threads(count)
-
-
-def _make(part: list[Request]) -> Made:
-    images: list[tuple[Request, Generated]] = []
-    problem = ""
-    try:
-        images.extend(_Maker.executor.run(part))
-    except T2IError as error:
-        problem = str(error)
-    notes, _Maker.notes[:] = list(_Maker.notes), []
-    return Made(images, notes, problem)

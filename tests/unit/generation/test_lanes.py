@@ -13,6 +13,7 @@ from PIL import Image
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import GenerationError, OutOfDeviceMemoryError
 from pytest_t2i.generation import lanes
+from pytest_t2i.generation.batch_size import BatchSize
 from pytest_t2i.generation.executors import InProcess
 
 REQUESTS = [Request("a photo of a nurse", seed) for seed in range(40)]
@@ -71,7 +72,9 @@ def four_cores(monkeypatch):
 
 
 def executor(model, batch=8, notes=None):
-    return InProcess("m", lambda: model, batch, (notes if notes is not None else []).append)
+    return InProcess(
+        "m", lambda: model, BatchSize(batch), (notes if notes is not None else []).append
+    )
 
 
 def seeds(pairs):

@@ -19,8 +19,8 @@ AT_ONCE = 500
 """Images that are copied by one transaction."""
 SAID = {"detections": "detector", "objects": "finder", "arrays": "name"}
 """Tables of what is said of a picture -> the column that names who says it, or what."""
-CARRIED = ("model:", "seeding:")
-"""Facts that hold in any store: names of models, and whether seeds hold."""
+CARRIED = ("model:", "seeding:", "batch:")
+"""Facts that hold in any store: names of models, whether seeds hold, images per batch."""
 
 
 @dataclass(slots=True)

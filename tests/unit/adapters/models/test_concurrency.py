@@ -20,6 +20,7 @@ from pytest_t2i.adapters.support.picture_files import picture_in
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError
+from pytest_t2i.generation.batch_size import BatchSize
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.protocols import AnswerLimits, LoadOptions, MakesEach
 
@@ -53,7 +54,9 @@ def executed(model, requests):
     """What the executor hands over, and the error that it ends with."""
     made, error = [], None
     try:
-        made.extend(InProcess("m", lambda: model, 4, print).run(requests))  # keeps what came before
+        made.extend(
+            InProcess("m", lambda: model, BatchSize(4), print).run(requests)
+        )  # keeps what came before
     except (GenerationError, ConfigurationError) as told:
         error = told
     return made, error

@@ -17,6 +17,7 @@ from pytest_t2i.adapters.models import diffusers as adapter
 from pytest_t2i.adapters.support.black_or_unreadable import is_black
 from pytest_t2i.data import Generated, GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
+from pytest_t2i.generation.batch_size import BatchSize
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.protocols import LoadOptions, TextEmbedding, TextToImage
 
@@ -287,7 +288,7 @@ def test_pictures_of_lanes_are_those_of_one_thread(family):
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        running = InProcess("tiny", lambda: tested, 12, print)
+        running = InProcess("tiny", lambda: tested, BatchSize(12), print)
         made = {request.seed: generated for request, generated in running.run(iter(asked))}
         assert len(running._lanes[0].models) == 3
         assert torch.get_num_threads() == 3
