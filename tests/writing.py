@@ -10,7 +10,7 @@ from PIL import Image
 
 from pytest_t2i.data import Detection, Generated, Request, Trace
 from pytest_t2i.generation.store import Store
-from pytest_t2i.generation.store.store import NewImage
+from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.traces import arrays_of
 
 

@@ -42,7 +42,7 @@ class Damage:
 
 def some_file(store: Path, kind: str, random: Random) -> Path:
     """A file of this kind."""
-    pattern = {PICTURE: "images/*/*.png", ARRAY: "arrays/*/*.npy"}.get(kind, kind)
+    pattern = {PICTURE: "images/*/*.png", ARRAY: "arrays/*/*.safetensors"}.get(kind, kind)
     return random.choice(sorted(store.glob(pattern)))
 
 

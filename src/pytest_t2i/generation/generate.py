@@ -31,10 +31,9 @@ from pytest_t2i.generation.ready_made import is_ready_made
 from pytest_t2i.generation.seeding import try_seeds
 from pytest_t2i.generation.signs_of_life import signs_of_life
 from pytest_t2i.generation.store import Store, StoredImage
+from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed
-from pytest_t2i.generation.store.store import NewImage
 from pytest_t2i.generation.texts import embed_texts, encode_texts
-from pytest_t2i.generation.traces import arrays_of
 from pytest_t2i.generation.waiting import Waiting
 from pytest_t2i.generation.work import Pace, Work
 from pytest_t2i.protocols import Executor
@@ -306,11 +305,13 @@ class Runner:
         opened = {keys[r]: picture_of(r, generated, name) for r, generated in plain}
         model = self.components.model().fingerprint
         new = [
-            NewImage(keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE, arrays_of(g))
+            NewImage(
+                keys[r], model, r, g, opened[keys[r]] is Undetected.BLACK_IMAGE,
+                traces.kept(g, plan.needs[r]),
+            )
             for r, g in plain
-        ]
+        ]  # fmt: skip
         self.store.add_images(new)
-        self._mark_unseen(plan, keys, plain)
         self.work.made += len(new)
         if self.bill is not None:
             self.bill.made(len(new))
@@ -338,19 +339,6 @@ class Runner:
         for fingerprint, said in told(self.components.detector, needs, made).items():
             self.store.add_detections(fingerprint, said)
             self.observer.detected += len(said)
-
-    def _mark_unseen(
-        self, plan: Plan, keys: dict[Request, str], part: list[tuple[Request, Generated]]
-    ) -> None:
-        """An empty trace says that the model does not show it, so that it is not asked again."""
-        import numpy as np
-
-        unseen: dict[str, list[str]] = {}
-        for request, generated in part:
-            for name in traces.wanted(plan.needs[request]) - arrays_of(generated).keys():
-                unseen.setdefault(name, []).append(keys[request])
-        for name, of_images in unseen.items():
-            self.store.add_arrays(name, dict.fromkeys(of_images, np.zeros(0, dtype=np.float32)))
 
     def _say(self, note: str) -> None:
         self.work.notes.append(note)

@@ -54,6 +54,17 @@ def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
     return arrays
 
 
+def kept(generated: Generated, needs: ImageNeeds) -> dict[str, np.ndarray]:
+    """What is kept of the making of an image, by name.
+
+    An empty trace says that the model does not show it, so that it is not asked again.
+    """
+    import numpy as np
+
+    unseen = dict.fromkeys(wanted(needs), np.zeros(0, dtype=np.float32))
+    return unseen | arrays_of(generated)
+
+
 def asked(request: Request, needs: ImageNeeds) -> Request:
     """The request with everything that is to be observed on it."""
     attributes = tuple(

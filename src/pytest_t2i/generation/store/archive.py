@@ -27,6 +27,7 @@ FORMAT = 1
 MEMBER = re.compile(
     r"index\.sqlite|images/[0-9A-Za-z]{2}/[0-9A-Za-z]+\.png"
     r"|arrays/[0-9A-Za-z]{2}/[0-9A-Za-z]+\.[0-9a-f]{8}\.npy"
+    r"|arrays/[0-9a-f]{2}/[0-9a-f]{32}\.safetensors"
 )
 """Names of the files of a store; a tar may name others, and paths that lead elsewhere."""
 MOST_MANIFEST = 1 << 30

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, stamp, write_whole
@@ -13,7 +14,12 @@ from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.repair import Findings, check_is_store, check_nobody_works, verify
 from pytest_t2i.generation.store.row_seals import insert, is_sealed
+from pytest_t2i.generation.store.shards import read_array, write_arrays
 
+if TYPE_CHECKING:
+    import numpy as np
+
+Content = TypeVar("Content")
 Tick = Callable[[int], None]
 AT_ONCE = 500
 """Images that are copied by one transaction."""
@@ -148,32 +154,44 @@ class _Merge:
         """Rows of what is said there of these images and is not said here."""
         by = SAID[table]
         known = {(row["key"], row[by]) for row in self._of("mine", table, keys)}
-        for row in self._of("theirs", table, keys):
-            if (row["key"], row[by]) in known:
-                continue
-            if table != "arrays":
-                yield _unsealed(row)
-            elif (copied := self._copied(row)) is not None:
-                yield copied
+        new = [row for row in self._of("theirs", table, keys) if (row["key"], row[by]) not in known]
+        if table == "arrays":
+            yield from write_arrays(self.folder, self._arrays(new))
+        else:
+            yield from map(_unsealed, new)
+
+    def _arrays(self, rows: Iterable[Any]) -> Iterator[tuple[str, str, np.ndarray]]:
+        """Key, name and content of arrays there; what is damaged there is named."""
+        for row in rows:
+            read = partial(read_array, key=row["key"], name=row["name"], sha256=row["sha256"])
+            array = self._read(row["file"], read)
+            if array is not None:
+                yield row["key"], row["name"], array
 
     def _copied(self, row: Any) -> tuple[Any, ...] | None:
-        """A row as it stands here once its file is copied; None where that is damaged there."""
+        """An image's row as it stands here once its file is copied; None where that is damaged."""
         if row["file"] is None:
             return _unsealed(row)
-        try:
-            content = (self.other / row["file"]).read_bytes()
-        except FileNotFoundError:
-            self.merged.there.absent.append(self.other / row["file"])
-            return None
-        except OSError as error:
-            raise StoreError(f"{self.other / row['file']}: {error.strerror or error}.") from None
-        if checksum(content) != row["sha256"]:
-            self.merged.there.damaged.append(self.other / row["file"])
+        content = self._read(row["file"], lambda file: _undamaged(file, row["sha256"]))
+        if content is None:
             return None
         file = self.folder / row["file"]
         write_whole(file, content)
         named = dict(zip(row.keys(), row, strict=True)) | {"stamp": stamp(file) or ""}
         return tuple(named.values())[:-1]
+
+    def _read(self, name: str, read: Callable[[Path], Content | None]) -> Content | None:
+        """What a file there holds; it is named, once, where it is gone or damaged."""
+        file, lost = self.other / name, self.merged.there.damaged
+        try:
+            content = read(file)
+        except FileNotFoundError:
+            content, lost = None, self.merged.there.absent
+        except OSError as error:
+            raise StoreError(f"{file}: {error.strerror or error}.") from None
+        if content is None and file not in lost:
+            lost.append(file)
+        return content
 
     def _is_good(self, table: str, row: Any) -> bool:
         good = self._good(table, row)
@@ -200,6 +218,11 @@ class _Merge:
         ]
         with claims.transaction(self.mine):
             insert(self.mine, "facts", new)
+
+
+def _undamaged(file: Path, sha256: str) -> bytes | None:
+    content = file.read_bytes()
+    return content if checksum(content) == sha256 else None
 
 
 def _unsealed(row: Iterable[Any]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import is_relative, write_whole
-from pytest_t2i.generation.store import claims
+from pytest_t2i.generation.store import claims, shards
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.repair import check_is_store, check_nobody_works
 
@@ -32,7 +32,7 @@ class Pruned:
     removed: int
     """Images."""
     bytes: int
-    """Of their files and those of their traces and features."""
+    """Of their files, those of their traces and features, and of such as nothing names any more."""
     kept: int
     """Images that one of the last runs needs."""
     runs: int
@@ -82,7 +82,8 @@ def prune(folder: Path, runs: int) -> Pruned:
     with closing(connect(folder)) as index:
         known = [row["key"] for row in index.execute("SELECT key FROM images")]
         useless = [key for key in known if key not in needed]
-        files = _strike(index, useless)
+        # A file of several arrays stays as long as one of them is needed.
+        files = [*_strike(index, useless), *shards.unnamed(folder, index)]
         index.execute("VACUUM")
     freed = sum(_remove(folder, name) for name in files)
     for note in notes[:-runs]:
@@ -106,7 +107,7 @@ def _read(note: Path) -> list[str]:
 
 
 def _strike(index: Any, keys: Sequence[str]) -> list[str]:
-    """Take images out of the index; the names of their files."""
+    """Take images out of the index; the names of the files that were of one of them alone."""
     files: list[str] = []
     with claims.transaction(index):
         for start in range(0, len(keys), AT_ONCE):
@@ -117,7 +118,7 @@ def _strike(index: Any, keys: Sequence[str]) -> list[str]:
                 files += [row["file"] for row in index.execute(query, part)]
             for table in OF_IMAGES:
                 index.execute(f"DELETE FROM {table} WHERE key IN ({marks})", part)  # noqa: S608
-    return [name for name in files if is_relative(name)]
+    return [name for name in files if is_relative(name) and not name.endswith(shards.ENDING)]
 
 
 def _remove(folder: Path, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pytest_t2i.generation.store.index import NAME, check_index, connect
 from pytest_t2i.generation.store.row_seals import TABLES, insert, is_sealed
 from pytest_t2i.generation.store.rows import image_row, picture_file
 from pytest_t2i.generation.store.self_describing_png import read_origin
+from pytest_t2i.generation.store.shards import is_intact, newest
 
 Tick = Callable[[int], None]
 Name = tuple[bytes, ...]
@@ -72,7 +73,7 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
         lost = {table: _changed(index, table, findings) for table in TABLES}
         _strike(index, lost)
         for count, (table, row) in enumerate(_named(index), 1):
-            if _is_whole(folder / row["file"], row["sha256"], findings):
+            if _is_whole(folder / row["file"], row, findings):
                 findings.images += table == "images"
                 findings.arrays += table == "arrays"
             else:
@@ -113,7 +114,7 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
                 rows.append(found[0])
                 revised += found[1]
             tick(count)
-        latents = [latent for row in rows if (latent := _latent_of(folder, row[0]))]
+        latents = _latents(folder, [row[0] for row in rows])
         with claims.transaction(index):
             insert(index, "images", rows)
             insert(index, "revised_prompts", revised)
@@ -145,19 +146,20 @@ def _named(index: Any) -> Iterator[tuple[str, Any]]:
     yield from (("arrays", row) for row in index.execute("SELECT * FROM arrays"))
 
 
-def _is_whole(file: Path, sha256: str, findings: Findings) -> bool:
+def _is_whole(file: Path, row: Any, findings: Findings) -> bool:
     try:
-        content = file.read_bytes()
+        is_whole = is_intact(file, row)
     except FileNotFoundError:
-        findings.absent.append(file)
+        if file not in findings.absent:
+            findings.absent.append(file)
         return False
     except OSError as error:
         # Of the moment, and not of the picture: nothing is struck.
         raise StoreError(f"{file}: cannot be read: {error.strerror or error}.") from None
-    if checksum(content) != sha256:
+    # Rows of one file of arrays may stand apart.
+    if not is_whole and file not in findings.damaged:
         findings.damaged.append(file)
-        return False
-    return True
+    return is_whole
 
 
 def _changed(index: Any, table: str, findings: Findings) -> list[Name]:
@@ -211,8 +213,15 @@ def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str,
     return image_row(folder, origin, content, size, None), revised
 
 
+def _latents(folder: Path, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """Rows of the final latents of images."""
+    together = newest(folder, FINAL_LATENT)
+    found = [together.get(key) or _latent_of(folder, key) for key in keys]
+    return [row for row in found if row is not None]
+
+
 def _latent_of(folder: Path, key: str) -> tuple[str, ...] | None:
-    """The row of an image's final latent: the one array whose name is known without the index."""
+    """The same in a file of its own, as older versions wrote them."""
     import numpy as np
 
     name = f"arrays/{key[:2]}/{key}.{checksum(FINAL_LATENT.encode())[:8]}.npy"

@@ -9,20 +9,18 @@ import io
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import (
     Detection,
     FoundObject,
-    Generated,
-    Request,
-    Undetected,
 )
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
+from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
 from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.packing import packed, unpacked
 from pytest_t2i.generation.store.places import Machine
@@ -34,6 +32,7 @@ from pytest_t2i.generation.store.rows import (
     read_detection,
 )
 from pytest_t2i.generation.store.self_describing_png import Origin, encode
+from pytest_t2i.generation.store.shards import is_intact, read_array, write_arrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,58 +42,6 @@ OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays")
 """Tables of what was said of a picture, which holds for this picture alone."""
 DAMAGED = "{}: damaged (its checksum differs); run again to remake it"
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredImage:
-    """What the index says of one image."""
-
-    key: str
-    file: Path | None
-    """None when the model refused to make it."""
-    sha256: str | None
-    black: bool
-    """Whether every pixel is black (a safety checker's doing)."""
-    refusal: str | None
-
-    @property
-    def undetected(self) -> Undetected | None:
-        """Why no detector need look at it."""
-        if self.file is None:
-            broken = (self.refusal or "").startswith(Undetected.UNREADABLE)
-            return Undetected.UNREADABLE if broken else Undetected.REFUSED
-        return Undetected.BLACK_IMAGE if self.black else None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredArray:
-    """What the index says of one trace or feature."""
-
-    key: str
-    name: str
-    file: Path
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewImage:
-    """One image to be stored."""
-
-    key: str
-    model: str
-    request: Request
-    generated: Generated
-    black: bool
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Traces of its making, by name."""
-
-    @property
-    def revised_prompt(self) -> str | None:
-        """What the service says that it drew, as it can be written; None without a picture."""
-        drawn = self.generated.revised_prompt
-        if drawn is None or self.generated.image is None:
-            return None
-        return drawn.encode(errors="backslashreplace").decode()
 
 
 class Store:
@@ -146,12 +93,14 @@ class Store:
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Keep images and their traces: files first, then the index in one transaction."""
         self._machine.renew()
-        rows, arrays, revised = [], [], []
+        rows, revised = [], []
+        traces: list[tuple[str, str, np.ndarray]] = []
         for image in new:
             rows.append(self._write_image(image))
-            arrays += [self._write_array(image.key, *named) for named in image.arrays.items()]
+            traces += [(image.key, *named) for named in image.arrays.items()]
             if image.revised_prompt is not None:
                 revised.append((image.key, image.revised_prompt))
+        arrays = write_arrays(self.folder, traces)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
             if self._owner is not None:
@@ -201,18 +150,21 @@ class Store:
 
         Raises StoreError when the file was damaged since it was looked up.
         """
-        import numpy as np
-
-        content = _content(stored.file)
-        if checksum(content) != stored.sha256:
+        try:
+            array = read_array(stored.file, stored.key, stored.name, stored.sha256)
+        except OSError as error:
+            raise StoreError(f"{stored.file}: {error.strerror or error}.") from None
+        if array is None:
             self._drop_arrays([(stored.key, stored.name)])
             raise StoreError(DAMAGED.format(stored.file))
-        array: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
         return array
 
     def add_arrays(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep one array per key under a name."""
-        rows = [self._write_array(key, name, array) for key, array in arrays.items()]
+        """Keep one array per key under a name.
+
+        Raises StoreError for an array of anything but numbers.
+        """
+        rows = write_arrays(self.folder, ((key, name, array) for key, array in arrays.items()))
         with claims.transaction(self._connection):
             insert(self._connection, "arrays", rows)
 
@@ -339,7 +291,7 @@ class Store:
         # Touched since: its content decides.
         file = self.folder / row["file"]
         try:
-            return bool(checksum(file.read_bytes()) == row["sha256"])
+            return is_intact(file, row)
         except FileNotFoundError:
             return False
         except OSError as error:  # of the moment, and not of the picture: nothing is struck
@@ -386,16 +338,6 @@ class Store:
         content = encode(image, origin)
         write_whole(self.folder / picture_file(new.key), content)
         return image_row(self.folder, origin, content, image.size, None)
-
-    def _write_array(self, key: str, name: str, array: np.ndarray) -> tuple[str, ...]:
-        import numpy as np
-
-        buffer = io.BytesIO()
-        np.save(buffer, array, allow_pickle=False)
-        content = buffer.getvalue()
-        file = f"arrays/{key[:2]}/{key}.{checksum(name.encode())[:8]}.npy"
-        write_whole(self.folder / file, content)
-        return (key, name, file, checksum(content), stamp(self.folder / file) or "")
 
 
 def _content(file: Path) -> bytes:

@@ -167,7 +167,7 @@ def test_an_archive_brings_a_store_back(tmp_path):
     one = filled(tmp_path / "a", range(30))
     before = held(one, range(30))
     count = archive.export(one, tmp_path / "a.tar")
-    assert count == 1 + len(list(one.rglob("*.png"))) + len(list(one.rglob("*.npy")))
+    assert count == 1 + len(list(one.rglob("*.png"))) + len(list(one.rglob("*.safetensors")))
     shutil.rmtree(one)
     found = archive.unpack(tmp_path / "a.tar", one)
     assert found.is_whole

@@ -54,7 +54,8 @@ def test_what_the_last_runs_needed_stays_with_all_that_is_known_of_it(folder, ru
     files = {path.stem for path in folder.rglob("*.png")}
     assert files == set(kept)
     assert (done.bytes > 0) == (len(kept) < 3)
-    assert len(list(folder.rglob("*.npy"))) == len(kept) + 1
+    # Their latents lie in one file, the features of the labelled picture in another.
+    assert len(list(folder.rglob("*.safetensors"))) == 2
     assert verify(folder).is_whole
     assert prune(folder, runs).removed == 0
     assert len(list((folder / "runs").iterdir())) == min(runs, 3)
