@@ -29,7 +29,7 @@ def counted(options):
     return None if options.source == "none" else Counted(options, options.source)
 
 def pytest_t2i_models():
-    return {"fair": fakes.fair}
+    return {"fair": fakes.fair, "local": lambda options: fakes.fair(options)}
 
 def pytest_t2i_detectors():
     return {"colour": fakes.detector}
@@ -124,6 +124,15 @@ def test_a_mistyped_one_is_a_usage_error(small, name, says):
     result = small.run("--t2i-executor", name, model="fair")
     assert result.ret == 4
     assert says in text(result)
+
+
+@pytest.mark.slow
+def test_a_model_that_no_other_process_can_load_is_a_usage_error(small):
+    result = small.run("--t2i-executor", "processes:2", model="local")
+    assert result.ret == 4
+    told = "model 'local' cannot be loaded in another process"
+    assert text(result).count(told) == 1
+    assert "Name it as module:factory, or leave --t2i-executor out" in text(result)
 
 
 @pytest.mark.slow

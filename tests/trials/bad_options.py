@@ -48,6 +48,12 @@ KINDS: dict[str, Sequence[str]] = {
         ":", "fakes:", "../..", "pipe", "\x1b[31m",
     ),
     "detector": ("", ",", "clipp", "x" * 3000, "colour,absent", "\x1b[31m", ":", "a\0b"),
+    "executor": (
+        "", " ", "x", ":", "processes:0", "processes:-1", "processes:65", "processes:1.5",
+        "processes:x", "processes:²", "in-process:2", "auto:2", "ray:0", "ray:x", "absent_module:x",
+        "fakes:absent", "factories:nothing", "factories:raises", "x" * 3000, "\x1b[31m",
+    ),
+    "detect-where": (*NOT_A_WORD, "worker"),
     "objects": ("", "absent", "x" * 3000),
     "limits": NOT_A_FILE, "baseline": NOT_A_FILE, "labels": NOT_A_FILE, "captions": NOT_A_FILE,
     "catalogue": NOT_A_FILE, "reference": NOT_A_FILE,
