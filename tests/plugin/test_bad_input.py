@@ -235,7 +235,7 @@ def test_model(samples, baseline):
 @pytest.mark.parametrize(
     ("concepts", "images", "expected"),
     [
-        ("'nurse', 'pilot'", "4", "has no result for 1 prompts: profession-pilot"),
+        ("'nurse', 'pilot'", "4", "has no result for 1 prompt: profession-pilot"),
         (
             "'nurse'",
             "1",

@@ -11,6 +11,7 @@ from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
 from pytest_t2i.labels.agreement import Agreement, Pair, agreement
+from pytest_t2i.reporting.formatting import several
 
 SHOWN = 20
 """Disagreements that are listed unless all are asked for."""
@@ -52,15 +53,27 @@ def lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
     if result.fleiss is not None:
         yield (
             f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
-            f"on {result.common} images"
+            f"on {several(result.common, 'image')}"
         )
     yield from _rules(result)
-    settle = " (settle them with t2i label FOLDER --review)" if result.differing else ""
-    yield f"{len(result.differing)} images with different labels{settle}"
+    yield f"{several(len(result.differing), 'image')} with different labels{_settled(result)}"
     shown = list(result.differing.items())[: None if everything else SHOWN]
     yield from (f"  {file}: {_words(labels)}" for file, labels in shown)
     if len(shown) < len(result.differing):
         yield f"  and {len(result.differing) - len(shown)} more (--all lists them)"
+
+
+def _settled(result: Agreement) -> str:
+    """How many of those that differ are settled, and how to settle the rest."""
+    of = len(result.differing)
+    done = sum(any(x.annotator == ADJUDICATED for x in said) for said in result.differing.values())
+    if not of:
+        return ""
+    if done == of:
+        return ", settled" if of == 1 else ", all settled"
+    if done:
+        return f", {done} of them settled (settle the rest with t2i label FOLDER --review)"
+    return f" (settle {'it' if of == 1 else 'them'} with t2i label FOLDER --review)"
 
 
 def _rules(result: Agreement) -> Iterator[str]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError
 from pytest_t2i.generation.generate import Runner
+from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.session import Session
 
 COST_OPTIONS = ("price", "budget")
@@ -39,7 +40,7 @@ def paid(
     if bill is None:
         yield
         return
-    say(f"at most {images} images{bill.before(images, say)}{further}")
+    say(f"at most {several(images, 'image')}{bill.before(images, say)}{further}")
     try:
         yield
     except BudgetSpentError:
@@ -49,5 +50,5 @@ def paid(
         ) from None
     finally:
         spent = bill.spending.spent
-        requests = "1 request" if bill.paid == 1 else f"{bill.paid} requests"
-        say(f"spent {spent} for {requests}; {runner.work.made} images made")
+        made = several(runner.work.made, "image")
+        say(f"spent {spent} for {several(bill.paid, 'request')}; {made} made")

@@ -19,6 +19,7 @@ from pytest_t2i.labels import (
 )
 from pytest_t2i.labels.consensus import open_disagreements
 from pytest_t2i.labels.wide_table import meanings, read_long, read_wide
+from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import names
 
 
@@ -69,7 +70,7 @@ def run(
     _check_pictures(folder, table, given)
     write_labels(folder, _together(known, given))
     people = dict.fromkeys(one.annotator for one in given)
-    say(f"{len(given)} labels of {', '.join(people)}: {folder / FILE_NAME}")
+    say(f"{several(len(given), 'label')} of {', '.join(people)}: {folder / FILE_NAME}")
     if differing := open_disagreements(read_labels(folder)):
         count = len(differing)
         pictures = "1 picture has" if count == 1 else f"{count} pictures have"

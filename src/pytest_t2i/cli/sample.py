@@ -14,6 +14,7 @@ from pytest_t2i.cli.report import located
 from pytest_t2i.cli.sample_images import sample_images
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.reporting.formatting import several
 from pytest_t2i.runs.picture_folders import store_of
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.settings import whole
@@ -69,14 +70,15 @@ def run(
     if for_correction is not None:
         from pytest_t2i.cli.sample_for_correction import sample_for_correction
 
-        told = f"{sample_for_correction(record, source, folder, for_correction, seed)} images"
+        drawn = sample_for_correction(record, source, folder, for_correction, seed)
+        told = several(drawn, "image")
     elif objects is None:
-        told = f"{sample_images(record, source, folder, per_prompt, seed)} images"
+        told = several(sample_images(record, source, folder, per_prompt, seed), "image")
     else:
         from pytest_t2i.cli.sample_objects import sample_objects
 
         count = sample_objects(record, store or store_of(source), folder, objects, seed)
-        told, labels = f"{count} objects", " --labels yes-no"
+        told, labels = several(count, "object"), " --labels yes-no"
     model = f" --model {quote(record.model)}" if record.model else ""
     say(f"{told} in {folder}")
     next_step = f"next: t2i label {quote(str(folder))} --annotator NAME"

@@ -15,6 +15,7 @@ from pytest_t2i.generation.store.contents import contents
 from pytest_t2i.generation.store.merge import Merged, merge
 from pytest_t2i.generation.store.pruning import prune
 from pytest_t2i.generation.store.repair import Findings, repair, verify
+from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import whole
 
 SHOWN = 10
@@ -90,7 +91,7 @@ def _show(folder: Path, _: Path, _tick: Tick) -> tuple[bool, list[str]]:
     held = contents(folder)
     lines = [f"{folder}: {held.bytes / 2**20:.1f} MiB"]
     lines += [
-        f"images of {model.name}: {model.images} of {model.prompts} prompts"
+        f"images of {model.name}: {model.images} of {several(model.prompts, 'prompt')}"
         + (f", and {model.refused} refused" if model.refused else "")
         for model in held.models
     ]
@@ -121,13 +122,13 @@ def _merge(folder: Path, other: Path, tick: Tick) -> tuple[bool, list[str]]:
 
 def _of_merge(folder: Path, merged: Merged) -> list[str]:
     lines = [
-        f"{folder}: {merged.copied} images copied, {merged.common} were there, "
+        f"{folder}: {several(merged.copied, 'image')} copied, {merged.common} were there, "
         f"{merged.said} detections, objects and arrays copied"
     ]
     if merged.otherwise:
         lines.append(
-            f"{merged.otherwise} images came out otherwise there: those here stay, with what was "
-            "said of them"
+            f"{several(merged.otherwise, 'image')} came out otherwise there: those here stay, with "
+            "what was said of them"
         )
     here = merged.here
     lines += _listed("damaged here before", [*here.damaged, *here.absent])
@@ -135,7 +136,7 @@ def _of_merge(folder: Path, merged: Merged) -> list[str]:
 
 
 def _export(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
-    return True, [f"{file}: {archive.export(folder, file, tick)} files of {folder}"]
+    return True, [f"{file}: {several(archive.export(folder, file, tick), 'file')} of {folder}"]
 
 
 def _import(folder: Path, file: Path, tick: Tick) -> tuple[bool, list[str]]:
@@ -150,8 +151,8 @@ def _prune(folder: Path, runs: int) -> tuple[bool, list[str]]:
     done = prune(folder, runs)
     asked = "run" if done.runs == 1 else f"{done.runs} runs"
     return True, [
-        f"{folder}: {done.removed} images removed, {done.bytes / 2**20:.1f} MiB; {done.kept} stay, "
-        f"which the last {asked} needed"
+        f"{folder}: {several(done.removed, 'image')} removed, {done.bytes / 2**20:.1f} MiB; "
+        f"{done.kept} stay, which the last {asked} needed"
     ]
 
 
@@ -167,7 +168,10 @@ _ACTIONS: dict[str, Callable[[Path, Path, Tick], tuple[bool, list[str]]]] = {
 
 def _lines(action: str, folder: Path, findings: Findings) -> list[str]:
     done = "whole" if action == "verify" else "read into a new index"
-    lines = [f"{folder}: {findings.images} images and {findings.arrays} arrays {done}"]
+    lines = [
+        f"{folder}: {several(findings.images, 'image')} and "
+        f"{several(findings.arrays, 'array')} {done}"
+    ]
     lines += _listed("damaged", findings.damaged) + _listed("gone", findings.absent)
     lines += _listed("changed in the index", findings.changed)
     if not findings.is_whole:

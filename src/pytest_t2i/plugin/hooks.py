@@ -94,12 +94,14 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     if not config.option.collectonly or not marked:
         return []
     from pytest_t2i.plugin.marker import selection_of
+    from pytest_t2i.reporting.formatting import several
     from pytest_t2i.runs.selection import images_wanted
 
     images = options.resolve(config).images
     selections = [selection_of(item) for item in marked if isinstance(item, pytest.Function)]
     wanted = images_wanted((selection, selection.images(images)) for selection in selections)
-    return [f"t2i: these tests need {sum(wanted.values())} images of {len(wanted)} prompts"]
+    made = several(sum(wanted.values()), "image")
+    return [f"t2i: these tests need {made} of {several(len(wanted), 'prompt')}"]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -261,8 +261,9 @@ def check_prompts(
     absent = [prompt.id for prompt in prompts if prompt.text not in recorded.prompts]
     if absent:
         shown = ", ".join(absent[:SHOWN]) + (" ..." if len(absent) > SHOWN else "")
+        counted = "1 prompt" if len(absent) == 1 else f"{len(absent)} prompts"
         raise BaselineMismatchError(
-            f"the baseline of {recorded.model!r} has no result for {len(absent)} prompts: {shown}. "
+            f"the baseline of {recorded.model!r} has no result for {counted}: {shown}. "
             "Record a new one with --t2i-save-baseline, or deselect these tests."
         )
     for prompt in prompts:

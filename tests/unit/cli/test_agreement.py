@@ -31,10 +31,33 @@ def test_pairs_all_and_disagreements(tmp_path, capsys):
     assert out[4:] == [
         "unsettled of 4 images: 1 by unanimous, 0 by majority, 0 by plurality "
         "(rule in labels.toml)",
-        "2 images with different labels (settle them with t2i label FOLDER --review)",
+        "2 images with different labels, 1 of them settled (settle the rest with t2i label FOLDER "
+        "--review)",
         "  1.png: ada male, bo male, cy female (open)",
         "  3.png: ada female, bo low_quality, cy female -> female",
     ]
+
+
+@pytest.mark.parametrize(
+    ("labels_of", "settled", "told"),
+    [
+        ({"ada": "mm", "bo": "mf"}, [], "1 image with different labels (settle it with t2i label "),
+        ({"ada": "mm", "bo": "mf"}, ["1.png"], "1 image with different labels, settled"),
+        (
+            {"ada": "mm", "bo": "ff"},
+            ["0.png", "1.png"],
+            "2 images with different labels, all settled",
+        ),
+    ],
+)
+def test_what_is_settled_is_not_asked_for_again(tmp_path, capsys, labels_of, settled, told):
+    labelled(tmp_path, **labels_of)
+    for file in settled:
+        labels.record(tmp_path, Label(file, "female", labels.ADJUDICATED))
+    assert main(["agreement", str(tmp_path)]) == 0
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if "different labels" in x]
+    assert line.startswith(told)
+    assert ("--review" in line) == (not settled)
 
 
 def test_where_there_is_no_kappa(tmp_path, capsys):

@@ -23,7 +23,7 @@ def test_a_store_is_verified_and_repaired(tmp_path, capsys):
     assert "next: run the suite again" in said
     (folder / "index.sqlite").unlink()
     assert main(["store", "repair", str(folder)]) == 1
-    assert "1 images and 0 arrays read into a new index" in capsys.readouterr().out
+    assert "1 image and 0 arrays read into a new index" in capsys.readouterr().out
 
 
 def test_no_store_is_one_line(tmp_path, capsys):
@@ -42,9 +42,9 @@ def test_stores_are_shown_merged_exported_and_imported(tmp_path, capsys):
     fill(one, "aa1", "ab2")
     fill(other, "ab2", "ac3")
     assert main(["store", "show", str(one)]) == 0
-    assert "images of model: 2 of 1 prompts" in capsys.readouterr().out
+    assert "images of model: 2 of 1 prompt" in capsys.readouterr().out
     assert main(["store", "merge", str(one), "--from", str(other)]) == 0
-    assert "1 images copied, 1 were there" in capsys.readouterr().out
+    assert "1 image copied, 1 were there" in capsys.readouterr().out
     tar = tmp_path / "all.tar"
     assert main(["store", "export", str(one), "--to", str(tar)]) == 0
     assert f"{tar}: 4 files of {one}" in capsys.readouterr().out
@@ -56,7 +56,7 @@ def test_images_that_no_run_needs_are_removed(tmp_path, capsys):
     fill(tmp_path / "store", "aa1", "ab2")
     note_needed(tmp_path / "store", "20260101T000000-a", ["ab2"])
     assert main(["store", "prune", str(tmp_path / "store"), "--keep-runs", "3"]) == 0
-    assert "1 images removed, 0.0 MiB; 1 stay, which the last run needed" in capsys.readouterr().out
+    assert "1 image removed, 0.0 MiB; 1 stay, which the last run needed" in capsys.readouterr().out
 
 
 def test_damage_on_either_side_of_a_merge_is_status_1_and_named(tmp_path, capsys):

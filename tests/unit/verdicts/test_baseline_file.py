@@ -100,7 +100,7 @@ def test_other_libraries_are_told():
 
 
 def test_a_prompt_without_a_record_is_refused_even_when_forced():
-    with pytest.raises(BaselineMismatchError, match="no result for 1 prompts: place-gym"):
+    with pytest.raises(BaselineMismatchError, match="no result for 1 prompt: place-gym"):
         check_comparable(baseline(), CONDITIONS, [Prompt("x", "place", "gym")], force=True)
 
 

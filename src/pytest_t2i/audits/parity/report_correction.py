@@ -108,7 +108,8 @@ def _rows(correction: CorrectionRecord) -> Iterator[tuple[Cell, ...]]:
 def _prompts(prompts: Sequence[CorrectedPrompt]) -> Table:
     rows = tuple((p.id, p.by_detector, _by_people(p), p.labels) for p in prompts)
     columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
-    return Table(f"{len(rows)} prompts", columns, rows, "detail", 2, form="signed")
+    title = "1 prompt" if len(rows) == 1 else f"{len(rows)} prompts"
+    return Table(title, columns, rows, "detail", 2, form="signed")
 
 
 def _by_people(prompt: CorrectedPrompt) -> Cell:

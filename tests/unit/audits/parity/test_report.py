@@ -178,7 +178,7 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
         assert text in markdown.replace("\\", "")
     for text in (
         "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
-        "<summary>1 prompts</summary>", "\u22120.25 [\u22120.50, +0.10]", "second opinion",
+        "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]", "second opinion",
         "2 prompts have too few labels", 'aria-label="PASS"',
     ):  # fmt: skip
         assert text in page or text in words
