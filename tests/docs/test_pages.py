@@ -101,3 +101,11 @@ def test_links_out_of_the_documentation_lead_to_the_repository(monkeypatch, tmp_
     )
     with pytest.raises(FileNotFoundError, match="nowhere"):
         on_page_markdown("[d](../../nowhere.md)", page=page, config=config, files=None)
+
+
+def test_the_start_page_lists_every_wish_once():
+    rows = re.findall(
+        r"^\| ([a-z][^|]+) \| \[", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) > 10
+    assert sorted(set(rows)) == sorted(rows)
