@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_t2i import statistics as statistics
     from pytest_t2i.adapters.encoders.named import load_encoder as load_encoder
     from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
+    from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.context import AskedTest as AskedTest
     from pytest_t2i.audits.context import AuditContext as AuditContext
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
+    from pytest_t2i.cli.say import say as say
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
     from pytest_t2i.data import Box as Box
@@ -157,6 +159,7 @@ _HOMES = {
     ),
     "adapters.encoders.named": ("load_encoder",),
     "adapters.models.endpoints": ("EndpointModel",),
+    "adapters.support.html": ("SelfContainedPage",),
     "audits.audit": ("Audit",),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.fixture": ("Fixture", "Keyword"),
@@ -177,6 +180,7 @@ _HOMES = {
     "library.load": ("Loaded", "load"),
     "library.pictures": ("Pictured", "pictures"),
     "reporting.page": ("write_page",),
+    "cli.say": ("say",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
     "errors": ("GenerationError", "T2IError"),
     "prompts": (

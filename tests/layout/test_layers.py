@@ -60,7 +60,7 @@ def test_pure_rooms_open_no_file(room):
     assert not opening
 
 
-PUBLIC = ("pytest_t2i.metrics.", "pytest_t2i.sections.", "pytest_t2i.statistics.")
+PUBLIC = tuple(f"pytest_t2i.{room}." for room in ("labels", "metrics", "sections", "statistics"))
 """Modules beside those of one word that anybody may import from."""
 OF_BUILT_INS = {
     f"pytest_t2i.{module}"
@@ -80,7 +80,7 @@ def private_modules(files):
     return {name for name in inside if not name.startswith(PUBLIC) or name.count(".") > 2}
 
 
-@pytest.mark.parametrize("companion", ["goya", "mitigation", "ray"])
+@pytest.mark.parametrize("companion", ["goya", "labelling", "mitigation", "ray"])
 def test_a_new_companion_uses_the_public_package_alone(companion):
     files = list(source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py"))
     assert files

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from PIL import Image
+from pytest_t2i_labelling.desk import Annotation
 
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
-from pytest_t2i.labels.app.desk import Annotation
 
 CONFTEST = """
 import fakes

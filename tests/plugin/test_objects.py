@@ -6,10 +6,10 @@ import csv
 import re
 
 import pytest
+from pytest_t2i_labelling.desk import Annotation
 
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
-from pytest_t2i.labels.app.desk import Annotation
 
 SUITE = """
 import pytest

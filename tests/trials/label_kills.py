@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+import pytest_t2i_labelling.server  # noqa: F401 - loaded before processes are forked
 from PIL import Image
 from processes import Child, ended, start
+from pytest_t2i_labelling.desk import Annotation
 from small_project import has_traceback, last_lines, run_t2i
 from tally import Tally
 
-import pytest_t2i.labels.app.server  # noqa: F401 - loaded before processes are forked
 from pytest_t2i.labels import named, read_labels
-from pytest_t2i.labels.app.desk import Annotation
 
 PICTURES = 40
 LONGEST = 60.0

@@ -9,12 +9,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 from label_kills import PICTURES, write_pictures
+from pytest_t2i_labelling.desk import Annotation
+from pytest_t2i_labelling.server import application
 from starlette.testclient import TestClient
 from tally import Tally
 
 from pytest_t2i.labels import read_labels
-from pytest_t2i.labels.app.desk import Annotation
-from pytest_t2i.labels.app.server import application
 
 WANTED = "0 beyond what is meant"
 OURS = "http://127.0.0.1:8000"

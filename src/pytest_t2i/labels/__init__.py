@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
 from pytest_t2i.labels.draw import Draw, draw_of, write_draw
-from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, UNSETTLED, Label
+from pytest_t2i.labels.label import (
+    ADJUDICATED,
+    CLEAR,
+    LOW_QUALITY,
+    OTHERS,
+    UNSETTLED,
+    Label,
+)
 from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import (
     FILE_NAME,
@@ -18,6 +25,7 @@ from pytest_t2i.labels.labels_csv import (
     record,
     write_labels,
 )
+from pytest_t2i.labels.pictures import open_picture, picture_file, state_of
 from pytest_t2i.labels.sets import LabelledImage, LabelledSet, load_labelled_set
 from pytest_t2i.labels.vocabulary import (
     RULES,
@@ -32,6 +40,7 @@ __all__ = [
     "CLEAR",
     "FILE_NAME",
     "LOW_QUALITY",
+    "OTHERS",
     "RULES",
     "UNSETTLED",
     "Choice",
@@ -50,11 +59,14 @@ __all__ = [
     "load_labelled_set",
     "named",
     "open_disagreements",
+    "open_picture",
+    "picture_file",
     "prompts_of",
     "questions_of",
     "read_label_studio",
     "read_labels",
     "record",
+    "state_of",
     "vocabulary_of",
     "write_draw",
     "write_labels",

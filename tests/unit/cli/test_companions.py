@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from distributions import installed, write_metadata
 
+from pytest_t2i.adapters import registry
 from pytest_t2i.cli.main import main
 
 COMMAND = """
@@ -52,3 +53,12 @@ def test_without_it_the_name_is_unknown(capsys):
     with pytest.raises(SystemExit):
         main(["paint", "red"])
     assert "invalid choice: 'paint'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["goya", "label", "mitigate"])
+def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch, capsys, command):
+    monkeypatch.setattr(registry, "_installed", lambda group: {})
+    assert main([command, "folder"]) == 2
+    name = {"label": "labelling", "mitigate": "mitigation"}.get(command, command)
+    told = f"ERROR: t2i {command} is not installed. Run: pip install pytest-t2i-{name}\n"
+    assert capsys.readouterr().err == told

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "benchmarks/labelling.py"
+SCRIPT = Path(__file__).parent / "measured/keys.py"
 
 
 @pytest.mark.slow

@@ -9,14 +9,13 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from starlette.testclient import TestClient
-
-from pytest_t2i import labels
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i import T2IError, labels
 from pytest_t2i.files import inside
 from pytest_t2i.labels import Label
-from pytest_t2i.labels.app.desk import Annotation, Review
-from pytest_t2i.labels.app.server import address, application, listening
+from starlette.testclient import TestClient
+
+from pytest_t2i_labelling.desk import Annotation, Review
+from pytest_t2i_labelling.server import address, application, listening
 
 HOME = "http://127.0.0.1:8000"
 
@@ -175,13 +174,13 @@ def test_a_form_of_another_page_changes_nothing(client, folder):
 def test_a_free_port_is_taken_and_a_taken_one_is_told():
     with listening() as bound:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address(bound))
-        with pytest.raises(ConfigurationError, match="--port"):
+        with pytest.raises(T2IError, match="--port"):
             listening(bound.getsockname()[1])
 
 
 @pytest.mark.parametrize("port", [-1, 70000])
 def test_a_port_that_is_none(port):
-    with pytest.raises(ConfigurationError, match="--port"):
+    with pytest.raises(T2IError, match="--port"):
         listening(port)
 
 

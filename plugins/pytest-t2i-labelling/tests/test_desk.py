@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
-from pytest_t2i import labels
-from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i import T2IError, labels
+from pytest_t2i.errors import FileFormatError
 from pytest_t2i.labels import ADJUDICATED, Label
-from pytest_t2i.labels.app.desk import Annotation, Review
+
+from pytest_t2i_labelling.desk import Annotation, Review
 
 
 def test_each_annotator_has_an_order_of_their_own_that_lasts(folder):
@@ -68,12 +68,12 @@ def test_what_cannot_be_kept_is_said(folder, label, reason, problem):
 
 @pytest.mark.parametrize("name", ["", "  ", "adjudicated", "a\nb", "x" * 61])
 def test_a_name_that_cannot_be_used(folder, name):
-    with pytest.raises(ConfigurationError, match="--annotator"):
+    with pytest.raises(T2IError, match="--annotator"):
         Annotation(folder, name)
 
 
 def test_a_folder_without_pictures(tmp_path):
-    with pytest.raises(ConfigurationError, match="no picture"):
+    with pytest.raises(T2IError, match="no picture"):
         Annotation(tmp_path, "ada")
 
 
@@ -109,7 +109,7 @@ def test_settling_is_kept_beside_the_originals(disputed):
 
 
 def test_review_of_nothing(folder):
-    with pytest.raises(ConfigurationError, match="nothing to review"):
+    with pytest.raises(T2IError, match="nothing to review"):
         Review(folder)
 
 

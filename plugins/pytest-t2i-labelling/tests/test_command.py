@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 import uvicorn
 from PIL import Image
-
 from pytest_t2i import labels
 from pytest_t2i.labels import Label
-from pytest_t2i.labels.app.desk import Annotation
-from pytest_t2i.labels.app.server import application, listening, unswept
+
+from pytest_t2i_labelling.desk import Annotation
+from pytest_t2i_labelling.server import application, listening, unswept
 
 HEADERS = {"Content-Type": "application/json"}
 

@@ -17,22 +17,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.picture_files import picture_in
-from pytest_t2i.errors import ConfigurationError, T2IError
-from pytest_t2i.files import inside
-from pytest_t2i.labels.app.desk import Desk
-from pytest_t2i.labels.app.page import Page
+import uvicorn
+from pytest_t2i import T2IError, labels
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-with needs("the labelling page", "label"):
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.middleware import Middleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
-    from starlette.routing import Route
-    from starlette.types import ASGIApp, Receive, Scope, Send
+from pytest_t2i_labelling.desk import Desk
+from pytest_t2i_labelling.page import Page
 
 HOST = "127.0.0.1"
 LAST_PORT = 65535
@@ -111,7 +107,7 @@ class _Handlers:
         file = self._numbered.get(request.path_params["index"])
         if file is None:
             return Response("No such picture.", 404, HEADERS)
-        path = inside(self._desk.folder, file)
+        path = labels.picture_file(self._desk.folder, file)
         if path is None:
             return Response("The picture is gone.", 404, HEADERS)
         kind = mimetypes.guess_type(path.name)[0]
@@ -170,7 +166,7 @@ async def _body(request: Request) -> bytes:
 
 def _converted(path: Path) -> Response:
     """A picture that browsers do not show (TIFF), as PNG."""
-    picture = picture_in(path)
+    picture = labels.open_picture(path)
     if picture is None:
         return Response("The picture cannot be read.", 404, HEADERS)
     buffer = io.BytesIO()
@@ -186,14 +182,14 @@ def listening(port: int = 0) -> socket.socket:
     """A socket on the loopback address; port 0 takes a free one.
 
     Raises:
-        ConfigurationError: the port is taken or not allowed.
+        T2IError: the port is taken or not allowed.
     """
     try:
         if not 0 <= port <= LAST_PORT:
             raise OSError(f"a port is 0 to {LAST_PORT}")  # noqa: TRY301 - one message for all
         bound = socket.create_server((HOST, port))
     except OSError as error:
-        raise ConfigurationError(
+        raise T2IError(
             f"port={port} of {HOST} cannot be used: {error}. Leave --port out to take a free one."
         ) from None
     # Else the second packet of an answer waits 40 ms for the receipt of the first. asyncio sees to

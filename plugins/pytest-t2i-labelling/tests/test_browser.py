@@ -11,7 +11,6 @@ import sys
 import pytest
 from browsing import WIDTHS, faults
 from PIL import Image
-
 from pytest_t2i import labels
 
 playwright = pytest.importorskip("playwright.sync_api")

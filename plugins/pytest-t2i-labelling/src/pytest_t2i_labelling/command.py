@@ -6,19 +6,17 @@ import argparse
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_t2i.cli.arguments import path, value
-from pytest_t2i.cli.say import say
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i import T2IError, say
 from pytest_t2i.labels import choose_vocabulary, compact, named
-from pytest_t2i.labels.app.desk import Annotation, Desk, Review
-from pytest_t2i.settings import whole
+
+from pytest_t2i_labelling.desk import Annotation, Desk, Review
 
 TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which images, and who labels or settles."""
-    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images")
+    parser.add_argument("folder", metavar="FOLDER", type=_folder, help="folder of images")
     who = parser.add_mutually_exclusive_group(required=True)
     who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
     who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
@@ -28,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what can be said: gender (default), age, monk (ten skin tones), yes-no, a TOML file, "
         "or labels as in child,adult; kept in FOLDER/labels.toml",
     )
-    parser.add_argument("--port", type=value(whole(0)), default=0, help="default: a free one")
+    parser.add_argument("--port", type=int, default=0, help="default: a free one")
     parser.add_argument("--model", default="", help="model that made the images, kept with labels")
 
 
@@ -44,11 +42,10 @@ def run(
     """Serve the page until interrupted; returns the exit code.
 
     Raises:
-        ConfigurationError: the folder holds nothing to label, or the arguments do not fit.
-        MissingExtraError: the server's libraries are not installed.
+        T2IError: the folder holds nothing to label, or the arguments do not fit.
     """
     if review == bool(annotator):
-        raise ConfigurationError(
+        raise T2IError(
             "expected either --annotator NAME, to label, or --review, to settle disagreements."
         )
     if labels is not None:
@@ -58,7 +55,7 @@ def run(
     if not desk.files:
         say("Nobody disagrees on any image.")
         return 0
-    from pytest_t2i.labels.app.server import address, listening, serve
+    from pytest_t2i_labelling.server import address, listening, serve
 
     with listening(port) as bound:
         for line in _greeting(desk, address(bound)):
@@ -69,6 +66,11 @@ def run(
     compact(folder)
     say(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")
     return 0
+
+
+def _folder(text: str) -> Path:
+    """``~`` is the home folder."""
+    return Path(text).expanduser()
 
 
 def _greeting(desk: Desk, url: str) -> list[str]:

@@ -8,17 +8,15 @@ not fall on the same pictures. The reviewer sees all of it.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_t2i import labels
-from pytest_t2i.data import digest
-from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import stamp
-from pytest_t2i.labels import ADJUDICATED, FILE_NAME, Label, Vocabulary
-from pytest_t2i.labels.label import OTHERS
+from pytest_t2i import T2IError, labels
+from pytest_t2i.labels import ADJUDICATED, OTHERS, Label, Vocabulary
 
 LONGEST_NAME = 60
 LONGEST_REASON = 300
@@ -62,13 +60,13 @@ class Memory:
 
     def of(self, file: str) -> Mapping[str, Label]:
         """Annotator -> label of a picture."""
-        if stamp(self.folder / FILE_NAME) != self._stamp:
+        if labels.state_of(self.folder) != self._stamp:
             self.read()
         return self._by_file.get(file, {})
 
     def read(self) -> None:
         """Read everything anew."""
-        before = stamp(self.folder / FILE_NAME)
+        before = labels.state_of(self.folder)
         by_file: dict[str, dict[str, Label]] = {}
         for label in labels.read_labels(self.folder):
             if self.counts(label):
@@ -91,7 +89,7 @@ class Annotation:
     """One annotator's way through a folder.
 
     Raises:
-        ConfigurationError: the folder holds no picture, or the name cannot be used.
+        T2IError: the folder holds no picture, or the name cannot be used.
         FileFormatError: labels.csv or labels.toml cannot be read.
     """
 
@@ -109,13 +107,18 @@ class Annotation:
         self.annotator = usable_name(self.annotator)
         pictures = labels.image_files(self.folder)
         if not pictures:
-            raise ConfigurationError(f"{self.folder} holds no picture to label.")
-        self.files = tuple(sorted(pictures, key=lambda file: digest([self.annotator, file])))
+            raise T2IError(f"{self.folder} holds no picture to label.")
+        self.files = tuple(sorted(pictures, key=self._place))
         self.vocabulary = labels.vocabulary_of(self.folder)
         self._prompts = labels.prompts_of(self.folder)
         self._questions = labels.questions_of(self.folder)
         self._memory = Memory(self.folder, lambda label: label.annotator == self.annotator)
         self._memory.read()
+
+    def _place(self, file: str) -> str:
+        """Orders the pictures by chance, the same for one annotator at all times."""
+        text = json.dumps([self.annotator, file], separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def title(self) -> Mapping[str, Any]:
         """Who labels, and what the order comes from."""
@@ -161,7 +164,7 @@ class Review:
     The adjudicated label is one more row beside theirs; none of theirs changes.
 
     Raises:
-        ConfigurationError: the folder has no labels.
+        T2IError: the folder has no labels.
     """
 
     folder: Path
@@ -173,7 +176,7 @@ class Review:
     def __post_init__(self) -> None:
         known = labels.read_labels(self.folder)
         if not known:
-            raise ConfigurationError(
+            raise T2IError(
                 f"{self.folder} has no {labels.FILE_NAME}, so there is nothing to review. Label "
                 "it first: t2i label FOLDER --annotator NAME."
             )
@@ -231,11 +234,11 @@ def usable_name(name: str) -> str:
     """An annotator's name without surrounding blanks.
 
     Raises:
-        ConfigurationError: it is empty, very long, not printable, or the reviewer's.
+        T2IError: it is empty, very long, not printable, or the reviewer's.
     """
     plain = name.strip()
     if not plain or len(plain) > LONGEST_NAME or not plain.isprintable() or plain == ADJUDICATED:
-        raise ConfigurationError(
+        raise T2IError(
             f"expected a name of 1 to {LONGEST_NAME} printable characters other than "
             f"{ADJUDICATED!r}, got --annotator={name!r}"
         )
