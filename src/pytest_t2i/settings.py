@@ -254,7 +254,7 @@ def path(name: str, value: str) -> Path:
         raise ConfigurationError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from None
 
 
-def yes_or_no(name: str, value: str) -> bool:
+def _yes_or_no(name: str, value: str) -> bool:
     """A switch in a file."""
     lowered = value.lower()
     if lowered not in ("true", "false", "yes", "no", "1", "0"):
@@ -461,13 +461,13 @@ OPTIONS = (
     ),
     Option(
         "force-baseline",
-        yes_or_no,
+        _yes_or_no,
         "compare with a baseline made under other settings",
         is_switch=True,
     ),
     Option(
         "trust-remote-code",
-        yes_or_no,
+        _yes_or_no,
         "allow code from a hub repository to run",
         is_switch=True,
     ),
@@ -499,12 +499,12 @@ OPTIONS = (
     ),
     Option(
         "probe",
-        yes_or_no,
+        _yes_or_no,
         "try again whether the seeds of a model behind HTTP hold (default: once, before its first "
         "picture)",
         is_switch=True,
     ),
-    Option("no-probe", yes_or_no, "do not try whether they hold", is_switch=True),
+    Option("no-probe", _yes_or_no, "do not try whether they hold", is_switch=True),
     Option(
         "canary",
         whole(FEWEST_CANARIES, MOST_CANARIES),
@@ -514,7 +514,7 @@ OPTIONS = (
     ),
     Option(
         "sequential",
-        yes_or_no,
+        _yes_or_no,
         "make images in rounds; a test that is decided asks no more",
         is_switch=True,
     ),

@@ -51,16 +51,16 @@ def one_sample(
 
     Where people labelled some of the run's images, its counts are corrected by them.
     """
-    sample = plain_sample(context, prompt, test, detector)
+    sample = _plain_sample(context, prompt, test, detector)
     if detector not in (None, context.detectors[0]):
         return sample
-    correction = prompts_correction(context)
+    correction = _prompts_correction(context)
     corrected = None if correction is None else correction.of_prompt(prompt)
     same = correction is not None and sample.seeds == correction.seeds_of(prompt)
     return replace(sample, corrected=corrected) if same else sample
 
 
-def prompts_correction(context: AuditContext) -> Correction | None:
+def _prompts_correction(context: AuditContext) -> Correction | None:
     """By people's labels on the run's images, all prompts together; None without any.
 
     A run that may be stopped early has none: its prompts differ in their images.
@@ -70,7 +70,7 @@ def prompts_correction(context: AuditContext) -> Correction | None:
 
     def correct() -> Correction | None:
         pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
-        members = tuple(plain_sample(context, prompt, test) for prompt, test in pairs)
+        members = tuple(_plain_sample(context, prompt, test) for prompt, test in pairs)
         settings = context.settings
         samples = Samples(members, settings.confidence, settings.seed, settings.words)
         made = given_correction(samples, context.given_labels)
@@ -79,7 +79,7 @@ def prompts_correction(context: AuditContext) -> Correction | None:
     return context.once(("correction of prompts",), correct)
 
 
-def plain_sample(
+def _plain_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
     """The detections of a prompt, whatever people say of its images."""

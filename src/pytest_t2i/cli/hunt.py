@@ -101,8 +101,8 @@ def run(
     **of_run: Any,
 ) -> int:
     """Hunt, print the findings and write them; returns the exit status."""
-    chosen = chosen_axes(axes, axes_file, template)
-    check_out(out)
+    chosen = _chosen_axes(axes, axes_file, template)
+    _check_out(out)
     settings = run_settings(of_run)
     components = Components(settings, Store(settings.store))
     session = Session(settings, components)
@@ -178,7 +178,7 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 
 
-def chosen_axes(
+def _chosen_axes(
     names_of: Sequence[str], file: Path | None, beginnings: Sequence[str]
 ) -> tuple[Axis, ...]:
     """The axes by name: of the file first, then those that come with the tool.
@@ -207,7 +207,7 @@ def check_model(components: Components) -> None:
         )
 
 
-def check_out(out: Path) -> None:
+def _check_out(out: Path) -> None:
     """Find out now, before an image is made, that the result cannot be written."""
     if out.is_dir():
         raise ConfigurationError(f"--out: expected a file, {out} is a folder")

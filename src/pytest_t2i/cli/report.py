@@ -42,7 +42,7 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     """Render a recorded run into a folder."""
     record = located(with_statement(read_run(source), statement), source, store or [])
     manifest = manifest_beside(source)
-    write_all(record, folder, project=shared_folder(source, folder))
+    write_all(record, folder, project=_shared_folder(source, folder))
     if manifest is not None:
         rendered_anew(manifest, source.parent, folder)
     named = record.files()
@@ -57,7 +57,7 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     return 0
 
 
-def shared_folder(source: Path, folder: Path) -> Path:
+def _shared_folder(source: Path, folder: Path) -> Path:
     """What a run.json and one that is rendered from it lie in together."""
     try:
         return Path(os.path.commonpath([source.absolute().parent, folder.absolute()]))
@@ -73,14 +73,14 @@ def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
     """
     if stores and not any((store / IMAGES).is_dir() for store in stores):
         raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
-    for place in stores or moved_along(record, source):
+    for place in stores or _moved_along(record, source):
         record = found_in_store(record, place)
     check_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
     return record
 
 
-def moved_along(record: RunRecord, source: Path) -> list[Path]:
+def _moved_along(record: RunRecord, source: Path) -> list[Path]:
     """Where the store lies if it was moved together with the run.json; empty where not known."""
     store, report = record.settings.get("store"), record.settings.get("report")
     if not isinstance(store, str) or not isinstance(report, str) or not (store and report):

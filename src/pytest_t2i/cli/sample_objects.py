@@ -27,14 +27,14 @@ class Seen(NamedTuple):
 def sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
     """Copy objects that the run's finder saw, drawn at random; returns how many.
 
-    Raises as ``choose_objects`` does.
+    Raises as ``_choose_objects`` does.
     """
-    seen = choose_objects(record, store, count, seed)
-    copy_objects(seen, folder)
+    seen = _choose_objects(record, store, count, seed)
+    _copy_objects(seen, folder)
     return len(seen)
 
 
-def choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
+def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[Seen]:
     """Objects that the run's finder saw in pictures of its model, drawn at random.
 
     Raises:
@@ -64,7 +64,7 @@ def _seen(store: Store, finder: str, model: str) -> list[Seen]:
     ]
 
 
-def copy_objects(seen: list[Seen], folder: Path) -> None:
+def _copy_objects(seen: list[Seen], folder: Path) -> None:
     """The pictures under numbers, each with one object outlined and a question about it."""
     manifest = Manifest(folder, ("prompt", "question"), len(seen))
     with manifest.written():

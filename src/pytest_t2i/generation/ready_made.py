@@ -46,7 +46,7 @@ def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int])
 
 def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:
     """Some absent prompts, each with the known one that reads most like it."""
-    nearest = {text: nearest_of(text, known) for text in absent[:SHOWN]}
+    nearest = {text: _nearest_of(text, known) for text in absent[:SHOWN]}
     named = [
         f"{text!r} (nearest in its manifest: {near!r})" if near else repr(text)
         for text, near in nearest.items()
@@ -59,10 +59,10 @@ def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:
     return text
 
 
-def nearest_of(text: str, known: Sequence[str]) -> str:
+def _nearest_of(text: str, known: Sequence[str]) -> str:
     """The known text that reads most like another, whatever its case; "" where none is near.
 
-    >>> nearest_of("a nurse", ["A nurs", "a pilot"])
+    >>> _nearest_of("a nurse", ["A nurs", "a pilot"])
     'A nurs'
     """
     by_plain = {other.casefold(): other for other in known}

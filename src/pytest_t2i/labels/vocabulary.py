@@ -145,7 +145,7 @@ def named(given: str) -> Vocabulary:
     (10, True)
     """
     if given.endswith(".toml"):
-        return read_vocabulary(Path(given).expanduser())
+        return _read_vocabulary(Path(given).expanduser())
     if "," in given:
         parts = [part.strip() for part in given.split(",")]
         return Vocabulary("labels", tuple(_choice(part) for part in parts))
@@ -158,7 +158,7 @@ def named(given: str) -> Vocabulary:
 
 @cache
 def _ready(name: str) -> Vocabulary:
-    return read_vocabulary(Path(str(files("pytest_t2i.labels") / "vocabularies" / f"{name}.toml")))
+    return _read_vocabulary(Path(str(files("pytest_t2i.labels") / "vocabularies" / f"{name}.toml")))
 
 
 def vocabulary_of(folder: Path) -> Vocabulary:
@@ -167,7 +167,7 @@ def vocabulary_of(folder: Path) -> Vocabulary:
     Raises FileFormatError when the file is malformed.
     """
     path = folder / VOCABULARY_FILE
-    return read_vocabulary(path) if path.exists() else _ready("gender")
+    return _read_vocabulary(path) if path.exists() else _ready("gender")
 
 
 def keep_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
@@ -192,7 +192,7 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
     rule: str = "majority"
 
 
-def read_vocabulary(path: Path) -> Vocabulary:
+def _read_vocabulary(path: Path) -> Vocabulary:
     """A label set from a TOML file.
 
     Raises FileFormatError: it is malformed, or no set.

@@ -75,10 +75,10 @@ def gather(report: Any, session: Session) -> None:
     explained = any(_fails(check, session.settings.inconclusive) for check in checks)
     if report.failed and getattr(report, "t2i_marked", True) and not explained:
         session.failed_otherwise.append(report.nodeid)
-        session.failed_because[report.nodeid] = first_line(report)
+        session.failed_because[report.nodeid] = _first_line(report)
 
 
-def first_line(report: Any) -> str:
+def _first_line(report: Any) -> str:
     """Why a test failed, in pytest's own words; "" where it tells none."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(report.longrepr) if crash is None else str(crash.message)

@@ -39,18 +39,18 @@ def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
         arguments += marker.args
         keywords = {**marker.kwargs, **keywords}
     try:
-        return select(arguments, keywords, captions_of(item.config), keywords_of(item.config))
+        return select(arguments, keywords, _captions_of(item.config), _keywords_of(item.config))
     except T2IError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from None
 
 
-def keywords_of(config: pytest.Config) -> Mapping[str, Keyword]:
+def _keywords_of(config: pytest.Config) -> Mapping[str, Keyword]:
     """Keywords of the mark that audits understand, by name."""
     audits = audits_of_project(config)
     return {name: keyword for audit in audits for name, keyword in audit.keywords.items()}
 
 
-def captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
+def _captions_of(config: pytest.Config) -> tuple[Triplet, ...]:
     """The triplets of --t2i-captions; () without."""
     settings = options.resolve(config)
     if settings.captions is None:

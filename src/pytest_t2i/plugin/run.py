@@ -78,7 +78,7 @@ class Run:
         self.is_made = False
         """Whether everything that the tests ask for is there."""
         self.record: RunRecord | None = None
-        with usage_errors():
+        with _usage_errors():
             for audit in audits:
                 for metric in audit.metrics:
                     register(metric)
@@ -101,7 +101,7 @@ class Run:
 
     def pytest_sessionstart(self) -> None:
         """Every conftest.py of the arguments is loaded now: take what it registers."""
-        with usage_errors():
+        with _usage_errors():
             for kind in OWN_HOOKS:
                 for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
                     getattr(self.session.components.registries, kind).update(offered)
@@ -124,7 +124,7 @@ class Run:
             self.workers.follow_progress()
             return
         try:
-            with usage_errors():
+            with _usage_errors():
                 selecting = Selecting(self.session, self.results, self.limits, self.recorded)
                 for item in session.items:
                     if item.get_closest_marker("t2i") and isinstance(item, pytest.Function):
@@ -207,7 +207,7 @@ class Run:
             return None
         prompts = self.test(item).selection.prompts
         differences: list[str] = []
-        with usage_errors():
+        with _usage_errors():
             if prompts:
                 now, force = conditions(self.session), self.settings.force_baseline
                 differences += check_comparable(self.recorded, now, prompts, force=force)
@@ -224,7 +224,7 @@ class Run:
     @contextmanager
     def judging(self, item: pytest.Item) -> Iterator[None]:
         """Limits and recording for one running test."""
-        with usage_errors():
+        with _usage_errors():
             limits, file = self.limits.of(Path(item.path))
         s = self.settings
         begin(item)
@@ -312,7 +312,7 @@ class Run:
         from pytest_t2i.runs.manifest.document import write_manifest
         from pytest_t2i.runs.manifest.of_a_run import manifest_of
 
-        with usage_errors():
+        with _usage_errors():
             command = " ".join(["pytest", *map(str, self.config.invocation_params.args)])
             if self.is_made:
                 record = record_of(self.results, command)
@@ -367,7 +367,7 @@ def _baseline(settings: Settings, audits: tuple[Audit[Any], ...]) -> Baseline | 
 
 
 @contextmanager
-def usage_errors() -> Iterator[None]:
+def _usage_errors() -> Iterator[None]:
     """Our errors as pytest's usage errors: one line, exit status 4."""
     try:
         yield

@@ -52,7 +52,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     try:
         for model, folder in zip(models, folders, strict=True):
             more = ["--t2i-model", model, "--t2i-report", str(folder), *history]
-            command = with_options(config.invocation_params.args, more)
+            command = _with_options(config.invocation_params.args, more)
             status = subprocess.run(  # noqa: S603 - this very command, once for each model
                 [sys.executable, "-m", "pytest", *command],
                 cwd=config.invocation_params.dir,
@@ -67,10 +67,10 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     return int(min(statuses, key=WORST.index))
 
 
-def with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
+def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:
     """The command with further options, before a ``--`` that would end them.
 
-    >>> with_options(["suites", "--", "-x.py"], ["--t2i-model", "a"])
+    >>> _with_options(["suites", "--", "-x.py"], ["--t2i-model", "a"])
     ['suites', '--t2i-model', 'a', '--', '-x.py']
     """
     given = list(args)

@@ -85,7 +85,7 @@ def _number(value: float, digits: int, form: Form) -> str:
     return f"{value:{'+' * (form == 'signed')}.{digits}f}"
 
 
-def value_of(cell: Cell) -> float | None:
+def _value_of(cell: Cell) -> float | None:
     """The number of a cell; None where it holds none."""
     if isinstance(cell, Interval):
         return cell.estimate
@@ -99,7 +99,7 @@ def best_rows(column: Sequence[Cell], which: str) -> set[int]:
     ({1}, {0})
     """
     values = {
-        row: value for row, cell in enumerate(column) if (value := value_of(cell)) is not None
+        row: value for row, cell in enumerate(column) if (value := _value_of(cell)) is not None
     }
     if not which or not values or len(column) < 2:  # noqa: PLR2004 - one alone is not the best of any
         return set()

@@ -148,7 +148,7 @@ def worst(checks: Iterable[Check]) -> Outcome | None:
     return next((outcome for outcome in order if outcome in outcomes), None)
 
 
-def lean_of(checks: Iterable[Check]) -> float | None:
+def _lean_of(checks: Iterable[Check]) -> float | None:
     """The strongest lean of inconclusive checks; None where none is known."""
     known = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
     return max(known, default=None)
@@ -175,7 +175,7 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check]) -> Row:
         track = _bias_track(score, words, track.limits)
     value = signed(score.estimate) if score else missing
     return Row(
-        prompt.name, track, value, prompt.text, worst(checks), anchor(prompt.id), lean_of(checks)
+        prompt.name, track, value, prompt.text, worst(checks), anchor(prompt.id), _lean_of(checks)
     )
 
 

@@ -19,7 +19,7 @@ def made_images(record: RunRecord, rate: str = "") -> str:
         return f"{labelled_images(record)} with people's labels, none made"
     work = record.done
     done = "read from the folder" if work.is_ready_made else "made"
-    return f"{work.made} {done}{rate if work.made else ''}, {unmade_images(record)}"
+    return f"{work.made} {done}{rate if work.made else ''}, {_unmade_images(record)}"
 
 
 def labelled_images(record: RunRecord) -> int:
@@ -29,7 +29,7 @@ def labelled_images(record: RunRecord) -> int:
     return images if isinstance(images, int) else 0
 
 
-def unmade_images(record: RunRecord) -> str:
+def _unmade_images(record: RunRecord) -> str:
     """Of the images that were not made: that the store had them, or that nobody came to them."""
     count = _others(record)
     if record.outcome is Outcome.INTERRUPTED:

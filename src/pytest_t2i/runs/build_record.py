@@ -53,7 +53,7 @@ def record_of(results: Results, command: str = "") -> RunRecord:
             for test in session.failed_otherwise
             if test in session.failed_because
         },
-        baseline=None if recorded is None else baseline_record(results, recorded),
+        baseline=None if recorded is None else _baseline_record(results, recorded),
         selected=session.selected,
         judged=len(session.judged),
         is_interrupted=session.is_interrupted,
@@ -75,7 +75,7 @@ def interrupted_record(session: Session, command: str) -> RunRecord:
     )
 
 
-def baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
+def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
     """What the run was compared with, and how that differs."""
     session = results.session
     differences = library_differences(recorded, environment())

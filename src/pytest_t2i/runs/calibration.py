@@ -12,7 +12,7 @@ SHOWN = 5
 """Prompts that are named."""
 
 
-def unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[Prompt]:
+def _unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[Prompt]:
     """Prompts of these that the model is not calibrated for, each text once."""
     known = session.calibration
     if known is None:
@@ -27,7 +27,7 @@ def unknown_prompts(session: Session, selections: Iterable[Selection]) -> list[P
 
 def open_because(session: Session, selection: Selection) -> str:
     """Why the checks of a test cannot be decided; "" where the model knows all of its prompts."""
-    unknown = unknown_prompts(session, [selection])
+    unknown = _unknown_prompts(session, [selection])
     if not unknown:
         return ""
     texts = {prompt.text for prompt in selection.all_prompts}
@@ -39,7 +39,7 @@ def open_because(session: Session, selection: Selection) -> str:
 def told(session: Session) -> str:
     """One line about all prompts of the run that the model is not calibrated for, or ""."""
     selections = [test.selection for test in session.tests.values()]
-    unknown = unknown_prompts(session, selections)
+    unknown = _unknown_prompts(session, selections)
     if not unknown:
         return ""
     total = len({prompt.text for one in selections for prompt in one.all_prompts})

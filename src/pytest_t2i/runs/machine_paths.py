@@ -30,7 +30,7 @@ def portable(record: RunRecord, project: str | None = None) -> RunRecord:
     Pictures keep their paths: pages link them relative to their own folder. Prompts are left alone.
     ``project`` is the folder that others are named from; None takes what store and report share.
     """
-    project = project_of(record) if project is None else project
+    project = _project_of(record) if project is None else project
     return replace(
         record,
         model=without_machine(record.model, project),
@@ -79,7 +79,7 @@ def named_from(file: str, roots: Sequence[Path]) -> str:
     return path.name
 
 
-def project_of(record: RunRecord) -> str:
+def _project_of(record: RunRecord) -> str:
     """The folder that the run's store and report lie in; "" where they share none."""
     places = [str(record.settings.get(name, "")) for name in ("store", "report")]
     if not all(map(os.path.isabs, places)):

@@ -27,14 +27,14 @@ def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     """At most four lines, the most pressing first; () when there is nothing to be done."""
     of_audits = list(_of_audits(results, record))
     then = {} if record.baseline is None else record.baseline.pictures
-    return most_pressing(_own(results, record.prompts, then), of_audits)
+    return _most_pressing(_own(results, record.prompts, then), of_audits)
 
 
-def most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
+def _most_pressing(own: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
     """At most four lines; steps of audits about a topic replace the run's own about it.
 
     >>> own = [Step(40, "look at the pictures", "failure"), Step(50, "label images")]
-    >>> most_pressing(own, [Step(40, "look at Iran", "failure"), Step(90, "read the page")])
+    >>> _most_pressing(own, [Step(40, "look at Iran", "failure"), Step(90, "read the page")])
     ('look at Iran', 'label images', 'read the page')
     """
     of_audits = list(of_audits)

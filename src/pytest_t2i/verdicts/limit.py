@@ -114,7 +114,7 @@ def sign_of(metric: MetricInfo) -> str:
     return ">=" if metric.worse == "lower" else "<="
 
 
-def direction_of(metric: MetricInfo) -> Direction:
+def _direction_of(metric: MetricInfo) -> Direction:
     """Which direction is worse of a measurement as it is judged, an absolute value maybe."""
     return "lower" if metric.worse == "lower" else "higher"
 
@@ -139,7 +139,7 @@ def _folded(interval: Interval | None) -> Interval | None:
 def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
     """Interval against limit; many prompts tested at once share one error level."""
     measurement = as_judged(measurement)
-    worse = direction_of(measurement.metric)
+    worse = _direction_of(measurement.metric)
     if measurement.family is not None:
         verdict = measurement.family.verdicts(limit, worse, level)[measurement.place]
     else:
@@ -186,5 +186,5 @@ def _images_to_decide(measurement: Measurement, limit: Limit, level: float) -> i
             prompts=len(measurement.family),
             level=level,
         )
-    worse = direction_of(measurement.metric)
+    worse = _direction_of(measurement.metric)
     return judge.images_to_decide(interval, limit.bound, worse, images) or None

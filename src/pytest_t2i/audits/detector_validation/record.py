@@ -75,7 +75,7 @@ def measured(context: AuditContext) -> TrialsPart | None:
     """Every detector; None where no test asked for it."""
     if not _is_asked(context):
         return None
-    return TrialsPart(tuple(map(trial_record, trials(context))))
+    return TrialsPart(tuple(map(_trial_record, trials(context))))
 
 
 def recorded(context: AuditContext) -> dict[str, Any] | None:
@@ -99,7 +99,7 @@ def _trials(context: AuditContext) -> Trials:
     )
 
 
-def trial_record(trial: Trial) -> TrialRecord:
+def _trial_record(trial: Trial) -> TrialRecord:
     """Everything measured of one detector on the labelled images."""
     labelled = trial.labelled
     return TrialRecord(

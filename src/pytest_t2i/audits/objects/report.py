@@ -72,13 +72,13 @@ def frame(record: ObjectsRecord) -> Frame:
 
 def object_chart(title: str, objects: Sequence[ObjectRecord], note: str = "") -> BarChart:
     """Objects from 0 (feminine) to 1 (masculine)."""
-    bars = tuple(object_bar(each) for each in objects)
+    bars = tuple(_object_bar(each) for each in objects)
     return BarChart(
         title, bars, 0.0, 1.0, UNIT, note, digits=2, level="page", middle=FAIR, ends=ENDS
     )
 
 
-def object_bar(of: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
+def _object_bar(of: ObjectRecord, cells: tuple[str | int, ...] = ()) -> Bar:
     """One object, coloured by the gender that it comes with."""
     kind = ""
     if of.score is not None and of.score.estimate != FAIR:
@@ -129,7 +129,7 @@ def _judged(record: ObjectsRecord) -> Iterator[Block]:
 def _expected(record: ObjectsRecord) -> Iterator[Block]:
     """As a table, which has room for the reasons."""
     bars = tuple(
-        object_bar(each, (each.neutral, each.feminine, each.masculine, each.expected))
+        _object_bar(each, (each.neutral, each.feminine, each.masculine, each.expected))
         for each in record.objects
         if each.expected
     )

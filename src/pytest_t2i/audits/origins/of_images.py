@@ -200,7 +200,7 @@ def origins_of_sample(
     seen, instruments = sample.observations, sample.instruments
     if instruments is None:
         raise ConfigurationError(f"{sample.prompt.id}: the images of one prompt are asked for")
-    face = face_name(seen.components, faces, sample.ref.name)
+    face = _face_name(seen.components, faces, sample.ref.name)
     how = (llm, tuple(stereotypes), face, clusters, explained, search)
     by = (instruments.encoder, instruments.seed, sample.level)
 
@@ -251,7 +251,7 @@ def text_encoder(components: Components, name: str) -> Any:
     return encoder
 
 
-def face_name(components: Components, name: str | None, detector: str) -> str:
+def _face_name(components: Components, name: str | None, detector: str) -> str:
     """The name of a face part: the one that is given, else that of the detector's alias."""
     alias = detector.partition(":")[2]
     return name or components.catalogue.weights.get(FACES, {}).get(alias, USUAL_FACES)
@@ -262,7 +262,7 @@ def face_part(components: Components, name: str | None, detector: str) -> FaceDe
 
     Raises UnknownNameError.
     """
-    named = face_name(components, name, detector)
+    named = _face_name(components, name, detector)
     factory, source = named_part(components.registries.faces, named)
     made: FaceDetector = factory(LoadOptions(source=source, device=components.settings.device))
     return made

@@ -43,7 +43,7 @@ def demographic_parity_difference(
 ) -> Measurement:
     """Largest minus smallest share of a label, of men unless it says more, among concepts."""
     groups = by(samples.members, axis)
-    counted = checked_label(samples, label)
+    counted = _checked_label(samples, label)
     images = {
         name: [
             [float(d.label == counted) for d in entry.detections if d.label is not None]
@@ -109,7 +109,7 @@ def _evidence(
     return Evidence(*worst, labelled=p_values(images, images))
 
 
-def checked_label(samples: DetectedPrompts, label: str) -> str:
+def _checked_label(samples: DetectedPrompts, label: str) -> str:
     """The label that is counted: "male" where the detector gives it and none is named.
 
     Raises UnknownNameError for one that the detector never gives.

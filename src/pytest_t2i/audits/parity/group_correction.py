@@ -87,10 +87,10 @@ def given_group_correction(
     """The same of a detector's groups, where the labels are others than male and female."""
     if labelled is None or labelled.vocabulary.is_gender or not samples.members:
         return None
-    return correct_groups(samples, labelled)
+    return _correct_groups(samples, labelled)
 
 
-def correct_groups(samples: DetectedPrompts, labelled: LabelledSet) -> GroupCorrection | None:
+def _correct_groups(samples: DetectedPrompts, labelled: LabelledSet) -> GroupCorrection | None:
     """The correction that a labelled set allows; None when it has too few of the run's images.
 
     Images are recognised by their content, whatever their file is called.

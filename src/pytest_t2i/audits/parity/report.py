@@ -149,14 +149,14 @@ def _bar(score: ModelScore, checks: Iterable[Check]) -> Bar:
     return Bar.judged(
         "all" if score.is_of_model else score.name,
         score.corrected,
-        [check for check in checks if is_about(check, score)],
+        [check for check in checks if _is_about(check, score)],
         absent="no clear image",
         reference=score.floor if score.uncorrected is None else None,
         cells=(score.prompts, score.detector, score.worst_case, score.paper, score.clear_images),
     )
 
 
-def is_about(check: Check, score: ModelScore) -> bool:
+def _is_about(check: Check, score: ModelScore) -> bool:
     """Whether a check judged this very score; a test may be about a part of the run's prompts."""
     return (check.estimate, check.low, check.high) in [
         (known.estimate, known.low, known.high)

@@ -38,14 +38,14 @@ def image_direction(direction: str, present: np.ndarray, absent: np.ndarray) -> 
     if not len(present) or not len(absent) or alike([present.mean(0), absent.mean(0)]):
         return None
     labels = np.repeat([1, 0], [len(present), len(absent)])
-    kernel = "linear" if direction == "images" else kernel_of(direction)
+    kernel = "linear" if direction == "images" else _kernel_of(direction)
     return supervised_direction(np.concatenate([present, absent]), labels, kernel)
 
 
-def kernel_of(direction: str) -> str:
+def _kernel_of(direction: str) -> str:
     """The kernel that a direction names.
 
-    >>> kernel_of("kernel"), kernel_of("kernel:poly")
+    >>> _kernel_of("kernel"), _kernel_of("kernel:poly")
     ('rbf', 'poly')
     """
     return direction.partition(":")[2] or KERNEL

@@ -32,7 +32,7 @@ class Owner:
         self.has_dead_neighbours = False in alive
         """Whether another process ended without letting go."""
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-        self._lock = FileLock(owner_file(folder, self.name), thread_local=False)
+        self._lock = FileLock(_owner_file(folder, self.name), thread_local=False)
         self._lock.acquire()
 
     def let_go(self) -> None:
@@ -43,7 +43,7 @@ class Owner:
             Path(self._lock.lock_file).unlink(missing_ok=True)
 
 
-def owner_file(folder: Path, owner: str) -> Path:
+def _owner_file(folder: Path, owner: str) -> Path:
     """The file that an owner keeps locked."""
     return folder / f"{owner.rpartition(':')[2]}{ENDING}"
 
@@ -114,7 +114,7 @@ class Alive:
         if owner.partition(":")[0] != socket.gethostname():
             return bool(row["until"] >= self._now)
         if owner not in self._known:
-            self._known[owner] = is_locked(owner_file(self._folder, owner))
+            self._known[owner] = is_locked(_owner_file(self._folder, owner))
         return self._known[owner]
 
 

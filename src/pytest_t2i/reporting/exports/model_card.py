@@ -41,7 +41,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
         from huggingface_hub import EvalResult, ModelCard
     except ImportError:
         raise MissingExtraError("a model card", "diffusers", "huggingface_hub") from None
-    body = with_section(card or f"# {escape(record.model)}\n", section(record))
+    body = _with_section(card or f"# {escape(record.model)}\n", section(record))
     try:
         made = ModelCard(body if body.lstrip().startswith("---") else f"---\n{{}}\n---\n{body}")
     except ValueError as error:
@@ -66,7 +66,7 @@ def model_card(record: RunRecord, card: str, file: Path) -> str:
     return str(made)
 
 
-def with_section(card: str, text: str) -> str:
+def _with_section(card: str, text: str) -> str:
     """The card with our section replaced, or added at its end."""
     ours = f"{BEGIN}\n{text}\n{END}"
     if BEGIN in card and END in card:

@@ -18,14 +18,14 @@ OPENING = re.compile(r"<svg\b[^>]*>")
 
 def with_styles_inside(page: str, style: str) -> str:
     """The page with the rules of its style that colour drawings in each of its drawings."""
-    inner = f"<style>{drawing_rules(style)}</style>"
+    inner = f"<style>{_drawing_rules(style)}</style>"
     return OPENING.sub(lambda found: found[0] + inner, page)
 
 
-def drawing_rules(style: str) -> str:
+def _drawing_rules(style: str) -> str:
     """The rules that colour a drawing, with variables put in, as on white paper.
 
-    >>> drawing_rules(":root { --ink: #123; } .a { margin: 0 } .bar { fill: var(--ink); top: 1px }")
+    >>> _drawing_rules(":root { --ink: #123; } .a { top: 0 } .bar { fill: var(--ink); top: 1px }")
     '.bar { fill: #123 }'
     """
     plain = COMMENT.sub("", style)

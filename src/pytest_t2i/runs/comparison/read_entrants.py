@@ -44,7 +44,7 @@ def read_entrants(
             f"a comparison needs two models or more, got {len(entrants)}: give several run.json "
             "files or baselines, or a store that holds images of several models"
         )
-    names = names_apart((entrant.name, entrant.created) for entrant in entrants)
+    names = _names_apart((entrant.name, entrant.created) for entrant in entrants)
     return [replace(entrant, name=name) for entrant, name in zip(entrants, names, strict=True)]
 
 
@@ -135,14 +135,14 @@ def read_runs(sources: Sequence[Path]) -> list[RunRecord]:
                 f"expected every run once, got the run of {first} again as {sources[number]}. "
                 "Leave one of them out"
             )
-    names = names_apart((run.model, run.created) for run in runs)
+    names = _names_apart((run.model, run.created) for run in runs)
     return [replace(run, model=name) for run, name in zip(runs, names, strict=True)]
 
 
-def names_apart(named: Iterable[tuple[str, str]]) -> list[str]:
+def _names_apart(named: Iterable[tuple[str, str]]) -> list[str]:
     """A name for each (name, date): two of one name are told apart by date, else by number.
 
-    >>> names_apart([("a", "2026-01-01"), ("a", "2026-01-01"), ("b", "")])
+    >>> _names_apart([("a", "2026-01-01"), ("a", "2026-01-01"), ("b", "")])
     ['a (2026-01-01) #1', 'a (2026-01-01) #2', 'b']
     """
     named = list(named)

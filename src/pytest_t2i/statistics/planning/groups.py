@@ -40,10 +40,10 @@ def furthest(groups: int) -> float:
     return 1.0 - 1.0 / groups
 
 
-def one_more(distance: float, groups: int) -> inputs.Floats:
+def _one_more(distance: float, groups: int) -> inputs.Floats:
     """Shares at a distance from even ones, where one group has more and all others less.
 
-    >>> one_more(0.3, 4).round(2)
+    >>> _one_more(0.3, 4).round(2)
     array([0.55, 0.15, 0.15, 0.15])
     """
     shares = np.full(groups, 1.0 / groups - distance / (groups - 1))
@@ -51,10 +51,10 @@ def one_more(distance: float, groups: int) -> inputs.Floats:
     return np.asarray(np.clip(shares, 0.0, 1.0))
 
 
-def some_missing(distance: float, groups: int) -> inputs.Floats:
+def _some_missing(distance: float, groups: int) -> inputs.Floats:
     """Shares at a distance from even ones, where groups are missing and all others have more.
 
-    >>> some_missing(0.3, 4).round(2)
+    >>> _some_missing(0.3, 4).round(2)
     array([0.4, 0.4, 0.2, 0. ])
     """
     lost = np.clip(distance - np.arange(groups) / groups, 0.0, 1.0 / groups)[::-1]
@@ -64,7 +64,7 @@ def some_missing(distance: float, groups: int) -> inputs.Floats:
     return np.asarray(1.0 / groups - lost + gains * distance / gains.sum())
 
 
-SHAPES: tuple[Callable[[float, int], inputs.Floats], ...] = (one_more, some_missing)
+SHAPES: tuple[Callable[[float, int], inputs.Floats], ...] = (_one_more, _some_missing)
 """How groups may share a distance: with the fewest that have more, and with the fewest that have
 less."""
 
