@@ -74,7 +74,8 @@ class BatchSize:
 
         A processor keeps the size that there is: its cores are busy with few images.
         """
-        place = f"{device}, {settings.width} x {settings.height}"
+        size = f", {settings.width} x {settings.height}" if settings.width else ""
+        place = f"{device}{size}"
         if self.known is None or device in ("", PROCESSOR) or place == self.place:
             return
         self.place, self._best = place, 0.0

@@ -118,6 +118,8 @@ def test_what_is_known_is_used_at_once_and_each_size_of_picture_is_another_thing
     size = BatchSize(16, known)
     size.begin("a GPU", GenerationSettings(width=128, height=128))
     assert (size.now, size.is_open) == (2, True)
+    size.begin("a GPU", GenerationSettings())  # of the model's own size
+    assert (size.place, size.now) == ("a GPU", 1)
 
 
 @pytest.mark.parametrize(
