@@ -169,7 +169,8 @@ def _kept(project: Path, why: str) -> Written:
 
 
 def _left(path: Path, why: str, settings: Mapping[str, str]) -> Written:
-    lines = "".join(f'\n    {key} = "{value}"' for key, value in settings.items())
+    quote = '"' if path.suffix == ".toml" else ""  # an ini file would take it for the value
+    lines = "".join(f"\n    {key} = {quote}{value}{quote}" for key, value in settings.items())
     return Written(path, is_new=False, why=f"{why}; add to it:{lines}", part=SETTINGS)
 
 

@@ -237,7 +237,8 @@ def test_settings_that_are_there_are_left_alone_and_the_lines_told(
     assert not added or added.startswith("# What people state of the report")
     assert bool(added) == (name == "pyproject.toml" and "[tool.pytest" in content)
     assert f"left alone: pytest's settings of {name} (" in told
-    assert f't2i_images = "{shape.images}"' in told
+    quote = '"' if name.endswith(".toml") else ""
+    assert f"\n    t2i_images = {quote}{shape.images}{quote}\n" in told
 
 
 def test_the_job_is_the_gate(folder):
