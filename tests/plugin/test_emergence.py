@@ -143,7 +143,7 @@ def test_the_record_and_the_page_show_it(measured):
     assert foreseen["blue"]["strips"]
     page = measured.page()
     assert "Emergence of attributes" in page
-    assert "What each step foresees" in page
+    assert "Denoising previews" in page
     assert "data:image/jpeg;base64," in page
     measured.result.stdout.fnmatch_lines(
         ["emergence (SPI, centred): first step adds most of nurse: blue, +0.6*"]

@@ -99,7 +99,7 @@ class Sample(GroupedSample):
         return diversity_of(self).vendi_score
 
     def foreseen(self, attribute: Attribute) -> Predisposition:
-        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6).
+        """What its denoising previews show, and the attribute's share at each (OASIS 4.6).
 
         Raises ConfigurationError for what the mark did not ask to be observed.
         """

@@ -65,7 +65,7 @@ class PromptRecord:
     worst_case: Bounds | None = None
     """Where the score lies whatever the undetected images show; None if none are."""
     uncorrected: Signed | None = None
-    """The score by the detector's word alone, where people's labels corrected it; else None."""
+    """The score by the predicted labels alone, where people's labels corrected it; else None."""
 
     @property
     def decided(self) -> Counts:

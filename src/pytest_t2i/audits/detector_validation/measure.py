@@ -1,4 +1,4 @@
-"""A detector on trial: its word against that of people (Lyu section 3.5, Tables 1 to 3).
+"""Evaluation of a detector: its labels against those of people (Lyu section 3.5, Tables 1 to 3).
 
 Over 300 lines: a trial has a property for each metric of the paper's tables, and no more.
 """

@@ -37,7 +37,7 @@ def sections(part: TrialsPart) -> Sequence[Section]:
         _table(part),
         *(_album(trial) for trial in part.trials if trial.mistakes),
     )
-    return (Section("Detectors on trial", blocks),)
+    return (Section("Detector evaluation", blocks),)
 
 
 def _tried_on(first: TrialRecord) -> str:

@@ -1,4 +1,4 @@
-"""Several detectors on trial, each on the same labelled images."""
+"""Evaluations of several detectors, each on the same labelled images."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def try_detectors(
     level: float,
     seed: int,
 ) -> Trials:
-    """Put detectors on trial.
+    """Evaluate detectors.
 
     Args:
         labelled: images with the word of people.

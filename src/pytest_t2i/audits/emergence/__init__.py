@@ -1,6 +1,7 @@
 """Emergence: at which steps of the making an attribute gets into the images (OASIS eq. 10-11, 4.6).
 
-SPI, and what each step foresees. Tests ask for them of the fixtures ``sample`` and ``stereotype``.
+SPI, and what the denoising preview of each step shows. Tests ask for them of the fixtures
+``sample`` and ``stereotype``.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ class EmergenceAudit(Audit["EmergencePart"]):
         return EmergencePart
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
-        """Velocities held against an attribute's descriptions, and what the steps foresee."""
+        """Velocities held against an attribute's descriptions, and what denoising previews show."""
         return _needs(context, test)
 
     def record(self, context: AuditContext) -> EmergencePart | None:
-        """SPI of every attribute that was asked for, and what the steps foresee."""
+        """SPI of every attribute that was asked for, and what denoising previews show."""
         from pytest_t2i.audits.emergence import record
 
         return record.measured(context)
 
     def sections(self, record: EmergencePart, run: Any) -> Sequence[Section]:  # noqa: ARG002 - as it is called
-        """Curves over the steps, of SPI and of foreseen shares."""
+        """Curves over the steps, of SPI and of shares among denoising previews."""
         from pytest_t2i.audits.emergence import report
 
         return report.sections(record)

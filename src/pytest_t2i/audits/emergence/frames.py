@@ -14,7 +14,7 @@ BANDS = ("spi", "spi_low", "spi_high", "centred", "centred_low", "centred_high")
 
 
 def frames(part: EmergencePart) -> Mapping[str, Frame]:
-    """Whole curves, their steps, and what each step foresees."""
+    """Whole curves, their steps, and denoising previews."""
     whole = [(*_named(one), one.images, one.half_step, one.absent) for one in part.emergence]
     return {
         "emergence": Frame((*NAMED, "images", "half_step", "absent"), whole, ("half_step",)),

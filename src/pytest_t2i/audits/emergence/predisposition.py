@@ -23,7 +23,7 @@ PRESENT = "present"
 
 
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
-    """What it asks for: foreseen pictures, and every detector on them and on the finished ones."""
+    """What it asks for: denoising previews, and every detector on them and on the finished ones."""
     if FORESEEN not in test.selection.observe:
         return
     detectors = {DetectorRef(name) for name in context.detectors}
@@ -37,7 +37,7 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
 
 @dataclass(frozen=True, repr=False)
 class Predisposition:
-    """What one detector says of the pictures that each step of one prompt's images foresees."""
+    """What one detector says of the denoising previews of one prompt's images."""
 
     prompt: Prompt
     seeds: tuple[int, ...]
@@ -106,7 +106,7 @@ class Predisposition:
         return statistics.settled_step([share.estimate for share in known], known[-1])
 
     def strip(self, place: int) -> list[Image]:
-        """The pictures that the steps of one image foresee; [] where there are none."""
+        """The denoising previews of one image; [] where there are none."""
         strip = self.observations.arrays(self.prompt, [self.seeds[place]], FORESEEN)[0]
         return [] if strip is None else unpacked(strip)
 

@@ -1,4 +1,4 @@
-"""What emergence keeps in run.json: SPI step by step, and what each step foresees."""
+"""What emergence keeps in run.json: SPI step by step, and denoising previews."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class EmergenceRecord:
 
 @dataclass(frozen=True, slots=True)
 class ForeseenRecord:
-    """Share of an attribute or a label among the pictures that each step foresees."""
+    """Share of an attribute or a label among the denoising previews of each step."""
 
     id: str
     prompt: str
@@ -98,7 +98,7 @@ class ForeseenRecord:
     settles: Count | None
     """The step from which the share stays within the finished images' interval."""
     strips: tuple[Strip, ...] = ()
-    """Some film strips, each a small JPEG as a data URI: what the steps of one image foresee."""
+    """Some film strips, each a small JPEG as a data URI: the denoising previews of one image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class EmergencePart:
     emergence: tuple[EmergenceRecord, ...] = ()
     """Each attribute in the making of each prompt's images, with guidance and without."""
     foreseen: tuple[ForeseenRecord, ...] = ()
-    """Each attribute or label among the pictures that the steps foresee."""
+    """Each attribute or label among the denoising previews."""
 
 
 def measured(context: AuditContext) -> EmergencePart | None:
@@ -202,7 +202,7 @@ def _observed(context: AuditContext, what: str) -> Iterator[tuple[AskedTest, Pro
 
 
 def _film_strip(pictures: Sequence[Image]) -> str:
-    """What the steps of one image foresee, side by side, as a data URI."""
+    """The denoising previews of one image, side by side, as a data URI."""
     from PIL import Image as Images
 
     small = [picture.resize((STRIP_SIZE, STRIP_SIZE)) for picture in pictures]

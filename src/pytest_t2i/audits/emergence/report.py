@@ -24,18 +24,17 @@ SPI = (
     "to 1 at its presence: compare attributes by that, where the descriptions name the concept."
 )
 FORESEEN = (
-    "Share of images that show it when the finished image is foreseen from each step, with "
-    "intervals; the last is the finished images'. A film strip shows what the steps of one image "
-    "foresee."
+    "Share of denoising previews (the finished image as each step predicts it) that show it, with "
+    "intervals; the last is the finished images'. A film strip shows the previews of one image."
 )
-STRIP = "what the steps of one image foresee, from the first to the last"
+STRIP = "the denoising previews of one image, from the first step to the last"
 COLUMNS = ("Emergence", "SPI of the first step", "Centred", "Half of the lean by step")
 
 
 def sections(part: EmergencePart) -> Sequence[Section]:
-    """One for SPI and one for what the steps foresee, where they were measured."""
+    """One for SPI and one for of denoising previews, where they were measured."""
     spi, foreseen = _spi(part), _foreseen(part)
-    made = (Section("Emergence of attributes", spi), Section("What each step foresees", foreseen))
+    made = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
     return [section for section in made if section.blocks]
 
 
@@ -124,7 +123,7 @@ def _first_step(*band: Sequence[float]) -> str:
     return "{:+.3f} [{:+.3f}, {:+.3f}]".format(*(ends[0] for ends in band)) if band[0] else "none"
 
 
-# what steps foresee
+# denoising previews
 
 
 def _foreseen_chart(one: ForeseenRecord) -> CurveChart:

@@ -62,7 +62,7 @@ class GroupCorrection:
 
     @property
     def by_detector_alone(self) -> float | None:
-        """Mean distance from even shares by the detector's words, not corrected for few images."""
+        """Mean distance from even shares by the predicted labels, not corrected for few images."""
         even = dict.fromkeys(self.groups, 1.0 / len(self.groups))
         known = [
             total_variation_distance(

@@ -34,7 +34,7 @@ class ModelScore:
     worst_case: Bounds | None = None
     """Where the paper's score lies whatever the undetected images show; None if none are."""
     uncorrected: ShareInterval | None = None
-    """By the detector's word alone, where ``corrected`` is by people's labels too; else None."""
+    """By the predicted labels alone, where ``corrected`` is by people's labels too; else None."""
 
     @property
     def is_of_model(self) -> bool:
@@ -101,7 +101,7 @@ class GroupCorrectionRecord:
     distance: ShareInterval | None = None
     """Mean distance of prompts from even shares, corrected; None with too few labels."""
     distance_by_detector: Share | None = None
-    """The same by the detector's words, not corrected for few images."""
+    """The same by the predicted labels, not corrected for few images."""
     accuracy: Mapping[str, ShareInterval | None] = field(default_factory=dict)
     """People's label -> how often the detector's is right where it gave one; None without any."""
 

@@ -51,7 +51,7 @@ def _of_model_alone(correction: CorrectionRecord, told: str) -> Section:
     how = (
         f"People labelled {correction.labels} images, drawn with known probabilities where "
         f"{correction.detector} is unsure. What it gets wrong on them, weighted by "
-        "1 / probability, is taken off the model bias score; prompts go by the detector's word. "
+        "1 / probability, is taken off the model bias score; prompts go by the predicted labels. "
         f"What people would say of these very images: {correction.corrected}"
     )
     return Section("Corrected by people's labels", (Note(how), Paragraph(told, "summary")))

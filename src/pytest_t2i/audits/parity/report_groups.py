@@ -25,7 +25,7 @@ GROUPS = (
     "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
 )
 ALONE = (
-    "By the detector's word alone: people's labels correct the model's distance and shares, which "
+    "By the predicted labels alone: people's labels correct the model's distance and shares, which "
     "stand in the section after it, and no single prompt."
 )
 CROSSED = (

@@ -1,6 +1,6 @@
 """A model bias score corrected by labels of images that were drawn where the detector is unsure.
 
-``t2i sample --for-correction`` keeps the probabilities. Single prompts keep the detector's word:
+``t2i sample --for-correction`` keeps the probabilities. Single prompts keep the predicted labels:
 most have one label or none.
 """
 
@@ -66,7 +66,7 @@ class WeightedCorrection:
 
     @property
     def by_detector(self) -> float:
-        """The paper's score by the detector's word alone."""
+        """The paper's score by the predicted labels alone."""
         return model_bias_score(self.samples.male, self.samples.female)
 
     def interval(self, level: float) -> Interval:

@@ -169,7 +169,7 @@ class Association:
         )  # fmt: skip
 
     def foreseen(self) -> Predisposition:
-        """What the steps of its images foresee, and the attribute's share at each (OASIS 4.6).
+        """What its denoising previews show, and the attribute's share at each (OASIS 4.6).
 
         Raises ConfigurationError for what the mark did not ask to be observed.
         """

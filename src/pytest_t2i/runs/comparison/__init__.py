@@ -1,1 +1,1 @@
-"""Several models, runs or baselines side by side: what enters, what is reckoned, its record."""
+"""Several models, runs or baselines side by side: what enters, what is computed, its record."""

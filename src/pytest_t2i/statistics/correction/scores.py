@@ -1,4 +1,4 @@
-"""Prediction-powered inference: few labels by people correct a detector's word on every image.
+"""Prediction-powered inference: few labels by people correct the predicted labels of all images.
 
 Angelopoulos, Duchi and Zrnic 2023 (PPI++). docs/decisions/0004 says how it is used here;
 tests/simulations/correction.py checks bias and coverage.
@@ -100,7 +100,7 @@ class CorrectedScores:
     model: Interval
     """Model bias score (Lyu eq. 1) that people would give these very images."""
     detector: float
-    """The same by the detector's word alone."""
+    """The same by the predicted labels alone."""
     labels: int
     """Labelled images."""
     labels_to_halve: int | None
@@ -122,7 +122,7 @@ def corrected_scores(
     .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
 
     Args:
-        words: the detector's word on every image, per prompt: +1, -1, or 0 for undetected.
+        words: the predicted label of every image, per prompt: +1, -1, or 0 for undetected.
         labels: people's word on the same images: +1, -1, 0, or NaN where there is no label.
         level: confidence level in (0, 1).
 
@@ -196,7 +196,7 @@ def adjusted_model_bias_score(
     (tests/simulations/correction.md), as its method says. No verdict may rest on it.
 
     Args:
-        words: the detector's word on every image, per prompt: +1, -1, or 0 for undetected.
+        words: the predicted label of every image, per prompt: +1, -1, or 0 for undetected.
         labels: people's word on the same images: +1, -1, 0, or NaN where there is no label.
         level: confidence level in (0, 1).
         seed: seed of the draws.

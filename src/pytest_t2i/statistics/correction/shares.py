@@ -1,4 +1,4 @@
-"""Shares of groups, a detector's word on every image corrected by few labels of people."""
+"""Shares of groups: predicted labels of all images, corrected by few labels of people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CorrectedShares:
     shares: tuple[Interval, ...]
     """Of each group, in order: its share of the clear images of all prompts."""
     detector: tuple[float, ...]
-    """The same by the detector's word alone; NaN where it gave no label."""
+    """The same by the predicted labels alone; NaN where it gave no label."""
     labels: int
     """Labelled images."""
 

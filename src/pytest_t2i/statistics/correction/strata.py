@@ -1,4 +1,4 @@
-"""Prompts as strata: a labelled part of each corrects the detector's word on all of it (PPI++)."""
+"""Prompts as strata: a labelled part of each corrects the predicted labels of all of it (PPI++)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Means:
 
     means: inputs.Floats
     power: float
-    """How far the detector's word is used, from 0 to 1."""
+    """How far the predicted labels are used, from 0 to 1."""
 
 
 def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:

@@ -24,7 +24,7 @@ GENDER = replace(TRIAL, accuracy_by_label={"male": TRIAL.accuracy, "female": Non
 
 def blocks(*trials):
     (section,) = AUDIT.sections(TrialsPart(trials), None)
-    assert section.title == "Detectors on trial"
+    assert section.title == "Detector evaluation"
     return section.blocks
 
 

@@ -96,7 +96,7 @@ def test_what_the_first_step_adds(firsts, line):
 def test_the_page_and_the_summary(tmp_path):
     page = render_html(run(PART), tmp_path)
     for told in (
-        'id="emergence-of-attributes"', 'id="what-each-step-foresees"', f'src="{JPEG}AAAA"',
+        'id="emergence-of-attributes"', 'id="denoising-previews"', f'src="{JPEG}AAAA"',
         '<polygon class="band"', '<rect class="marked" x="20.0"',
         "<span>\u22120.50 to +0.50</span>", "<span>0 % to 100 %</span>",
         "<span>finished images</span>",

@@ -159,7 +159,7 @@ def test_after_correction_groups_have_one_distance_with_the_uncorrected_beside_i
     assert lines.count("distance from even") == 1
     assert "0.310" not in lines
     # Bars of prompts are the detector's, and say so.
-    assert "the detector's word alone" in str(sections(part)["Groups by ages"])
+    assert "the predicted labels alone" in str(sections(part)["Groups by ages"])
     few = replace(part, group_correction=replace(correction, distance=None))
     assert ParityAudit().summary(few).figures[0].notes == ("too few labels to correct it",)
 
