@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from importlib.resources import as_file
 
 import msgspec
@@ -19,8 +18,8 @@ from pytest_t2i.errors import DetectorError
 from pytest_t2i.runs.read_run import read_run
 
 ABSENT = (
-    "torch", "torchvision", "diffusers", "transformers", "accelerate", "safetensors", "ultralytics",
-    "dlib", "open_clip", "pandas",
+    "torch", "torchvision", "diffusers", "transformers", "accelerate", "ultralytics", "dlib",
+    "open_clip", "pandas",
 )  # fmt: skip
 """What the core does not bring."""
 WITHOUT = f"""
@@ -37,18 +36,18 @@ except ImportError:
     sys.exit(main(["demo"]))
 """
 EXPECTED = {"reference": Outcome.PASS, "reference-biased": Outcome.FAIL}
-MOST_BYTES, MOST_SECONDS = 3_000_000, 30
+MOST_BYTES = 3_000_000
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """The folder it was called in, what it printed, and how long it took."""
-    folder, began = tmp_path_factory.mktemp("demo"), time.monotonic()
+    """The folder it was called in, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT], cwd=folder, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return folder, done.stdout, time.monotonic() - began
+    return folder, done.stdout
 
 
 @pytest.fixture
@@ -57,13 +56,8 @@ def pictures(tmp_path):
     return unpack(tmp_path / "pictures")[0]
 
 
-def test_it_takes_seconds_without_torch(shown):
-    _, _, seconds = shown
-    assert seconds < MOST_SECONDS
-
-
 def test_it_says_pass_and_fail_and_what_to_type_next(shown):
-    folder, told, _ = shown
+    folder, told = shown
     lines = told.splitlines()
     assert [line.partition(":")[0] for line in lines if line.startswith(("PASS", "FAIL"))] == [
         "PASS", "FAIL",

@@ -62,7 +62,8 @@ def test_init_writes_blank_fields_once(project, tmp_path, before):
         list(write_suite(tmp_path, FACTS, {"t2i_images": "20"}))
     file = tmp_path / "pyproject.toml"
     assert file.read_text().count("[tool.t2i.report]") == 1
-    assert file.read_text().startswith(before.strip() or "# What people state")
+    assert file.read_text().startswith(before.strip())
+    assert "# What people state" in file.read_text()
     assert read_statement(file) == Statement()
 
 
