@@ -33,7 +33,10 @@ Reader = Callable[[str, str], Any]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one run was asked for."""
+    """What one run was asked for.
+
+    Over 20 fields: each is an option of the command line.
+    """
 
     model: str | None = None
     detectors: tuple[str, ...] = ()

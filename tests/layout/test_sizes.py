@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 
 import numpy as np
+import pytest
 from layout import source
+from layout.figures import classes, fields, methods
 
 MOST_MODULES, MOST_FOLDERS = 6, 15
 """In the root."""
@@ -13,6 +15,8 @@ MOST_LINES = 300
 """Of a module that does not say why it has more."""
 REASON = f"Over {MOST_LINES} lines: "
 """Begins the sentence of a module's docstring that says so."""
+MOST_OF_CLASS = 20
+"""Methods of a class, fields of a record, where its docstring does not say why there are more."""
 MEDIAN, NINTH_DECILE = 8, 22
 """Lines of a function, its docstring included."""
 
@@ -37,6 +41,17 @@ def test_a_long_module_says_why():
         and REASON not in " ".join((ast.get_docstring(source.tree(path)) or "").split())
     }
     assert silent == {}, f"split it, or say in its docstring: {REASON}..."
+
+
+@pytest.mark.parametrize(("what", "count"), [("methods", methods), ("fields", fields)])
+def test_a_large_class_says_why(what, count):
+    silent = {
+        name: count(node)
+        for name, node in classes()
+        if count(node) > MOST_OF_CLASS
+        and f"Over {MOST_OF_CLASS} {what}: " not in (ast.get_docstring(node) or "")
+    }
+    assert silent == {}, f"split it, or say in its docstring: Over {MOST_OF_CLASS} {what}: ..."
 
 
 def test_functions_are_short():

@@ -165,7 +165,10 @@ class _File(msgspec.Struct):
 
 
 class _Model(msgspec.Struct, forbid_unknown_fields=True):
-    """A table ``[models.ALIAS]``."""
+    """A table ``[models.ALIAS]``.
+
+    Over 20 fields: each is a key that a table may have.
+    """
 
     path: Name
     steps: Count | None = None

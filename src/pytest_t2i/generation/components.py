@@ -52,7 +52,10 @@ OWN_NAMES = ("timm:",)
 
 @dataclass(slots=True)
 class Components:
-    """Everything one run works with, by name."""
+    """Everything one run works with, by name.
+
+    Over 20 methods: each loads one kind of part once, by the name that the run gave it.
+    """
 
     settings: Settings
     store: Store

@@ -49,7 +49,10 @@ TURNS = 3
 
 @dataclass
 class Runner:
-    """Carries out a plan."""
+    """Carries out a plan.
+
+    Over 20 methods: the steps of making share the plan, the store and what is counted.
+    """
 
     components: Components
     store: Store

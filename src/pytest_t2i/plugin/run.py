@@ -66,7 +66,10 @@ OWN_HOOKS = (
 
 
 class Run:
-    """Hooks of one run with a model under test."""
+    """Hooks of one run with a model under test.
+
+    Over 20 methods: pytest calls each hook by its name on one plugin object.
+    """
 
     def __init__(
         self, config: pytest.Config, settings: Settings, audits: tuple[Audit[Any], ...]

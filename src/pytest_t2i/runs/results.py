@@ -31,7 +31,10 @@ R = TypeVar("R")
 
 @dataclass
 class Results:
-    """What was measured; reads the store, makes nothing."""
+    """What was measured; reads the store, makes nothing.
+
+    Over 20 methods: tests, audits and reports read a run's store through this class alone.
+    """
 
     session: Session
     recorded: Baseline | None = None

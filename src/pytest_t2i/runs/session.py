@@ -42,7 +42,10 @@ NO_LABELS = "t2i: no labelled images given; run with --t2i-labels FOLDER"
 
 @dataclass
 class Session:
-    """The state of one run in one process."""
+    """The state of one run in one process.
+
+    Over 20 methods: hooks and fixtures share this one state of a run.
+    """
 
     settings: Settings
     components: Components

@@ -26,7 +26,10 @@ Against = Literal["limit", "baseline"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison that a test made, with its verdict."""
+    """One comparison that a test made, with its verdict.
+
+    Over 20 fields: each is a key of a check in run.json.
+    """
 
     test: str
     """Node id of the test."""

@@ -72,6 +72,8 @@ def outcomes(
 class Trial:
     """One detector on one labelled set.
 
+    Over 20 methods: each of its scores is an attribute of the one fixture that suites use.
+
     >>> import pytest
     >>> from pytest_t2i import Trial, limit
     >>> @pytest.mark.t2i

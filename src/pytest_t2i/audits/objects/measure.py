@@ -41,6 +41,8 @@ be even is no evidence of the many that were too rare. A FAIL needs no more than
 class Objects(Counted):
     """The objects in the images of triplets.
 
+    Over 20 methods: each of its scores is an attribute of the one fixture that suites use.
+
     >>> import pytest
     >>> from pytest_t2i import Objects, axes, limit
     >>> @pytest.mark.t2i(axes.object)

@@ -47,6 +47,9 @@ IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 class Store:
     """A folder of images with its index.
 
+    Over 20 methods: images, arrays, detections and facts lie in one index, written in one
+    transaction.
+
     Several processes may write at once. A file that is absent or whose checksum differs, and a row
     whose seal is broken, are dropped from the index when they are looked up, and made again.
     """
