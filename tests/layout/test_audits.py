@@ -9,7 +9,7 @@ import pytest
 from layout import source
 
 from pytest_t2i.audits.fixture import About
-from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.audits.installed import installed_audits
 
 AUDITS = {
     audit.name: audit

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.audits import distance
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
+from pytest_t2i.audits.installed import installed_audits
 from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.origins.measure import Origins
 from pytest_t2i.audits.origins.of_images import origins_of_sample
@@ -17,9 +18,8 @@ from pytest_t2i.audits.parity import crossed_groups
 from pytest_t2i.audits.parity import measure as parity
 from pytest_t2i.audits.parity.grouped_samples import GroupedSample, GroupedSamples
 from pytest_t2i.audits.parity.measure import Corrected
-from pytest_t2i.audits.registered import installed_audits
-from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.audits.variety.vendi import diversity_of
+from pytest_t2i.audits.variety.wals import mean_of, variety_of
 from pytest_t2i.data import FORESEEN, Attribute, Interval
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts import Reference, Stereotype

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.registered import installed_audits
+from pytest_t2i.audits.installed import installed_audits
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.library.audited import Audited

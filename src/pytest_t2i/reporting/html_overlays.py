@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_t2i.reporting.drawn import Drawn, draw
+from pytest_t2i.reporting.html_blocks import Drawn, draw
 from pytest_t2i.reporting.overlays import overlay
 from pytest_t2i.sections import Overlays
 

@@ -13,8 +13,8 @@ from filelock import FileLock
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.fixture import Fixture
+from pytest_t2i.audits.installed import installed_audits
 from pytest_t2i.audits.instruments import Instruments
-from pytest_t2i.audits.registered import installed_audits
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import user_path

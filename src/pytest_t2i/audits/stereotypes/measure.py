@@ -15,8 +15,8 @@ from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.stereotypes import stopped
 from pytest_t2i.audits.stopping import Stopping
-from pytest_t2i.audits.variety.measure import Variety
 from pytest_t2i.audits.variety.vendi import Diversity
+from pytest_t2i.audits.variety.wals import Variety
 from pytest_t2i.data import FORESEEN, Evidence, Interval, Prone
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import DetectorRef, Need
