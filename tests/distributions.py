@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_t2i.adapters import installed_metrics, registry
-from pytest_t2i.audits import installed as installed_audits
+from pytest_t2i.adapters import metric_discovery, registry
+from pytest_t2i.audits import discovery
 
 
 def write_metadata(folder, name, version, groups):
@@ -28,7 +28,7 @@ def installed(folder, monkeypatch):
 
 def forget_what_is_installed():
     """The registries look through the path once."""
-    for module in (registry, installed_audits, installed_metrics):
+    for module in (registry, discovery, metric_discovery):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Source
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 

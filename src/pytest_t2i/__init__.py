@@ -1,8 +1,10 @@
 """Unit tests for the fairness of text-to-image models.
 
-Everything that a suite, a detector or a model of one's own needs is imported from here. All modules
-below are private: where a name lies inside may change. An underscore marks a function that no other
-module uses. The names load on first use, so that ``import pytest_t2i`` stays cheap.
+Everything that a suite, a detector or a model of one's own needs is imported from here. Its
+``axes``, ``labels``, ``metrics``, ``prompts``, ``sections``, ``statistics`` and ``strategies`` hold
+names of their own. All other modules are private: where a name lies inside may change. An
+underscore marks a function that no other module uses. The names load on first use, so that
+``import pytest_t2i`` stays cheap.
 """
 
 from __future__ import annotations

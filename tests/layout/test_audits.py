@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 from layout import source
 
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.fixture import About
-from pytest_t2i.audits.installed import installed_audits
 
 AUDITS = {
     audit.name: audit

@@ -21,7 +21,7 @@ from filled import filled, filled_run
 from mistakes import WRONG_VALUES, places, renamed, replaced, value_at, without
 from tally import Tally
 
-from pytest_t2i.audits.installed import installed_audits, recorded_kinds
+from pytest_t2i.audits.discovery import installed_audits, recorded_kinds
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome, Undetected, Variant
 from pytest_t2i.errors import T2IError

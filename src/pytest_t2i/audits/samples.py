@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits import distance
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
-from pytest_t2i.audits.installed import installed_audits
 from pytest_t2i.audits.instruments import checked_attribute
 from pytest_t2i.audits.origins.measure import Origins
 from pytest_t2i.audits.origins.of_images import origins_of_sample

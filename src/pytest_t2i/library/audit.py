@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.installed import installed_audits
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.generation.progress import Silent, shown
 from pytest_t2i.library.audited import Audited

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.installed import audits_of, installed_audits
+from pytest_t2i.audits.discovery import audits_of, installed_audits
 from pytest_t2i.errors import T2IError
 
 AUDITS = pytest.StashKey[tuple[Audit[Any], ...]]()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.installed import recorded_kinds
+from pytest_t2i.audits.discovery import recorded_kinds
 from pytest_t2i.errors import BudgetSpentError, T2IError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef

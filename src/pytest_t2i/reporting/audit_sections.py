@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.formatting import percent
 from pytest_t2i.runs.record import RunRecord

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import MissingExtraError, UnknownNameError

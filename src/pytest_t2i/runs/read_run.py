@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
 from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.work import Work

@@ -12,8 +12,8 @@ from filelock import FileLock
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.fixture import Fixture
-from pytest_t2i.audits.installed import installed_audits
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError

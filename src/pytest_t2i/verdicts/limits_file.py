@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_t2i.adapters.installed_metrics import load_registered_metrics
+from pytest_t2i.adapters.metric_discovery import load_registered_metrics
 from pytest_t2i.data import Limit, MetricInfo
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import read_toml

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from filled import filled
 
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.reporting import write_all
 from pytest_t2i.runs.read_run import read_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.formatting import detector_names, images_of, undetected_of
 from pytest_t2i.runs.record import RunRecord

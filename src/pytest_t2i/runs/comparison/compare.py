@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.installed import installed_audits
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.comparison.entrant import EnteredPrompt, Entrant

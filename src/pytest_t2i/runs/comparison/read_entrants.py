@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_t2i.audits.installed import installed_audits, recorded_kinds
+from pytest_t2i.audits.discovery import installed_audits, recorded_kinds
 from pytest_t2i.data import Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import parse_json, read_text

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.installed import audits_of, installed_audits
+from pytest_t2i.audits.discovery import audits_of, installed_audits
 from pytest_t2i.data import MetricInfo
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO, register
