@@ -23,7 +23,6 @@ SMALLEST = {
     "genders": ("--images", "4"),
     "gpu": ("--small",),
     "hunt_planted": ("--planted", "cup+hospital:male", "--axes", "object,place", "--images", "206"),
-    "labelling": ("--rows", "1000", "--keys", "10"),
     "people": ("--overlaps", "0.7"),
     "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
     "report_size": (),
