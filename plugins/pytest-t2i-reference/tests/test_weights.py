@@ -173,7 +173,7 @@ def test_words_of_planted_intersections_stay_mild_alone(word: str, men_of: Calla
 def test_a_plain_load_in_one_number_format_is_of_that_format() -> None:
     """As the README says: without it the text encoder alone keeps the format of its file."""
     folder = FOLDER / "weights" / "reference"
-    pipeline = diffusers.DiffusionPipeline.from_pretrained(folder, torch_dtype=torch.float32)
+    pipeline = diffusers.DiffusionPipeline.from_pretrained(folder, dtype=torch.float32)
     parts = [part for part in pipeline.components.values() if isinstance(part, torch.nn.Module)]
     assert len(parts) == 3
     assert {part.dtype for part in parts} == {torch.float32}

@@ -64,7 +64,10 @@ def supervised_direction(
     contrast = shown - shown.mean()
     weights = contrast if kernel == "linear" else _weights(rows, contrast, kernel)
     centred = rows - rows.mean(axis=0)
-    return unit("the difference that the labels make", centred.T @ weights)
+    direction, difference = centred.T @ weights, centred.T @ contrast
+    # An eigenvector has no sign of its own, and similarities of "sigmoid" are no inner products.
+    turned = -direction if direction @ difference < 0 else direction
+    return unit("the difference that the labels make", turned)
 
 
 def _weights(rows: inputs.Floats, contrast: inputs.Floats, kernel: str | Kernel) -> inputs.Floats:

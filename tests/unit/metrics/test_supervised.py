@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_t2i import metrics
@@ -20,6 +20,7 @@ def drawn(seed, *shape):
 
 @FEW
 @given(SEEDS, SIZES, st.sampled_from(KERNELS))
+@example(323, 2, "sigmoid")
 def test_a_direction_points_towards_what_shows_it(seed, n, kernel):
     features = 0.3 * drawn(seed, 2 * n, 4)
     labels = np.arange(2 * n) % 2

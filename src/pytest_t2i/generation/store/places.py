@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import socket
 import time
@@ -65,7 +66,7 @@ class Machine:
 
     def __init__(self, folder: Path, kind: str | None = None, name: str = "") -> None:
         """Raises StoreError on object storage, and while another machine uses the store."""
-        kind = kind_of(folder.resolve()) if kind is None else kind
+        kind = kind_of(Path(os.path.realpath(folder))) if kind is None else kind
         if OBJECTS.search(kind):
             raise StoreError(
                 f"{folder} lies on object storage ({kind}), which keeps no locks: no store can be "
