@@ -32,7 +32,7 @@ COLUMNS = ("Emergence", "SPI of the first step", "Centred", "Half of the lean by
 
 
 def sections(part: EmergencePart) -> Sequence[Section]:
-    """One for SPI and one for of denoising previews, where they were measured."""
+    """One for SPI and one for denoising previews, where they were measured."""
     spi, foreseen = _spi(part), _foreseen(part)
     made = (Section("Emergence of attributes", spi), Section("Denoising previews", foreseen))
     return [section for section in made if section.blocks]
