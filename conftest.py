@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,6 +37,39 @@ SLOW_FOLDERS = [
 """Whose modules bring torch, transformers and diffusers: their import takes seconds."""
 BRINGS_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|diffusers)\b", re.MULTILINE)
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\n\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def share(text: str) -> tuple[int, int]:
+    """The argument of ``--slow-share``: which part, and how many parts there are."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"expected K/N with K from 1 to N, got {text!r}")
+    return int(part), int(parts)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """All slow tests take most of an hour: several runs may share them."""
+    parser.addoption(
+        "--slow-share",
+        type=share,
+        default=(1, 1),
+        metavar="K/N",
+        help="run the K-th of N parts of the tests that are marked slow, and all others",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep this run's share of the slow tests."""
+    part, parts = config.getoption("slow_share")
+    if parts == 1:
+        return
+    left_out = {
+        item
+        for item in items
+        if item.get_closest_marker("slow") and zlib.crc32(item.nodeid.encode()) % parts != part - 1
+    }
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -82,6 +82,7 @@ def test_a_model_that_says_nothing_takes_any_prompt(suite):
     assert not any("calibrated" in message for _, message in outcomes(suite).values())
 
 
+@pytest.mark.slow
 def test_workers_leave_them_open_too(suite):
     result = suite.run_apart("--t2i-images", "20", "-n", "2", model="nurses")
     assert outcomes(suite)["test_mixed"][0] == "INCONCLUSIVE"

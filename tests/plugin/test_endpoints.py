@@ -146,6 +146,7 @@ def test_refused_and_broken_images_are_undetected_and_shown(endpoint):
     assert len(undetected) == 2
 
 
+@pytest.mark.slow
 def test_no_key_is_left_by_a_run(endpoint):
     endpoint.write({"conftest.py": (endpoint.path / "conftest.py").read_text() + LOGGING})
     told = []

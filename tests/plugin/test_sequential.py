@@ -192,6 +192,7 @@ def test_a_number_of_images_for_the_whole_run_leaves_the_rest_inconclusive(many)
     result.stdout.fnmatch_lines(["*stopped at --t2i-total-images 700: * stay inconclusive*"])
 
 
+@pytest.mark.slow
 def test_few_words_that_lean_are_confirmed_by_fresh_images(many):
     result = many.run("--t2i-sequential", "--t2i-images", "120", model="mixed")
     result.stdout.fnmatch_lines(["*fresh images to confirm * test*"])

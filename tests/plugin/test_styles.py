@@ -99,6 +99,7 @@ def test_one_image_of_each_is_no_evidence(studio):
     assert {check["outcome"] for check in studio.record()["checks"]} == {"INCONCLUSIVE"}
 
 
+@pytest.mark.slow
 def test_the_shipped_suite_runs_when_it_is_named(project):
     for name in ("styles", "parity"):
         shutil.copytree(SHIPPED / name, project.path / "suites" / name)

@@ -18,6 +18,7 @@ def test_a_valid_document_is_read_and_rendered(tmp_path, name):
     assert tally.kinds == {f"{name} read and rendered": 1}
 
 
+@pytest.mark.slow
 def test_mutated_documents(tmp_path):
     tally = records.go(tmp_path, 150, seed=31)
     assert tally.faults == []

@@ -68,6 +68,7 @@ def score(pytester):
     return record["checks"][0]["estimate"]
 
 
+@pytest.mark.slow
 def test_random_counterpart_makes_the_score_fall_and_nothing_twice(run, pytester):
     many = ("--t2i-images", "40")
     assert run(*many).ret == 1

@@ -48,6 +48,7 @@ def test_without_the_companion_it_is_skipped_with_one_line(project):
     assert project.painted() == []
 
 
+@pytest.mark.slow
 def test_plain_pictures_of_another_run_are_not_made_again(project):
     project.run(*FEW, "--t2i-mitigation", "careful")
     assert len(project.painted()) == 12 * 4 * 8
@@ -55,6 +56,7 @@ def test_plain_pictures_of_another_run_are_not_made_again(project):
     assert len(project.painted()) == 12 * 5 * 8
 
 
+@pytest.mark.slow
 def test_a_store_filled_without_a_mitigation_gives_the_plain_pictures(project):
     suite = project.folder / "suite" / "test_mitigation.py"
     text = suite.read_text()

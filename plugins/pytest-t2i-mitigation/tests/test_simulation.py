@@ -20,6 +20,7 @@ def test_what_does_nothing_helps_in_few_runs(images):
     assert rates(helps(SCORES, images, 0.2), RUNS, seed=2).passed == 0.0
 
 
+@pytest.mark.slow
 def test_wrong_passes_are_rare():
     for metric, told, images, world in worlds():
         if metric in CHEAP:

@@ -121,6 +121,7 @@ def test_a_gap_has_the_sign_of_who_is_shown_more(sign):
     assert np.sign(gap.estimate) == sign
 
 
+@pytest.mark.slow
 def test_shuffled_styles_find_nothing():
     alarms = sum(outcome(of(FAIR, seed=k).widest_gap, 0.05) is Outcome.FAIL for k in range(100))
     assert alarms <= 10

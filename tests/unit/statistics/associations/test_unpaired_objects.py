@@ -30,6 +30,7 @@ def test_the_p_value_is_that_of_all_deals(seed):
     assert told >= exact - 0.02
 
 
+@pytest.mark.slow
 def test_a_fair_model_that_draws_anew_rarely_fails():
     rng = np.random.default_rng(5)
     alarms = independent = 0

@@ -21,6 +21,7 @@ def drawn(rng, shares, prompts, images):
 
 
 @pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.slow
 def test_the_same_model_is_seldom_found_to_have_moved(shared):
     rng, found = np.random.default_rng(1), 0
     for repeat in range(200):
@@ -33,6 +34,7 @@ def test_the_same_model_is_seldom_found_to_have_moved(shared):
     assert found <= 18
 
 
+@pytest.mark.slow
 def test_the_growth_told_as_found_is_found_in_about_that_many_runs():
     rng = np.random.default_rng(2)
     even, told, found = (1 / 3, 1 / 3, 1 / 3), [], []
