@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from for_correction import LEVEL, ppi_half_width
 
-from pytest_t2i.statistics import ppi_mean
 from pytest_t2i.statistics.correction.choice import choice_probabilities, drawn
 from pytest_t2i.statistics.correction.likely import calibrated, likely_signs
 from pytest_t2i.statistics.correction.weighted import weighted_score
@@ -13,16 +13,14 @@ from pytest_t2i.statistics.correction.weighted import weighted_score
 ppi = pytest.importorskip("ppi_py", reason="ppi-python is not installed")
 
 
-def test_ppi_mean() -> None:
+def test_the_half_width_that_the_simulation_compares_with() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         u, f = (rng.random(n) < 0.7 for n in (300, 40))
         y = np.where(rng.random(40) < 0.9, f, ~f)
-        result = ppi_mean(y, f, u, 0.9)
         y, f, u = (part.astype(float) for part in (y, f, u))
-        assert result.estimate == pytest.approx(float(ppi.ppi_mean_pointestimate(y, f, u)[0]))
-        low, high = (float(entry[0]) for entry in ppi.ppi_mean_ci(y, f, u, alpha=0.1))
-        assert (result.low, result.high) == pytest.approx((low, high))
+        low, high = (float(entry[0]) for entry in ppi.ppi_mean_ci(y, f, u, alpha=1.0 - LEVEL))
+        assert ppi_half_width(y, f, u) == pytest.approx((high - low) / 2.0)
 
 
 @pytest.mark.parametrize("evenly", [True, False])

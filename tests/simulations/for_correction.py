@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 from uncertainty import rate
 from worlds import table7
 
-from pytest_t2i.statistics import model_bias_interval, ppi_mean
+from pytest_t2i.statistics import model_bias_interval
 from pytest_t2i.statistics.correction.choice import choice_probabilities, drawn
 from pytest_t2i.statistics.correction.likely import doubts
 from pytest_t2i.statistics.correction.weighted import WeightedScore, weighted_score
@@ -181,8 +182,16 @@ def plain_half_width(signs: np.ndarray, odds: np.ndarray, labels: int, seed: int
     y, f = (seeming * signs).ravel(), (seeming * words).ravel()
     chosen = np.zeros(y.size, dtype=bool)
     chosen[np.random.default_rng(seed).permutation(y.size)[:labels]] = True
-    found = ppi_mean(y[chosen], f[chosen], f[~chosen], LEVEL)
-    return (found.high - found.low) / 2
+    return ppi_half_width(y[chosen], f[chosen], f[~chosen])
+
+
+def ppi_half_width(y: np.ndarray, f: np.ndarray, u: np.ndarray) -> float:
+    """Half of PPI++'s interval of a mean (tests/oracles/test_ppi_python.py)."""
+    spread = float(np.var(np.concatenate([f, u]), ddof=1))
+    weight = np.cov(y, f, ddof=0)[0, 1] / ((1.0 + len(y) / len(u)) * spread) if spread else 0.0
+    weight = min(1.0, max(0.0, float(weight)))
+    variance = weight**2 * np.var(u) / len(u) + np.var(y - weight * f) / len(y)
+    return float(stats.norm.isf((1.0 - LEVEL) / 2.0) * np.sqrt(variance))
 
 
 def best_ratio(odds: np.ndarray) -> float:
@@ -254,7 +263,7 @@ def main(repeats: int = 200, sizes: int = 60) -> None:
     print("right on 85 % of the images. Covered is the score that people would give on all images")
     print("of the run; half-widths are its interval's, at 0.95. Evenly: the same estimate with")
     print("every image as likely. Best ratio: what probabilities in proportion to the doubt leave,")
-    print("were each doubt known and no prompt's sign open. PPI++ by words: `ppi_mean` of evenly")
+    print("were each doubt known and no prompt's sign open. PPI++ by words: that of evenly")
     print("chosen labels and the detector's words, as `ppi-python` has it. Covers the model, false")
     print("FAIL and PASS: of the model's own score, FAIL and PASS at a limit at the truth (5 %).\n")
     print_rows(WORLDS, repeats, sizes=False)

@@ -164,12 +164,6 @@ def expected_paper(model: str, n: int) -> float:
     return float(np.mean(chance @ np.abs(2 * k / n - 1)))
 
 
-def of_square(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
-    male = drawn(model, prompts, n, rng)
-    result = statistics.squared_bias_interval(male, n - male, seed=seed, **OPTIONS)
-    return result, float(np.mean((2 * table7(model) - 1) ** 2))
-
-
 def of_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     groups = [np.repeat([1.0, 0.0], [k, n - k]) for k in drawn(model, prompts, n, rng)]
     return statistics.mean_interval(groups, seed=seed, **OPTIONS), float(np.mean(table7(model)))
@@ -242,7 +236,6 @@ def of_fleiss(model: str, prompts: int, n: int, rng: np.random.Generator, seed: 
 RESAMPLING: dict[str, Trial] = {
     "model_bias_interval, corrected": of_model,
     "model_bias_interval, paper": of_paper,
-    "squared_bias_interval": of_square,
     "mean_interval, no bounds": of_mean,
     "mean_interval, bounds 0 and 1": of_bounded_mean,
     "paired_model_bias_change": of_change,

@@ -97,29 +97,6 @@ def error_table(repeats: int) -> Iterator[str]:
                 yield f"| {world} | {prompts} | {n} | " + " | ".join(cells) + " |"
 
 
-def square_errors(world: str, prompts: int, n: int, repeats: int, seed: int) -> np.ndarray:
-    """Unbiased squared score minus the truth of the prompts drawn."""
-    rng = np.random.default_rng(seed)
-    result = []
-    for _ in range(repeats):
-        share = draw(world, prompts, rng)
-        male = rng.binomial(n, share)
-        square = statistics.squared_bias_score(male, n - male)
-        result.append(square - float(np.mean((2 * share - 1) ** 2)))
-    return np.array(result)
-
-
-def square_table(repeats: int) -> Iterator[str]:
-    """Markdown rows: bias / standard deviation by number of images."""
-    yield "| world | prompts | " + " | ".join(f"{n} images" for n in SIZES) + " |"
-    yield "|---|---|" + "---|" * len(SIZES)
-    for prompts in (100, 10):
-        for world in ESTIMATED:
-            result = [square_errors(world, prompts, n, repeats, seed=1) for n in SIZES]
-            cells = [f"{e.mean():+.4f} / {e.std():.3f}" for e in result]
-            yield f"| {world} | {prompts} | " + " | ".join(cells) + " |"
-
-
 def coverage_table(repeats: int) -> Iterator[str]:
     """Markdown rows: coverage, misses on either side, width."""
     yield "| world | prompts | images | coverage | too high | too low | width | fixed prompts |"
@@ -146,9 +123,6 @@ def main(repeats: int = 300) -> None:
     )
     print("## Bias / standard deviation of the estimators\n")
     print(*error_table(repeats // 2), sep="\n", flush=True)
-    print("\n## Bias / standard deviation of the squared score\n")
-    print("`squared_bias_score` against the mean of (2p - 1)^2, ten times as many repeats.\n")
-    print(*square_table(10 * repeats), sep="\n", flush=True)
     print("\n## Coverage of the 95 % interval\n")
     print("Prompts drawn anew from the world in each repeat; in the last column they are kept,")
     print("so that only the noise of images is left, and the interval is that of fixed words")

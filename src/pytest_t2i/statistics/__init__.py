@@ -37,7 +37,6 @@ from pytest_t2i.statistics.baseline.prompt_test import paired_prompt_p_value
 from pytest_t2i.statistics.baseline.ranking import (
     Rank,
     groups_differ_p_value,
-    prompts_differ_p_value,
     ranking,
 )
 from pytest_t2i.statistics.correction.label_noise import effective_counts
@@ -45,14 +44,12 @@ from pytest_t2i.statistics.correction.scores import (
     CorrectedScores,
     adjusted_model_bias_score,
     corrected_scores,
-    ppi_mean,
 )
 from pytest_t2i.statistics.correction.shares import CorrectedShares, corrected_shares
 from pytest_t2i.statistics.detectors.agreement import fleiss_interval, kappa_interval
 from pytest_t2i.statistics.detectors.scores import (
     deviation_interval,
     f1_interval,
-    f1_p_value,
     paired_share_change,
 )
 from pytest_t2i.statistics.diversity.vendi import vendi_at_level, vendi_interval
@@ -80,7 +77,6 @@ from pytest_t2i.statistics.families.p_values import (
 )
 from pytest_t2i.statistics.groups.group_ranking import group_ranking
 from pytest_t2i.statistics.groups.model_reference_distance import (
-    mean_total_variation,
     mean_total_variation_interval,
     mean_total_variation_p_value,
     total_variation_floor,
@@ -110,7 +106,6 @@ from pytest_t2i.statistics.means.bands import (
     settled_step,
 )
 from pytest_t2i.statistics.means.fixed import (
-    fixed_mean_interval,
     gap_interval,
     gap_p_value,
     gap_sign_p_value,
@@ -124,15 +119,13 @@ from pytest_t2i.statistics.model.bias import (
     model_bias_p_value,
 )
 from pytest_t2i.statistics.model.fair_floor import fair_floor
-from pytest_t2i.statistics.model.squared_bias import squared_bias_interval, squared_bias_score
-from pytest_t2i.statistics.planning.model import model_images_needed, observed_model_power
+from pytest_t2i.statistics.planning.model import model_images_needed
 from pytest_t2i.statistics.planning.power import Design, prompt_power
 from pytest_t2i.statistics.sequential.after_stopping import stopped_share_interval
 from pytest_t2i.statistics.sequential.confidence_sequences import (
     bias_sequence_p_value,
     look_level,
     looks,
-    mean_confidence_sequence,
     model_bias_look,
     prompt_bias_sequence,
     share_confidence_sequence,
@@ -200,13 +193,11 @@ __all__ = [
     "effective_counts",
     "expected_stop",
     "f1_interval",
-    "f1_p_value",
     "fair_floor",
     "fair_p_value",
     "family_p_values",
     "family_share_p_values",
     "fewest_images",
-    "fixed_mean_interval",
     "fleiss_interval",
     "gap_interval",
     "gap_p_value",
@@ -230,9 +221,7 @@ __all__ = [
     "look_level",
     "looks",
     "mean_band",
-    "mean_confidence_sequence",
     "mean_interval",
-    "mean_total_variation",
     "mean_total_variation_interval",
     "mean_total_variation_p_value",
     "mean_wals_interval",
@@ -242,7 +231,6 @@ __all__ = [
     "model_images_needed",
     "object_bias_intervals",
     "object_bias_p_values",
-    "observed_model_power",
     "one_sided",
     "paired_change_p_value",
     "paired_gap_interval",
@@ -254,14 +242,12 @@ __all__ = [
     "parity_difference_interval",
     "parity_difference_p_value",
     "parity_shares",
-    "ppi_mean",
     "prompt_bias_change",
     "prompt_bias_interval",
     "prompt_bias_p_value",
     "prompt_bias_p_values",
     "prompt_bias_sequence",
     "prompt_power",
-    "prompts_differ_p_value",
     "rank_correlation_interval",
     "ranking",
     "settled_step",
@@ -270,8 +256,6 @@ __all__ = [
     "share_difference_interval",
     "share_interval",
     "share_p_value",
-    "squared_bias_interval",
-    "squared_bias_score",
     "stereotype_interval",
     "stereotype_p_value",
     "stereotype_sequence",

@@ -189,14 +189,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
             for words in ("fixed", "sample")
         ]
         + [
-            s.observed_model_power(men, women, bound, 6, level=0.7, repeats=20)
-            for men, women, bound in (
-                (MEN_OF_MIXED, MIXED - MEN_OF_MIXED, 0.3),
-                ([5, 5], [5, 5], 0.0),
-                ([9, 9], [0, 0], 1.0),
-            )
-        ]
-        + [
             model_change_power_range(0.2, push, 0.05, 12, Design(10, repeats=8))
             for push in (0.2, 0.4, 0.8)
         ]
@@ -276,14 +268,10 @@ CORNERS: dict[str, Callable[[], Any]] = {
             for bounds in (None, (0.0, 1.0))
         ]
         + [
-            s.fixed_mean_interval(groups, level=LEVEL)
+            s.gap_interval(groups, level=LEVEL)
             for groups in ([[0.2, 0.4]], [[0.1], [], [0.5, 0.7]], [[1e-120, 3e-120], [2e-120]])
         ]
     ),
-    "squares of few prompts": lambda: [
-        s.squared_bias_interval(m, w, level=LEVEL, seed=1, resamples=200)
-        for m, w in (([2, 1], [0, 1]), ([7], [0]), ([1, 0, 4], [1, 9, 4]))
-    ],
     "counts as sure as labels leave them": lambda: [
         s.effective_counts(m, w, v)
         for m, w, v in (

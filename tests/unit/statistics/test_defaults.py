@@ -58,7 +58,6 @@ CASES = [
     (partial(s.model_bias_interval, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
     (partial(s.model_bias_look, *COUNTS, **LEVEL, **SEED, words="sample"), {"resamples": 2000}),
     (partial(s.object_bias_intervals, *PRESENT, **LEVEL, **SEED), {"resamples": 10_000}),
-    (partial(s.observed_model_power, *COUNTS, 0.4, 8), {"level": 0.95, "seed": 0, "repeats": 100}),
     (
         partial(s.paired_model_bias_change, *COUNTS, *AFTER, **LEVEL, **SEED, words="sample"),
         {"resamples": 2000},
@@ -82,7 +81,6 @@ CASES = [
         ),
         {"draws": 10_000},
     ),
-    (partial(s.squared_bias_interval, *COUNTS, **LEVEL, **SEED), {"resamples": 2000}),
     (
         partial(s.wals_interval, ROWS, np.eye(4)[0], **LEVEL, **SEED),
         {"center": False, "resamples": 200},

@@ -25,8 +25,6 @@ LEAST = [
     (1000, "draws", lambda n: s.ranking([[2], [1]], [[0], [1]], **OPTIONS, draws=n)),
     (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
     (1000, "redraws", lambda n: s.paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
-    (1, "images", lambda n: s.observed_model_power([1], [0], 0.3, n, repeats=1)),
-    (1, "repeats", lambda n: s.observed_model_power([1], [0], 0.3, 1, repeats=n)),
     (1, "images", lambda n: prompt_power(0.5, 0.5, n, Design(1))),
     (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
@@ -41,7 +39,6 @@ LEAST = [
     (2, "labels", lambda n: s.corrected_scores([[1, 1]], [[1, -1][:n] + [NAN] * (2 - n)], 0.9)),
     (2, "labels", lambda n: s.corrected_shares([[1, 0]], [[1, 0][:n] + [NAN] * (2 - n)], 2, 0.9)),
     (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
-    (2, "two values", lambda n: s.fixed_mean_interval([[0.5, 0.7][:n]], level=0.9)),
     (4, "4 images", lambda n: s.wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
 ]
 
@@ -54,11 +51,11 @@ def test_the_least_is_taken_and_one_less_refused(least, name, call):
 
 
 SHAPES = [
-    ("labels", lambda: s.mean_total_variation([1, 2], [0.5, 0.5])),
-    ("labels", lambda: s.mean_total_variation([[1], [2]], [1.0])),
-    ("reference must have the shape", lambda: s.mean_total_variation([[1, 2]], [[0.5, 0.5]] * 2)),
-    ("for prompt 1", lambda: s.mean_total_variation([[1, 2]] * 2, [[0.5, 0.5], [0.5, 0.7]])),
-    ("no image in 2 prompts", lambda: s.mean_total_variation([[0, 0]] * 2, [0.5, 0.5])),
+    ("labels", lambda: s.total_variation_floor([1, 2], [0.5, 0.5])),
+    ("labels", lambda: s.total_variation_floor([[1], [2]], [1.0])),
+    ("reference must have the shape", lambda: s.total_variation_floor([[1, 2]], [[0.5, 0.5]] * 2)),
+    ("for prompt 1", lambda: s.total_variation_floor([[1, 2]] * 2, [[0.5, 0.5], [0.5, 0.7]])),
+    ("no image in 2 prompts", lambda: s.total_variation_floor([[0, 0]] * 2, [0.5, 0.5])),
     ("triplets", lambda: s.independence_p_value(TABLE[:, 0], **OPTIONS)),
     ("curves", lambda: s.mean_band(np.zeros((3, 0)), **OPTIONS)),
     ("curves", lambda: s.half_step(np.zeros((1, 0)))),
@@ -73,7 +70,6 @@ SHAPES = [
     ("nothing to relate", lambda: s.deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
     ("both be 0, got prompt 1", lambda: s.effective_counts([1, 0], [1, 0], [0.1, 0.1])),
     ("sign must be 1 or -1", lambda: s.gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
-    (r"bound=1\.001", lambda: s.f1_p_value(5, 1, 1, 1.001, "above")),
     ("at least one group", lambda: s.parity_shares({}, **OPTIONS)),
 ]
 

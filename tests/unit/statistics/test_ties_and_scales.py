@@ -39,7 +39,7 @@ def test_a_model_without_an_image_is_none_to_compare(place):
     exact = float(stats.fisher_exact([men, women]).pvalue)
     men.insert(place, 0)
     women.insert(place, 0)
-    assert s.prompts_differ_p_value(men, women, seed=0) == exact
+    assert s.groups_differ_p_value(np.transpose([men, women]), seed=0) == exact
 
 
 def test_half_is_there_as_soon_as_it_is_reached():

@@ -120,31 +120,6 @@ def ranks_between(
     return [_rank(*_places(lower, upper, k), len(ends), tail) for k in range(len(ends))]
 
 
-def prompts_differ_p_value(male: Sequence[int], female: Sequence[int], *, seed: int) -> float:
-    """p-value against "this prompt comes out alike by every model".
-
-    Fisher's exact test of models by gender, two-sided; for more than two models by 9,999 random
-    tables with the same margins.
-
-    Args:
-        male: clear male images by model, two models or more.
-        female: clear female images by model.
-        seed: seed of the random tables.
-
-    Returns:
-        p-value in (0, 1]; 1 where fewer than two models have a clear image, or all images of all
-        models are of one gender.
-
-    Raises:
-        ValueError: lengths differ, or a count is no whole number.
-
-    >>> prompts_differ_p_value([10, 0], [0, 10], seed=0) < 0.001
-    True
-    """
-    shown = [inputs.whole_counts("male", male), inputs.whole_counts("female", female)]
-    return groups_differ_p_value(np.stack(shown, axis=1), seed=seed)
-
-
 def groups_differ_p_value(counts: npt.ArrayLike, *, seed: int) -> float:
     """p-value against "this prompt's images fall into groups alike by every model".
 

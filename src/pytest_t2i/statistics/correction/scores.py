@@ -18,7 +18,6 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.correction.label_noise import effective_counts, folding_bias
 from pytest_t2i.statistics.correction.strata import (
-    LEAST_LABELS,
     Stratum,
     estimates,
     signs_of,
@@ -31,48 +30,6 @@ BORROWED = 20
 """Images' worth of the pooled variance that a prompt's own, where larger, is joined with."""
 
 ROGAN_GLADEN = "rogan-gladen, error rates only"
-
-
-def ppi_mean(
-    actual: npt.ArrayLike, predicted: npt.ArrayLike, unlabelled: npt.ArrayLike, level: float
-) -> Interval:
-    """Mean of what people would say, from few of their labels and predictions for all (PPI++).
-
-    .. math:: l mean(f_u) + mean(y - l f),  l = cov(y, f) / ((1 + n/N) var(f)), cut to [0, 1]
-
-    Args:
-        actual: people's values, [n_labelled].
-        predicted: the detector's values of the same images, [n_labelled].
-        unlabelled: the detector's values of images without a label, [n_unlabelled].
-        level: confidence level in (0, 1).
-
-    Returns:
-        Normal interval; n is the number of labelled images.
-
-    Raises:
-        ValueError: fewer than two labelled images, no unlabelled one, shapes differ, or a value
-            is not finite.
-
-    >>> print(ppi_mean([1, 0, 1, 1], [1, 0, 1, 0], [1, 1, 0, 1, 0, 1], 0.95))
-    0.797 [0.419, 1.175]
-    """
-    check_level(level)
-    y, f = inputs.floats("actual", actual), inputs.floats("predicted", predicted)
-    u = inputs.floats("unlabelled", unlabelled)
-    inputs.one_dimensional(actual=y, predicted=f, unlabelled=u)
-    inputs.same_shape(actual=y, predicted=f)
-    if len(y) < LEAST_LABELS or not len(u):
-        raise ValueError(
-            f"expected two labelled images and one unlabelled, got {len(y)} and {len(u)}"
-        )
-    spread = float(np.var(np.concatenate([f, u]), ddof=1))
-    power = float(np.cov(y, f, ddof=0)[0, 1]) / ((1.0 + len(y) / len(u)) * spread) if spread else 0
-    weight = min(1.0, max(0.0, power))
-    residual = y - weight * f
-    estimate = weight * float(u.mean()) + float(residual.mean())
-    variance = weight**2 * float(np.var(u)) / len(u) + float(np.var(residual)) / len(y)
-    half = float(stats.norm.isf((1.0 - level) / 2.0)) * math.sqrt(variance)
-    return Interval(estimate, estimate - half, estimate + half, level, "ppi++", len(y))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.shares.exact import Above, share_p_value
 from pytest_t2i.statistics.shares.exclusive import difference_of_exclusive
 from pytest_t2i.statistics.shares.intervals import blaker, check_level, clopper_pearson
 from pytest_t2i.statistics.shares.resampling import check_resampling, expanded_tail, percentiles
@@ -39,34 +38,6 @@ def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Inte
     share = blaker(hits, union, level)
     f1, low, high = (2.0 * x / (1.0 + x) for x in (share.estimate, share.low, share.high))
     return Interval(f1, low, high, level, share.method, union)
-
-
-def f1_p_value(
-    hits: int, false_alarms: int, misses: int, bound: float, alternative: Above
-) -> float:
-    """Exact one-sided p-value of F1 against a limit.
-
-    F1 <= b is the same as J <= b / (2 - b) for the share J of ``f1_interval``.
-
-    Args:
-        hits: clear images that were kept, TP.
-        false_alarms: low-quality images that were kept, FP.
-        misses: clear images that were filtered out, FN.
-        bound: limit of F1, in [0, 1].
-        alternative: "above" (evidence that it is better) or "below" (that it is worse).
-
-    Returns:
-        p-value in [0, 1].
-
-    Raises:
-        ValueError: all three are 0, one is no whole number, or an argument is out of range.
-
-    >>> round(f1_p_value(97, 3, 3, 0.99, "below"), 3)
-    0.017
-    """
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    union = int(hits) + int(false_alarms) + int(misses)
-    return share_p_value(hits, union, limit / (2.0 - limit), alternative)
 
 
 def deviation_interval(

@@ -26,43 +26,19 @@ EVEN = 0.5
 """Reference share with which the distance is half of the bias score."""
 
 
-def mean_total_variation(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-    """Mean over prompts of the true total variation distance, corrected for few images.
-
-    Where each prompt's share lies between its reference and the nearest end is deconvolved from
-    the binomial noise (``deconvolution.mean_departure``).
+def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
+    """Mean plug-in distance that a model which follows the reference shows with these counts.
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].
         reference: share of each label for each prompt, alike; or [n_labels], for all.
 
     Returns:
-        The estimate in [0, 1], over the prompts that have an image with a label.
+        The expected plug-in in [0, 1].
 
     Raises:
         ValueError: shapes differ, a count is no whole number, there is no image, or a row of the
             reference is no distribution.
-
-    >>> round(mean_total_variation([[20, 0], [0, 20]], [[1, 0], [0, 1]]), 2)
-    0.0
-    >>> round(mean_total_variation([[20, 0], [0, 20]], [0.1, 0.9]), 1)
-    0.5
-    """
-    return _corrected(parts_of(counts, reference))
-
-
-def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-    """Mean plug-in distance that a model which follows the reference shows with these counts.
-
-    Args:
-        counts: images per prompt and label, [n_prompts, n_labels].
-        reference: as in ``mean_total_variation``.
-
-    Returns:
-        The expected plug-in in [0, 1].
-
-    Raises:
-        ValueError: as ``mean_total_variation``.
 
     >>> round(total_variation_floor([[10, 10]], [0.5, 0.5]), 4)
     0.0881
@@ -102,7 +78,7 @@ def mean_total_variation_interval(
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].
-        reference: as in ``mean_total_variation``.
+        reference: as in ``total_variation_floor``.
         level: confidence level in (0, 1).
         seed: seed of the resampling; plays no part with fixed words.
         words: "fixed" for these prompts, "sample" for words like them.
@@ -112,7 +88,7 @@ def mean_total_variation_interval(
         Interval in [0, 1]; n is the number of prompts with an image.
 
     Raises:
-        ValueError: as ``mean_total_variation``, or an option is out of range.
+        ValueError: as ``total_variation_floor``, or an option is out of range.
 
     >>> men = np.array([2, 4, 3, 1, 2, 3, 2, 2])
     >>> print(mean_total_variation_interval(np.stack([men, 20 - men], 1), [0.12, 0.88],
@@ -154,7 +130,7 @@ def mean_total_variation_p_value(
 
     Args:
         counts: images per prompt and label, [n_prompts, n_labels].
-        reference: as in ``mean_total_variation``.
+        reference: as in ``total_variation_floor``.
         bound: limit of the distance, in [0, 1].
         alternative: "greater" against "the distance is at most the bound", "less" against "it is
             at least the bound".
@@ -212,7 +188,7 @@ def _sampled(parts: Parts, level: float, seed: int, resamples: int) -> Interval:
 def parts_of(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:
     """Counts as shares of one label against the rest, of the prompts that have an image.
 
-    Raises ValueError as ``mean_total_variation`` does.
+    Raises ValueError as ``total_variation_floor`` does.
 
     >>> parts_of([[2, 1, 1], [0, 0, 0]], [0.5, 0.25, 0.25]).n
     array([4])

@@ -25,53 +25,11 @@ FEWEST_SKEWED = 3
 """Values that show a skewness."""
 
 
-def fixed_mean_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
-    """Mean of the groups' true means, the groups being fixed and their values drawn.
-
-    .. math:: mean of m_i +- t_df s,  s^2 = sum of v_i / n_i over G^2,
-       df = (sum of v_i / n_i)^2 / sum of (v_i / n_i)^2 / (n_i - 1)   (Welch 1947, Satterthwaite)
-
-    with m_i, v_i, n_i mean, variance and number of values of each of G groups. Each group counts
-    alike. A group of one value has the pooled variance of the others, or, where every group has
-    one, nothing tells drawn values from groups, and these have to be taken as a sample
-    (``mean_interval``).
-
-    Skewed values make one end miss too often. So each end is this one or the one that Hall's
-    transformation gives (1992, see ``mean_interval``), whichever reaches farther. The skewness of
-    the mean is taken from groups of three values or more,
-
-    .. math:: 1.5 sum of k_i / n_i^2 / (sum of v_i / n_i)^(3/2),
-       k_i = n_i sum of (x - m_i)^3 / (n_i - 1) / (n_i - 2)
-
-    and smaller groups have the k of the others. Values of which one in ten lies far off show
-    nothing of it where none was drawn: of twenty values, 12 % of ends then miss.
-
-    Args:
-        groups: values of each group, such as the gap at each seed of a triplet; empty ones are left
-            out.
-        level: confidence level in (0, 1).
-
-    Returns:
-        Interval of the mean of means; n is the number of groups.
-
-    Raises:
-        ValueError: no group has two values, a value is not finite, or the level is out of range.
-
-    >>> interval = fixed_mean_interval([[0.1, 0.2], [0.9, 1.0]], level=0.95)
-    >>> print(interval)
-    0.550 [0.398, 0.702]
-    """
-    return _fixed(groups).wider(level)
-
-
 def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
+    """The mean of the groups' means; at least one group holds two values."""
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
     sizes = np.array([group.size for group in values], dtype=np.float64)
-    if not np.any(sizes > 1):
-        raise ValueError(
-            f"groups must hold at least two values of a group, got groups={list(groups)!r}"
-        )
     errors, freedom = _errors(values, sizes)
     estimate = float(np.mean([np.mean(group) for group in values]))
     error = math.sqrt(errors) / len(values)
@@ -84,8 +42,26 @@ def gap_interval(
 ) -> Interval:
     """Mean gap over triplets, about these triplets or about triplets like them.
 
-    Fixed: ``fixed_mean_interval``. Where no triplet has two seeds, or one triplet alone is there,
-    ``mean_interval`` gives what can be said. Sampled: ``mean_interval``.
+    With fixed words, the mean of the triplets' true means:
+
+    .. math:: mean of m_i +- t_df s,  s^2 = sum of v_i / n_i over G^2,
+       df = (sum of v_i / n_i)^2 / sum of (v_i / n_i)^2 / (n_i - 1)   (Welch 1947, Satterthwaite)
+
+    with m_i, v_i, n_i mean, variance and number of values of each of G triplets. Each triplet
+    counts alike. A triplet of one value has the pooled variance of the others.
+
+    Skewed values make one end miss too often. So each end is this one or the one that Hall's
+    transformation gives (1992, see ``mean_interval``), whichever reaches farther. The skewness of
+    the mean is taken from triplets of three values or more,
+
+    .. math:: 1.5 sum of k_i / n_i^2 / (sum of v_i / n_i)^(3/2),
+       k_i = n_i sum of (x - m_i)^3 / (n_i - 1) / (n_i - 2)
+
+    and smaller triplets have the k of the others. Values of which one in ten lies far off show
+    nothing of it where none was drawn: with twenty values, 12 % of ends then miss.
+
+    With sampled words, where no triplet has two seeds, or with one triplet alone, the interval is
+    that of ``mean_interval``.
 
     Args:
         groups: gap at each seed of each triplet; empty ones are left out.

@@ -167,7 +167,7 @@ def _decided(
 
 
 def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float, float]:
-    """Of ``mean_total_variation_interval``, whose estimate takes most of its time."""
+    """The ends of ``mean_total_variation_interval``, whose estimate takes most of its time."""
     if len(counts) > 1 and len(even) > TWO:
         return fixed_ends(parts_of(counts, even), level)
     found = mean_total_variation_interval(counts, even, level=level, seed=0)

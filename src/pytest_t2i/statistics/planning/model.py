@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,50 +20,6 @@ TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
 """Images per prompt that are tried."""
 
 
-def observed_model_power(
-    male: npt.ArrayLike,
-    female: npt.ArrayLike,
-    bound: float,
-    images: int,
-    *,
-    level: float = 0.95,
-    seed: int = 0,
-    repeats: int = REPEATS,
-) -> float:
-    """Chance that a run of these prompts with so many images decides the model's check.
-
-    The prompts' rates are taken to be as they were seen, shrunk towards even so that their model
-    bias score is the corrected one, and runs are simulated with the evidence of fixed words.
-
-    Args:
-        male: clear male images per prompt, [n_prompts].
-        female: clear female images per prompt, [n_prompts].
-        bound: limit of the model bias score, in [0, 1].
-        images: clear images per prompt of the run that is thought of, at least 1.
-        level: one-sided level of the verdict, in (0, 1).
-        seed: seed of the simulated runs.
-        repeats: number of simulated runs.
-
-    Returns:
-        Share of the runs with the verdict that is right if the model is as it was seen: FAIL
-        above the bound, PASS within.
-
-    Raises:
-        ValueError: shapes differ, no prompt has a clear image, or an option is out of range.
-
-    >>> observed_model_power([20] * 10, [0] * 10, 0.5, 10)
-    1.0
-    """
-    check_level(level)
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    if images < 1 or repeats < 1:
-        raise ValueError(
-            f"images and repeats must be at least 1, got images={images!r}, repeats={repeats!r}"
-        )
-    bias, alternative = _as_seen(male, female, limit)
-    return _power(bias, limit, images, alternative, level, seed, repeats)
-
-
 def model_images_needed(
     male: npt.ArrayLike,
     female: npt.ArrayLike,
@@ -74,8 +32,11 @@ def model_images_needed(
 ) -> int | None:
     """Fewest images per prompt with which the model's check is decided with the wanted power.
 
-    As ``observed_model_power``, over rising numbers of images up to 2000; power is taken to rise
-    along them. It is a number for a fresh run of that size, looked at once.
+    The prompts' rates are taken to be as they were seen, shrunk towards even so that their model
+    bias score is the corrected one. Runs are simulated with the evidence of fixed words; a run
+    decides where it has the verdict that is right if the model is as it was seen: FAIL above the
+    bound, PASS within. Tried are rising numbers of images up to 2000; power is taken to rise along
+    them. The result is meant for a fresh run of that size, looked at once.
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -102,7 +63,8 @@ def model_images_needed(
     left, right = 0, len(TRIED)
     while left < right:
         middle = (left + right) // 2
-        if _power(bias, limit, TRIED[middle], alternative, level, seed, repeats) >= wanted:
+        decided = _decided(bias, limit, TRIED[middle], alternative, level, seed, repeats)
+        if _reaches(decided, wanted, repeats):
             right = middle
         else:
             left = middle + 1
@@ -141,14 +103,27 @@ def _as_seen(
     return bias, "greater" if float(np.mean(bias)) > bound else "less"
 
 
-def _power(
+def _decided(
     bias: inputs.Floats, bound: float, images: int, alternative: Alternative, level: float,
     seed: int, repeats: int,
-) -> float:  # fmt: skip
+) -> Iterator[bool]:  # fmt: skip
+    """Whether each of the simulated runs decides."""
     rng = np.random.default_rng(seed)
-    decided = 0
     for men in rng.binomial(images, male_share(bias), size=(repeats, len(bias))):
         evidence = FixedWords.of(men, images - men)
         p = evidence.p_greater(bound) if alternative == "greater" else evidence.p_less(bound)
-        decided += p <= 1.0 - level + 1e-12
-    return decided / repeats
+        yield p <= 1.0 - level + 1e-12
+
+
+def _reaches(decided: Iterator[bool], wanted: float, repeats: int) -> bool:
+    """Whether at least the wanted share of the runs decides; simulates no more than that takes.
+
+    >>> _reaches(iter([True, True]), 0.5, 3), _reaches(iter([False, False]), 0.5, 3)
+    (True, False)
+    """
+    hits = 0
+    for n, hit in enumerate(decided, start=1):
+        hits += hit
+        if hits / repeats >= wanted or (hits + repeats - n) / repeats < wanted:
+            break
+    return hits / repeats >= wanted

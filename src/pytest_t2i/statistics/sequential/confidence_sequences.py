@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
@@ -37,8 +36,6 @@ FIRST_LOOKS, GROWTH = (2, 4), 1.5
 half as many more as there are."""
 ENOUGH = 20
 """Clear images of the median prompt from which on the usual interval is trusted."""
-BET_CAP = 0.5
-"""Largest bet of the empirical Bernstein sequence; 1/2 or 3/4 by its authors."""
 
 
 def looks(images: int) -> tuple[int, ...]:
@@ -276,54 +273,6 @@ def stereotype_sequence_p_value(
     """
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     return _p_value(k, size, 0.0, real + float(inputs.in_range("bound", bound, 0.0, 1.0)))
-
-
-def mean_confidence_sequence(values: npt.ArrayLike, level: float) -> Interval:
-    """Interval of the mean of values in [0, 1] that holds at all n at once.
-
-    .. math:: (sum l_i x_i +- (log(2/a) + sum 4 (x_i - m_(i-1))^2 psi(l_i))) / sum l_i
-
-    with ``psi(l) = (-log(1 - l) - l) / 4`` and bets ``l_i`` that depend on earlier values only:
-    the predictable plug-in empirical Bernstein sequence (Waudby-Smith and Ramdas 2024, theorem 2).
-
-    Args:
-        values: in the order in which they were observed, [n]; each in [0, 1].
-        level: in (0, 1); the intervals of all n hold together with at least this probability.
-
-    Returns:
-        Interval in [0, 1]; the estimate is the mean, the bounds are widened to hold it.
-
-    Raises:
-        ValueError: there is no value, one lies outside [0, 1], or level outside (0, 1).
-
-    >>> print(mean_confidence_sequence([0.5] * 200, 0.95))
-    0.500 [0.463, 0.537]
-    """
-    check_level(level)
-    x = inputs.in_range("values", values, 0.0, 1.0)
-    inputs.one_dimensional(values=x)
-    if not x.size:
-        raise ValueError("values must hold at least one, got none: no value is no evidence")
-    log = math.log(2.0 / (1.0 - level))
-    before, bets = _bets(x, log)
-    spread = np.sum((x - before) ** 2 * (-np.log1p(-bets) - bets))
-    middle, half = np.sum(bets * x) / np.sum(bets), (log + spread) / np.sum(bets)
-    estimate = float(np.mean(x))
-    low, high = max(0.0, float(middle - half)), min(1.0, float(middle + half))
-    return Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "empirical-bernstein sequence",
-        x.size,
-    )  # fmt: skip
-
-
-def _bets(x: inputs.Floats, log: float) -> tuple[inputs.Floats, inputs.Floats]:
-    """Running means before each value, and the bet made on it."""
-    t = np.arange(1, x.size + 1)
-    means = (0.5 + np.cumsum(x)) / (t + 1)
-    variances = (0.25 + np.cumsum((x - means) ** 2)) / (t + 1)
-    before = np.concatenate([[0.5], means[:-1]])
-    known = np.concatenate([[0.25], variances[:-1]])
-    return before, np.minimum(np.sqrt(2.0 * log / (known * t * np.log1p(t))), BET_CAP)
 
 
 @lru_cache(maxsize=8192)

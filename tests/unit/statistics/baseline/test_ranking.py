@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.statistics import holm, prompts_differ_p_value, ranking
+from pytest_t2i.statistics import groups_differ_p_value, holm, ranking
 
 
 def draw(rng, shares, n):
@@ -79,10 +79,10 @@ def test_bad_options():
 
 
 def test_prompts_that_differ():
-    assert prompts_differ_p_value([10, 0], [0, 10], seed=0) < 1e-4
-    assert prompts_differ_p_value([10, 0, 5], [0, 10, 5], seed=0) < 0.01
-    assert prompts_differ_p_value([5, 5, 5], [5, 5, 5], seed=0) == 1.0
-    assert prompts_differ_p_value([10, 0], [0, 0], seed=0) == 1.0
+    assert groups_differ_p_value([[10, 0], [0, 10]], seed=0) < 1e-4
+    assert groups_differ_p_value([[10, 0], [0, 10], [5, 5]], seed=0) < 0.01
+    assert groups_differ_p_value([[5, 5]] * 3, seed=0) == 1.0
+    assert groups_differ_p_value([[10, 0], [0, 0]], seed=0) == 1.0
 
 
 def test_holm_against_its_definition():

@@ -5,28 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.statistics import adjusted_model_bias_score, corrected_scores, ppi_mean
+from pytest_t2i.statistics import adjusted_model_bias_score, corrected_scores
 
 NAN = float("nan")
-
-
-def world(seed, n=30, m=200):
-    rng = np.random.default_rng(seed)
-    u, f = rng.random(m) < 0.7, rng.random(n) < 0.7
-    return np.where(rng.random(n) < 0.9, f, ~f).astype(float), f.astype(float), u.astype(float)
-
-
-def test_ppi_mean_is_that_of_ppi_python():
-    # ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 on the same data.
-    result = ppi_mean(*world(0), 0.95)
-    assert result.estimate == pytest.approx(0.61276579, abs=1e-8)
-    assert (result.low, result.high) == pytest.approx((0.48222944, 0.74330215), abs=1e-8)
-
-
-def test_a_useless_detector_leaves_the_labels_alone():
-    y = np.array([1.0, 0, 1, 1, 0, 1, 1, 0])
-    result = ppi_mean(y, np.ones(8), np.ones(50), 0.95)
-    assert result.estimate == y.mean()
 
 
 def test_all_labelled_is_the_truth_without_uncertainty():

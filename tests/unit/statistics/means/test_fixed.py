@@ -15,7 +15,7 @@ from pytest_t2i.statistics.means.fixed import _fixed
 def test_two_groups_are_welch() -> None:
     # Each with its mirror image: no skewness.
     a, b = 0.2 + np.array([-0.1, -0.07, 0.0, 0.07, 0.1]), 0.3 + np.array([-0.6, -0.1, 0.1, 0.6])
-    result = statistics.fixed_mean_interval([a, b], level=0.9)
+    result = statistics.gap_interval([a, b], level=0.9)
     # The mean of two means is half of the difference of one and the other's negative.
     theirs = stats.ttest_ind(a, -b, equal_var=False).confidence_interval(0.9)
     assert (result.low, result.high) == pytest.approx((theirs.low / 2, theirs.high / 2))
@@ -25,14 +25,14 @@ def test_two_groups_are_welch() -> None:
 
 def test_one_group_is_student() -> None:
     values = np.array([0.1, 0.4, 0.2, 0.3])  # no skewness
-    result = statistics.fixed_mean_interval([values, []], level=0.95)
+    result = statistics.gap_interval([values, []], level=0.95)
     assert (result.low, result.high) == pytest.approx(
         stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
     )
 
 
 def test_a_group_of_one_value_has_the_variance_of_the_others() -> None:
-    others = statistics.fixed_mean_interval([[0.1, 0.3], [0.5, 0.9], [0.2]], level=0.95)
+    others = statistics.gap_interval([[0.1, 0.3], [0.5, 0.9], [0.2]], level=0.95)
     pooled = (0.02 + 0.08) / 2
     own = np.array([0.02 / 2, 0.08 / 2])
     error = own.sum() + pooled
@@ -49,7 +49,7 @@ def hall(x: float, skewness: float) -> float:
 def test_the_end_on_the_side_of_the_skewness_is_halls() -> None:
     rng = np.random.default_rng(0)
     groups = [rng.exponential(0.1, size) for size in (5, 3, 8)]
-    result = statistics.fixed_mean_interval(groups, level=0.9)
+    result = statistics.gap_interval(groups, level=0.9)
     own = np.array([group.var(ddof=1) / group.size for group in groups])
     cubes = np.array([stats.kstat(group, 3) / group.size**2 for group in groups])
     skewness = 1.5 * cubes.sum() / own.sum() ** 1.5
@@ -59,7 +59,7 @@ def test_the_end_on_the_side_of_the_skewness_is_halls() -> None:
     assert result.high > result.estimate + end * error
     assert hall((result.estimate - result.high) / error, skewness) == pytest.approx(-end)
     turned: Any = [-group for group in groups]
-    mirrored = statistics.fixed_mean_interval(turned, level=0.9)
+    mirrored = statistics.gap_interval(turned, level=0.9)
     assert (mirrored.low, mirrored.high) == pytest.approx((-result.high, -result.low))
 
 
@@ -73,7 +73,7 @@ def test_groups_of_two_values_or_one_have_the_skewness_of_the_others() -> None:
 
 
 def test_values_that_all_agree_leave_a_point() -> None:
-    result = statistics.fixed_mean_interval([[0.2, 0.2], [0.4, 0.4]], level=0.95)
+    result = statistics.gap_interval([[0.2, 0.2], [0.4, 0.4]], level=0.95)
     assert (result.low, result.high) == pytest.approx((0.3, 0.3))
 
 
@@ -82,7 +82,6 @@ def test_fixed_triplets_vary_less_than_a_sample_of_them() -> None:
     gaps: Any = list(rng.normal(rng.normal(0.0, 0.3, 20)[:, None], 0.05, (20, 4)))
     fixed = statistics.gap_interval(gaps, level=0.95)
     sample = statistics.gap_interval(gaps, level=0.95, words="sample")
-    assert fixed == statistics.fixed_mean_interval(gaps, level=0.95)
     assert sample == statistics.mean_interval(gaps, level=0.95, seed=0)
     assert fixed.high - fixed.low < 0.3 * (sample.high - sample.low)
 
@@ -95,7 +94,7 @@ def test_where_seeds_do_not_show_what_varies_the_old_interval_is_left(gaps: Any)
 
 def test_p_values_of_a_gap_are_those_of_t() -> None:
     gaps = [[0.1, 0.2, 0.15], [0.3, 0.25, 0.35]]
-    result = statistics.fixed_mean_interval(gaps, level=0.95)
+    result = statistics.gap_interval(gaps, level=0.95)
     freedom = 4.0
     error = (result.high - result.estimate) / stats.t.ppf(0.975, freedom)
     for sign in (1, -1):

@@ -184,12 +184,7 @@ def test_inverted_intervals_give_the_p_value_of_the_test() -> None:
         (lambda: statistics.one_sided(0.5), "level=0.5"),
         (lambda: statistics.one_sided(1.0), "level=1.0"),
         (lambda: statistics.model_images_needed([1], [1], 0.5, power=2.0), "power=2"),
-        (lambda: statistics.observed_model_power([1], [1], 0.5, 0), "images=0"),
         (lambda: statistics.gap_p_value([[1.0, 2.0]], -1.0), "bound=-1"),
-        (
-            lambda: statistics.fixed_mean_interval([[1.0], [2.0]], level=0.9),
-            "two values of a group",
-        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Any, told: str) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.sequential.confidence_sequences import BET_CAP, _bets
 
 FEW = settings(max_examples=25, deadline=None)
 RUNS, IMAGES = 300, 60
@@ -87,25 +86,6 @@ def test_share_sequence_holds_the_estimate_and_mirrors(
     assert (entry.high == 1.0) == (k == n)
 
 
-@pytest.mark.parametrize("alpha", [1, 5])
-def test_a_mean_is_covered_at_all_looks_together(alpha: int) -> None:
-    rng = np.random.default_rng(4)
-    truth = alpha / (alpha + 2)
-    missed = 0
-    for _ in range(100):
-        x = rng.beta(alpha, 2, size=150)
-        looked = [statistics.mean_confidence_sequence(x[:n], 0.95) for n in range(1, 151, 5)]
-        missed += any(truth not in entry for entry in looked)
-    assert missed <= 12
-
-
-def test_a_mean_gets_sharper_and_never_leaves_its_range() -> None:
-    x = np.random.default_rng(5).beta(2, 5, size=2000)
-    wide, narrow = (statistics.mean_confidence_sequence(x[:n], 0.95) for n in (20, 2000))
-    assert narrow.high - narrow.low < 0.04 < wide.high - wide.low
-    assert statistics.mean_confidence_sequence([1.0], 0.95).high == 1.0
-
-
 def test_a_look_at_the_model_does_not_lean_on_how_bias_is_spread() -> None:
     share = np.where(np.arange(100) < 20, 1.0, 0.5)
     rng = np.random.default_rng(6)
@@ -148,25 +128,8 @@ def test_looks_grow_and_share_out_the_error() -> None:
         (lambda: statistics.prompt_bias_sequence(0, 0, 0.95), "no clear image"),
         (lambda: statistics.stereotype_sequence(1, 2, 1.5, 0.95), "expected"),
         (lambda: statistics.bias_sequence_p_value(1, 2, 1.5), "bound"),
-        (lambda: statistics.mean_confidence_sequence([], 0.95), "no value is no evidence"),
-        (lambda: statistics.mean_confidence_sequence([2.0], 0.95), "values"),
     ],
 )
 def test_bad_input_is_told(call: object, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         call()  # type: ignore[operator]
-
-
-def test_bets_are_those_of_the_plug_in_empirical_bernstein_rule() -> None:
-    # Waudby-Smith and Ramdas 2024, eq. 14-15, value by value.
-    values, log = [0.2, 0.9, 0.4, 0.7], np.log(20.0)
-    mean, variance, summed, strayed = 0.5, 0.25, 0.0, 0.0
-    means, bets = _bets(np.array(values), log)
-    for t, value in enumerate(values, start=1):
-        assert means[t - 1] == pytest.approx(mean)
-        bet = np.sqrt(2.0 * log / (variance * t * np.log(t + 1.0)))
-        assert bets[t - 1] == pytest.approx(min(bet, BET_CAP))
-        summed += value
-        mean = (0.5 + summed) / (t + 1)
-        strayed += (value - mean) ** 2
-        variance = (0.25 + strayed) / (t + 1)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.metrics import model_bias_score, prompt_bias_score
@@ -83,38 +82,6 @@ def test_without_undetected_images_the_bounds_are_the_score() -> None:
     assert (bounds.low, bounds.high, bounds.undetected) == (0.25, 0.25, 0.0)
 
 
-@pytest.mark.parametrize("n", [2, 3, 8])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.95])
-def test_squared_score_is_unbiased_exactly(n: int, share: float) -> None:
-    chance = stats.binom.pmf(np.arange(n + 1), n, share)
-    values = [statistics.squared_bias_score([k], [n - k]) for k in range(n + 1)]
-    assert chance @ values == pytest.approx((2 * share - 1) ** 2, abs=1e-12)
-
-
-def test_squared_score_over_prompts_of_different_size_is_unbiased() -> None:
-    sizes, shares, expected = (2, 4), (0.2, 0.9), 0.0
-    for counts in product(*(range(n + 1) for n in sizes)):
-        chance = np.prod(
-            [stats.binom.pmf(k, n, p) for k, n, p in zip(counts, sizes, shares, strict=True)]
-        )
-        female = [n - k for k, n in zip(counts, sizes, strict=True)]
-        expected += float(chance) * statistics.squared_bias_score(counts, female)
-    assert expected == pytest.approx(np.mean([(2 * p - 1) ** 2 for p in shares]))
-
-
-@pytest.mark.parametrize(
-    ("male", "female"),
-    [([20] * 30, [0] * 30), ([10] * 30, [10] * 30), ([4], [1]), ([9, 3], [1, 7])],
-)
-def test_squared_interval_holds_its_estimate_and_is_never_certain(
-    male: list[int], female: list[int]
-) -> None:
-    entry = statistics.squared_bias_interval(male, female, level=0.95, seed=0)
-    assert entry.estimate == statistics.squared_bias_score(male, female)
-    assert entry.low <= entry.estimate <= entry.high <= 1
-    assert entry.high - entry.low > 0.01
-
-
 OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
 
 
@@ -128,9 +95,6 @@ OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
         (lambda: statistics.worst_case_counts(1, 1, 0.5, "beyond"), "undetected=0.5"),
         (lambda: statistics.worst_case_counts([1], [1], [0, 1], "within"), "same shape"),
         (lambda: statistics.worst_case_counts(1, 1, 0, "above"), "alternative='above'"),
-        (lambda: statistics.squared_bias_score([1, 0], [0, 0]), "no prompt of 2 with two clear"),
-        (lambda: statistics.squared_bias_interval([1], [1, 2], **OPTIONS), "same shape"),
-        (lambda: statistics.squared_bias_interval([1], [1], level=1.0, seed=0), "level=1.0"),
     ],
 )
 def test_refusals(call: Any, message: str) -> None:
