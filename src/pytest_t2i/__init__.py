@@ -66,8 +66,12 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Undetected as Undetected
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.data import Variation as Variation
+    from pytest_t2i.errors import FileFormatError as FileFormatError
     from pytest_t2i.errors import GenerationError as GenerationError
     from pytest_t2i.errors import T2IError as T2IError
+    from pytest_t2i.files import decode_json as decode_json
+    from pytest_t2i.files import user_path as user_path
+    from pytest_t2i.files import write_whole as write_whole
     from pytest_t2i.generation.plan import DetectorRef as DetectorRef
     from pytest_t2i.generation.plan import Need as Need
     from pytest_t2i.library.audit import audit as audit
@@ -114,6 +118,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
     from pytest_t2i.reporting.page import write_page as write_page
+    from pytest_t2i.runs.picture_folders import locate_pictures as locate_pictures
     from pytest_t2i.runs.read_run import read_run as read_run
     from pytest_t2i.runs.record import RunRecord as RunRecord
     from pytest_t2i.verdicts.baseline import RecordedRun as RecordedRun
@@ -185,7 +190,8 @@ _HOMES = {
     "reporting.page": ("write_page",),
     "cli.say": ("say",),
     "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
-    "errors": ("GenerationError", "T2IError"),
+    "errors": ("FileFormatError", "GenerationError", "T2IError"),
+    "files": ("decode_json", "user_path", "write_whole"),
     "prompts": (
         "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
         "read_captions", "read_reference", "read_stereotypes", "triplet",
@@ -198,6 +204,7 @@ _HOMES = {
         "PipelineMitigation", "PromptMitigation", "ReadyMade",
         "TextEmbedding", "TextEncoder", "TextToImage", "Varying",
     ),
+    "runs.picture_folders": ("locate_pictures",),
     "runs.read_run": ("read_run",),
     "runs.record": ("RunRecord",),
     "verdicts.baseline": ("RecordedRun",),

@@ -99,7 +99,12 @@ class MissingExtrasError(ConfigurationError):
 
 
 class FileFormatError(ConfigurationError):
-    """A TOML, JSON or CSV file that cannot be read as what it should be."""
+    """A TOML, JSON or CSV file that cannot be read as what it should be.
+
+    >>> raise FileFormatError("tasks.json", "expected a list, got 3.", where="[0]")
+    Traceback (most recent call last):
+    pytest_t2i.errors.FileFormatError: tasks.json: [0]: expected a list, got 3.
+    """
 
     def __init__(self, path: object, problem: str, *, where: str = "", remedy: str = "") -> None:
         place = f"{path}: {where}: " if where else f"{path}: "

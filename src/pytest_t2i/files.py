@@ -39,9 +39,14 @@ MOST_BITS = 64
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees all of it or none.
+    """Write a file so that a reader sees all of it or none; its folder is made where it is absent.
 
     Raises StoreError when the folder cannot be written or the disk is full.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "new", "notes.txt"), b"all of it")
+    ...     Path(folder, "new", "notes.txt").read_text()
+    'all of it'
     """
     try:
         handle, temporary = _temporary_beside(path)
@@ -76,6 +81,9 @@ def user_path(text: str) -> Path:
     """A path as people type it: ``~`` is the home folder.
 
     Raises ConfigurationError for a text that no path can be, or the home of nobody.
+
+    >>> user_path("~/pictures") == Path.home() / "pictures"
+    True
     """
     names = re.split(r"[/\\]", text)
     is_long = any(len(os.fsencode(name)) > MOST_NAME for name in names)
@@ -257,6 +265,27 @@ def parse_json(path: Path, content: str) -> Any:
     return plain
 
 
+def decode_json(path: Path, kind: type[Kind], *, remedy: str = "") -> Kind:
+    """A JSON file of another program as a value of this type, every field checked.
+
+    Args:
+        path: The file.
+        kind: A dataclass or a built-in type such as ``list[dict[str, str]]``; keys that it does
+            not have are passed over.
+        remedy: What is expected as a whole; ends every message.
+
+    Raises:
+        FileFormatError: names the key, what is expected there and what stands there.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "words.json")
+    ...     _ = file.write_text('[{"word": "nurse"}]')
+    ...     decode_json(file, list[dict[str, str]])
+    [{'word': 'nurse'}]
+    """
+    return convert(path, parse_json(path, read_text(path)), kind, remedy=remedy)
+
+
 def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator[CsvRow]:
     """The rows of a CSV file with a header that has at least these columns.
 
@@ -284,7 +313,13 @@ def _text(value: str) -> str:
 
 
 def convert(
-    path: Path, plain: Any, kind: type[Kind], *, where: str = "", number: str = "a number"
+    path: Path,
+    plain: Any,
+    kind: type[Kind],
+    *,
+    where: str = "",
+    number: str = "a number",
+    remedy: str = "",
 ) -> Kind:
     """A plain value as a record of this type, every field checked.
 
@@ -294,6 +329,7 @@ def convert(
         kind: A msgspec Struct, a dataclass or a built-in type such as ``dict[str, float]``.
         where: The place of the value in the file, such as ``[hobby]``.
         number: What a number is there, for messages.
+        remedy: Ends the message.
 
     Raises:
         FileFormatError: names the key, what is expected there and what stands there; also where a
@@ -305,7 +341,7 @@ def convert(
         problem, key = mismatch(str(error), plain, kind)
         place = " ".join(part for part in (where, key) if part)
         problem = problem.replace("expected a number", f"expected {number}")
-        raise FileFormatError(path, problem, where=place) from None
+        raise FileFormatError(path, problem, where=place, remedy=remedy) from None
     for key, value, reach in beyond_reach(record, kind):
         problem = f"expected an interval within {reach.low:g} to {reach.high:g}"
         raise FileFormatError(path, f"{problem}, got {key}={value}.", where=where)

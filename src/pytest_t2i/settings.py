@@ -59,7 +59,7 @@ class Settings:
     catalogue: Path | None = None
     """TOML file of aliases for models and weights, beside the registered catalogues."""
     labels: str | None = None
-    """Labelled images: a folder, a Label Studio export, or a registered name."""
+    """Labelled images: a folder, a file of labels beside them, or a registered name."""
     limits: Path | None = None
     """TOML file of limits; None looks for limits.toml beside and above each test."""
     baseline: Path | None = None
@@ -399,7 +399,7 @@ OPTIONS = (
     Option(
         "labels",
         text,
-        "labelled images, folder or Label Studio export: to try detectors and to correct the run",
+        "labelled images, folder or Label Studio's export: to try detectors and to correct the run",
     ),
     Option("limits", path, "TOML file of limits (default: limits.toml near the test)", "FILE"),
     Option(

@@ -11,6 +11,7 @@ from typing import Any
 
 from mistakes import Mistake, as_texts, as_toml, wrong_documents, wrong_texts
 from PIL import Image
+from pytest_t2i_labelling.label_studio.read import read_export
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.finders.tags import Vocabulary
@@ -20,7 +21,7 @@ from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.parity.record import ModelScore, ParityPart
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
-from pytest_t2i.labels import prompts_of, read_label_studio, read_labels
+from pytest_t2i.labels import prompts_of, read_labels
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
 from pytest_t2i.prompts.candidates import attributes_of
 from pytest_t2i.prompts.internet_users import read_footprints
@@ -250,7 +251,7 @@ DOCUMENTS = (
     Document("history", "past.json", _json(PAST), _of_folder(history.read_history)),
     Document("labels", "labels.csv", LABELS, _of_folder(read_labels)),
     Document("prompts of labels", "manifest.csv", "file,prompt\na.png,x\n", _of_folder(prompts_of)),
-    Document("Label Studio", "export.json", _json(LABEL_STUDIO), read_label_studio, NOT_OURS),
+    Document("Label Studio", "export.json", _json(LABEL_STUDIO), read_export, NOT_OURS),
     Document("manifest", "manifest.json", _json(MANIFEST), _of_folder(read_manifest), ("seed",)),
     Document(
         "manifest as a table", "manifest.csv", "file,prompt,seed\na.png,a nurse,0\nb.png,b,\n",

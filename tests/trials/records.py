@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "fairness card": ("export", "fairness-card", "{run}", "--output", "{out}"),
     "SARIF": ("export", "sarif", "{run}", "--output", "{out}/a.sarif"),
     "CSV": ("export", "csv", "{run}", "--output", "{out}/tables"),
-    "Label Studio": ("export", "labelstudio", "{run}", "--output", "{out}/studio"),
+    "Label Studio": ("label-studio", "{run}", "--output", "{out}/studio"),
     "compare": ("compare", "{run}", "{whole}", "--report", "{out}/compare"),
     "stereotypes": ("stereotypes", "{run}"),
     "history": ("history", "{out}/history", "--report", "{out}/page"),

@@ -14,11 +14,11 @@ from typing import Any
 
 from documents import DOCUMENTS
 from PIL import Image
+from pytest_t2i_labelling.label_studio.command import write_tasks
 from tally import Tally
 
 from pytest_t2i.adapters.models.folder import load
 from pytest_t2i.cli import sample
-from pytest_t2i.cli.label_studio import write_tasks
 from pytest_t2i.errors import T2IError
 from pytest_t2i.labels import load_labelled_set
 from pytest_t2i.protocols import LoadOptions
@@ -149,7 +149,7 @@ def _sampled(path: Path) -> Any:
 
 def _exported(path: Path) -> Any:
     out = path.parent.parent / "out"
-    return write_tasks(path, out, predictions=False, annotations=False)
+    return write_tasks(path, out)
 
 
 LABELS_HEAD = ("file", "label", "annotator")

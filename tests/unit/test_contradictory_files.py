@@ -9,9 +9,8 @@ import pytest
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.data import Limit
-from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
+from pytest_t2i.errors import FileFormatError, UnknownNameError
 from pytest_t2i.generation.spaces import PAPER, SPACES
-from pytest_t2i.labels import read_label_studio
 from pytest_t2i.prompts import read_reference, read_stereotypes
 from pytest_t2i.verdicts.limits_file import PARTS, checked, read_limits
 
@@ -140,16 +139,3 @@ def test_a_limit_in_a_test_is_held_to_the_same():
 
 def test_every_space_may_have_a_limit():
     assert set(PARTS["similarity_gap"]) == {*SPACES, *PAPER}
-
-
-@pytest.mark.parametrize("split", [True, False])
-def test_two_choices_are_no_label(tmp_path, split):
-    chosen = [["male"], ["female"]] if split else [["male", "female"]]
-    result = [{"value": {"choices": choices}} for choices in chosen]
-    task = {"data": {"image": "a.png"}, "annotations": [{"result": result}]}
-    file = tmp_path / "export.json"
-    file.write_text(json.dumps([task]))
-    with pytest.raises(
-        ConfigurationError, match="expected one choice in an annotation, got 'male'"
-    ):
-        read_label_studio(file)

@@ -40,6 +40,7 @@ GROUPS = {
     "mitigation": "pytest_t2i.mitigations",
     "catalogue": "pytest_t2i.catalogues",
     "labelled_set": "pytest_t2i.labelled_sets",
+    "label_file": "pytest_t2i.label_files",
     "audit": "pytest_t2i.audits",
     "metric": "pytest_t2i.metrics",
     "command": "pytest_t2i.commands",
@@ -69,11 +70,14 @@ WHOLE = {"timm": ("fairface", "mivolo")}
 """Module -> extras that bring it together with all else that the feature of their name needs."""
 FACTORIES = "module:factory[:source] is taken, too."
 """What a message adds to the known names."""
+LABELLING = "pip install pytest-t2i-labelling"
 INSTALL = {
     ("executor", "ray"): "pip install pytest-t2i-ray",
     ("encoder", "goya"): "pip install pytest-t2i-goya",
     ("command", "goya"): "pip install pytest-t2i-goya",
-    ("command", "label"): "pip install pytest-t2i-labelling",
+    ("command", "label"): LABELLING,
+    ("command", "label-studio"): LABELLING,
+    ("label_file", "json"): LABELLING,
     ("command", "mitigate"): "pip install pytest-t2i-mitigation",
 }
 """Kind and name -> what brings it."""
@@ -276,6 +280,7 @@ class Registries:
     mitigations: Registry = field(default_factory=lambda: Registry("mitigation"))
     catalogues: Registry = field(default_factory=lambda: Registry("catalogue"))
     labelled_sets: Registry = field(default_factory=lambda: Registry("labelled_set"))
+    label_files: Registry = field(default_factory=lambda: Registry("label_file"))
     audits: Registry = field(default_factory=lambda: Registry("audit"))
     metrics: Registry = field(default_factory=lambda: Registry("metric"))
 

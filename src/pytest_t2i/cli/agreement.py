@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import add_confidence, path
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.labels import ADJUDICATED, Label, read_label_studio, read_labels
+from pytest_t2i.labels import ADJUDICATED, Label, read_labels
 from pytest_t2i.labels.agreement import Agreement, Pair, agreement
 from pytest_t2i.reporting.formatting import several
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source",
         metavar="FOLDER",
         type=path,
-        help="folder with labels.csv, or a Label Studio export (.json)",
+        help="folder with labels.csv, or Label Studio's export (.json)",
     )
     add_confidence(parser, "level of intervals")
     parser.add_argument(
@@ -32,9 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(source: Path, *, level: float, everything: bool) -> int:
-    """Print the agreement of the labels in a folder or a Label Studio export."""
-    is_export = source.suffix.lower() == ".json"
-    labels = read_label_studio(source) if is_export else read_labels(source)
+    """Print the agreement of the labels in a folder or a file."""
+    labels = read_labels(source)
     if not labels:
         raise ConfigurationError(
             f"{source} holds no label. Make some with: t2i label {source} --annotator NAME"

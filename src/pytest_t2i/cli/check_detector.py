@@ -37,29 +37,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("detector", metavar="NAME", help="as --t2i-detector takes it")
     parser.add_argument(
         "--labels", type=path, required=True, metavar="FOLDER",
-        help=f"folder of pictures with {FILE_NAME}, as t2i label writes it, or that file",
+        help=f"folder of pictures with {FILE_NAME}, that file, or Label Studio's export (.json)",
     )  # fmt: skip
     add_run_options(parser, OPTIONS)
 
 
 def run(detector: str, *, labels: Path, **of_run: Any) -> int:
     """Show the detector every labelled image, and print what came out."""
-    folder = labels.parent if labels.name == FILE_NAME else labels
+    labels = labels.parent if labels.name == FILE_NAME else labels
     settings = run_settings(of_run)
-    for line in lines(_tried(detector, folder, settings)):
+    for line in lines(_tried(detector, labels, settings), labels):
         say(line)
-    for line in _among_people(folder, settings.confidence):
+    for line in _among_people(labels, settings.confidence):
         say(line)
     return 0
 
 
-def _tried(detector: str, folder: Path, settings: Settings) -> Trial:
+def _tried(detector: str, labels: Path, settings: Settings) -> Trial:
     components = Components(settings, Store(settings.store))
-    given = {"labels": str(folder), "detector": (detector,)}
+    given = {"labels": str(labels), "detector": (detector,)}
     session = Session(settings_of(given), components)
     labelled = session.labelled
     if labelled is None or not len(labelled):
-        raise ConfigurationError(f"{folder} holds no label. Make some with: t2i label {folder}")
+        raise ConfigurationError(f"{labels} holds no label. Make some with: t2i label {labels}")
     fingerprint = components.detector(DetectorRef(detector)).fingerprint
     observer = Observer(components, session.store, _progress())
     look_at_labelled(observer, labelled, (detector,))
@@ -71,7 +71,7 @@ def _tried(detector: str, folder: Path, settings: Settings) -> Trial:
     return trial
 
 
-def lines(trial: Trial) -> Iterator[str]:
+def lines(trial: Trial, labels: Path) -> Iterator[str]:
     """How often it is right, abstains, and differs between groups, in words."""
     clear = int(trial.clear.sum())
     yield (
@@ -98,7 +98,7 @@ def lines(trial: Trial) -> Iterator[str]:
         )
     yield (
         "limits for it: pytest --t2i-labels "
-        f"{trial.labelled.folder} --t2i-detector {trial.detector} suites/detectors"
+        f"{labels} --t2i-detector {trial.detector} suites/detectors"
     )
 
 

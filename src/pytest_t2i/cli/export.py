@@ -1,20 +1,22 @@
-"""``t2i export``: a run as tables, cards, for code scanning, experiment tracking or labelling."""
+"""``t2i export``: a run as tables, cards, for code scanning or experiment tracking."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from pytest_t2i.adapters.registry import INSTALL, Registries
 from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.cli.arguments import path
-from pytest_t2i.cli.label_studio import write_tasks
 from pytest_t2i.cli.report import located
 from pytest_t2i.cli.say import say
 from pytest_t2i.cli.stated import add_statement, with_statement
-from pytest_t2i.errors import MissingExtraError
+from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.document import write_pdf
 from pytest_t2i.reporting.exports.fairness_card import write_fairness_card
@@ -35,15 +37,15 @@ FORMATS = {
     "parquet": "a Parquet file for each table, in a folder (tables)",
     "csv": "a CSV file for each table, in a folder (tables)",
     "mlflow": "a run of an MLflow experiment",
-    "labelstudio": "tasks.json and interface.xml for Label Studio, of a run or of a folder "
-    "of images (labelstudio)",
 }
+MOVED, COMPANION = "labelstudio", "label-studio"
+"""A form that is a command of a companion by now; forwarded for one release."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which form, of which run, and where to."""
     words = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
-    parser.add_argument("form", metavar="FORMAT", choices=tuple(FORMATS), help=words)
+    parser.add_argument("form", metavar="FORMAT", choices=(*FORMATS, MOVED), help=words)
     parser.add_argument("source", metavar="RUN", type=path, help="a run.json")
     parser.add_argument("--output", type=path, metavar="PATH", help="file or folder to write")
     parser.add_argument(
@@ -54,19 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a card or PDF; several",
     )
     parser.add_argument("--experiment", default="fairness", help="of MLflow (fairness)")
-    parser.add_argument(
-        "--predictions", action="store_true", help="of Label Studio: what the detectors said, too"
-    )
-    parser.add_argument(
-        "--annotations",
-        action="store_true",
-        help="of Label Studio: what people said already, who must be known to it by these names",
-    )
+    for moved in ("--predictions", "--annotations"):
+        parser.add_argument(moved, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--store",
         type=path,
         metavar="DIR",
-        help="of Label Studio and a PDF: where the images lie (a .t2i beside or above the run)",
+        help="of a PDF: where the images lie (a .t2i beside or above the run)",
     )
     parser.add_argument("--tracking", metavar="URI", help="MLflow's server or database")
     add_statement(parser)
@@ -86,15 +82,14 @@ def run(
     annotations: bool = False,
 ) -> int:
     """Write the run in the form asked for, and say where."""
-    if form == "labelstudio":
-        root = write_tasks(
-            source, output, predictions=predictions, annotations=annotations, store=store
+    if form == MOVED:
+        return _forwarded(
+            source=source,
+            output=output or Path(MOVED),
+            predictions=predictions,
+            annotations=annotations,
+            store=store,
         )
-        say(
-            f"{output or 'labelstudio'}: serve {root.absolute()} as local files; put what Label "
-            "Studio exports (JSON) into that folder, and give it to --t2i-labels"
-        )
-        return 0
     record = with_statement(read_run(source), statement)
     if form == "card":
         target = output or Path("README.md")
@@ -121,6 +116,16 @@ def run(
         write_tables(as_kept(record, Path.cwd()), target, form)
     print(target)  # noqa: T201 - a path, for scripts
     return 0
+
+
+def _forwarded(**arguments: Any) -> int:
+    """What the companion's command does, whose new name is told."""
+    commands = Registries().commands
+    told = f"t2i export {MOVED} is called t2i {COMPANION} by now"
+    if COMPANION not in commands:
+        raise ConfigurationError(f"{told}. Run: {INSTALL[commands.kind, COMPANION]}")
+    print(told, file=sys.stderr)  # noqa: T201 - a command line tool
+    return int(commands.get(COMPANION).run(**arguments))
 
 
 def write_tables(record: RunRecord, folder: Path, form: str) -> None:

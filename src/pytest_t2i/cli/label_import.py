@@ -9,15 +9,9 @@ from pathlib import Path
 from pytest_t2i.cli.arguments import path, value
 from pytest_t2i.cli.say import say
 from pytest_t2i.errors import ConfigurationError, some
-from pytest_t2i.labels import (
-    FILE_NAME,
-    Label,
-    read_label_studio,
-    read_labels,
-    vocabulary_of,
-    write_labels,
-)
+from pytest_t2i.labels import FILE_NAME, Label, read_labels, vocabulary_of, write_labels
 from pytest_t2i.labels.consensus import open_disagreements
+from pytest_t2i.labels.label_files import reader_of
 from pytest_t2i.labels.wide_table import meanings, read_long, read_wide
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.settings import names
@@ -56,8 +50,8 @@ def run(
         raise ConfigurationError("--columns or --label and --annotator: a table has one shape")
     known = read_labels(folder)
     vocabulary = vocabulary_of(folder)
-    if table.suffix.lower() == ".json":
-        given = read_label_studio(table)
+    if read := reader_of(table):
+        given = read(table)
     elif columns:
         given = read_wide(table, columns, vocabulary, file=file, words=meanings(words))
     else:

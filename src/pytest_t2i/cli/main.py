@@ -34,10 +34,7 @@ COMMANDS = {
     "report": ("report", "render a run.json as index.html and summary.md"),
     "compare": ("compare", "which of several models is less biased, and by more than chance"),
     "history": ("history", "how the scores went over versions, and where they changed"),
-    "export": (
-        "export",
-        "a run as a card, SARIF, Parquet, CSV, in MLflow, or for Label Studio",
-    ),
+    "export": ("export", "a run as a card, PDF, SARIF, Parquet, CSV or in MLflow"),
     "verify-report": (
         "verify_report",
         "whether a report and what it rests on are unchanged, by its manifest",
@@ -45,7 +42,10 @@ COMMANDS = {
     "plan": ("plan", "how many images decide, and what fewer can show"),
     "sample": ("sample", "copy a random part of a run's images to label"),
     "agreement": ("agreement", "how far annotators agree, and where not"),
-    "label-import": ("label_import", "labels from a table of another shape, or Label Studio"),
+    "label-import": (
+        "label_import",
+        "labels from a table of another shape, or of Label Studio",
+    ),
     "store": (
         "store",
         "what is in a store of images; verify, repair, prune, merge, export and import one",

@@ -9,17 +9,11 @@ from pathlib import Path
 
 from pytest_t2i.cli.arguments import path
 from pytest_t2i.cli.stated import add_statement, with_statement
-from pytest_t2i.errors import ConfigurationError, printable
+from pytest_t2i.errors import printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
 from pytest_t2i.runs.manifest.outputs import manifest_beside, rendered_anew
-from pytest_t2i.runs.picture_folders import (
-    IMAGES,
-    check_labelled_pictures,
-    check_pictures,
-    exists,
-    found_in_store,
-)
+from pytest_t2i.runs.picture_folders import check_labelled_pictures, exists, locate_pictures
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import RunRecord
 
@@ -66,26 +60,11 @@ def _shared_folder(source: Path, folder: Path) -> Path:
 
 
 def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
-    """The record with its pictures where they lie by now.
+    """The record with its pictures where they lie by now, those of labelled images among them.
 
     Raises ConfigurationError where it names others than those of its store: a run.json comes from
     anywhere.
     """
-    if stores and not any((store / IMAGES).is_dir() for store in stores):
-        raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
-    for place in stores or _moved_along(record, source):
-        record = found_in_store(record, place)
-    check_pictures(record, source, stores)
+    record = locate_pictures(record, source, stores)
     check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
     return record
-
-
-def _moved_along(record: RunRecord, source: Path) -> list[Path]:
-    """Where the store lies if it was moved together with the run.json; empty where not known."""
-    store, report = record.settings.get("store"), record.settings.get("report")
-    if not isinstance(store, str) or not isinstance(report, str) or not (store and report):
-        return []
-    here = source.absolute()
-    if not Path(store).is_absolute():
-        return [up / store for up in here.parents if (up / store / IMAGES).is_dir()][:1]
-    return [here.parent / os.path.relpath(store, report)]

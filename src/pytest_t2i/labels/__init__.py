@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
 from pytest_t2i.labels.draw import Draw, draw_of, write_draw
 from pytest_t2i.labels.label import (
@@ -12,7 +14,6 @@ from pytest_t2i.labels.label import (
     UNSETTLED,
     Label,
 )
-from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import (
     FILE_NAME,
     choose_vocabulary,
@@ -63,7 +64,6 @@ __all__ = [
     "picture_file",
     "prompts_of",
     "questions_of",
-    "read_label_studio",
     "read_labels",
     "record",
     "state_of",
@@ -71,3 +71,13 @@ __all__ = [
     "write_draw",
     "write_labels",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "read_label_studio":  # until 0.3
+        from warnings import warn
+
+        told = "pytest_t2i.labels.read_label_studio is deprecated: read_labels reads the file, too"
+        warn(told, DeprecationWarning, stacklevel=2)
+        return read_labels
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

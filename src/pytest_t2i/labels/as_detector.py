@@ -28,8 +28,8 @@ def load(options: LoadOptions) -> People:
     """The labels of a folder, as a detector: ``--t2i-detector people:FOLDER``.
 
     Args:
-        options: ``source`` is the folder with labels.csv (and labels.toml), or a Label Studio
-            export.
+        options: ``source`` is the folder with labels.csv (and labels.toml), or a file of labels
+            that another program wrote.
 
     Raises:
         ConfigurationError: no folder was given, or it holds no label.

@@ -15,6 +15,7 @@ from pytest_t2i.adapters.support.escaping import cell
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import CsvRow, outside, read_csv, write_whole
 from pytest_t2i.labels.label import Label
+from pytest_t2i.labels.label_files import reader_of
 from pytest_t2i.labels.log import LOG_NAME, Word, add_label, add_taken_back, clear_log, read_log
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
 
@@ -28,14 +29,18 @@ EXPECTED = (
 )
 
 
-def read_labels(folder: str | Path) -> list[Label]:
-    """Every label in FOLDER/labels.csv and in the log beside it; none when there is no such file.
+def read_labels(source: str | Path) -> list[Label]:
+    """Every label of a folder, or of a file that another program wrote.
+
+    Those of a folder are in its labels.csv and in the log beside it; none when there is neither.
 
     Raises:
-        ConfigurationError: the folder does not exist.
+        ConfigurationError: the folder does not exist, or who reads such a file is not installed.
         FileFormatError: a column is absent or a row cannot be used (file, line, value).
     """
-    folder = Path(folder)
+    folder = Path(source)
+    if not folder.is_dir() and (read := reader_of(folder)):
+        return read(folder)
     _check_folder(folder)
     vocabulary = vocabulary_of(folder)
     # First the log: what another process moves meanwhile into the table is then read twice, not

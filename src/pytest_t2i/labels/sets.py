@@ -14,7 +14,6 @@ from pytest_t2i.files import checksum, inside, outside
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.draw import Draw, draw_of
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
-from pytest_t2i.labels.label_studio import read_label_studio
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
 
@@ -118,17 +117,15 @@ class LabelledSet:
 
 
 def load_labelled_set(source: str | Path) -> LabelledSet:
-    """A folder with labels.csv (and labels.toml), or a Label Studio export beside its images.
+    """A folder with labels.csv (and labels.toml), or a file of another program beside its images.
 
     Raises:
         ConfigurationError: there is no such folder, or it holds no label.
         FileFormatError: labels are malformed, or name images that are not there.
     """
     source = Path(source)
-    if source.suffix.lower() == ".json":
-        folder, path, labels = source.parent, source, read_label_studio(source)
-    else:
-        folder, path, labels = source, source / FILE_NAME, read_labels(source)
+    labels = read_labels(source)
+    folder, path = (source, source / FILE_NAME) if source.is_dir() else (source.parent, source)
     if not labels:
         raise ConfigurationError(
             f"{source} holds no label. {EXPECTED} t2i label {folder} --annotator NAME makes one."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,47 @@ from pytest_t2i.runs.record import RunRecord
 STORE = ".t2i"
 IMAGES = "images"
 """Folder of a store: ``images/ab/<key>.png``."""
+
+
+def locate_pictures(
+    record: RunRecord, source: str | Path, stores: Sequence[Path] = ()
+) -> RunRecord:
+    """The record with its pictures where they lie by now.
+
+    Pictures that are not there any more keep their names.
+
+    Args:
+        record: as ``read_run`` gave it.
+        source: path of its run.json. A store that was moved along with it is found.
+        stores: folders of images' stores (.t2i) that somebody named.
+
+    Raises:
+        ConfigurationError: what was named is no store, or the record names pictures of none of
+            its own: a run.json comes from anywhere.
+
+    >>> from pytest_t2i import RunRecord
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> locate_pictures(run, "run.json").files()
+    []
+    """
+    source = Path(source)
+    if stores and not any((store / IMAGES).is_dir() for store in stores):
+        raise ConfigurationError(f"--store: expected a store, {stores[0]} has no folder {IMAGES}")
+    for place in stores or _moved_along(record, source):
+        record = found_in_store(record, place)
+    check_pictures(record, source, stores)
+    return record
+
+
+def _moved_along(record: RunRecord, source: Path) -> list[Path]:
+    """Where the store lies if it was moved together with the run.json; empty where not known."""
+    store, report = record.settings.get("store"), record.settings.get("report")
+    if not isinstance(store, str) or not isinstance(report, str) or not (store and report):
+        return []
+    here = source.absolute()
+    if not Path(store).is_absolute():
+        return [up / store for up in here.parents if (up / store / IMAGES).is_dir()][:1]
+    return [here.parent / os.path.relpath(store, report)]
 
 
 def check_pictures(record: RunRecord, source: Path, stores: Sequence[Path] = ()) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+
 import pytest
 from distributions import installed, write_metadata
 
@@ -55,10 +57,46 @@ def test_without_it_the_name_is_unknown(capsys):
     assert "invalid choice: 'paint'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["goya", "label", "mitigate"])
+@pytest.mark.parametrize("command", ["goya", "label", "label-studio", "mitigate"])
 def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch, capsys, command):
     monkeypatch.setattr(registry, "_installed", lambda group: {})
     assert main([command, "folder"]) == 2
-    name = {"label": "labelling", "mitigate": "mitigation"}.get(command, command)
+    labelling = dict.fromkeys(("label", "label-studio"), "labelling")
+    name = {**labelling, "mitigate": "mitigation"}.get(command, command)
     told = f"ERROR: t2i {command} is not installed. Run: pip install pytest-t2i-{name}\n"
     assert capsys.readouterr().err == told
+
+
+ECHO = """
+def add_arguments(parser):
+    pass
+
+def run(**arguments):
+    print(sorted((name, str(value)) for name, value in arguments.items()))
+    return 5
+"""
+
+
+@pytest.fixture
+def label_studio(tmp_path, monkeypatch):
+    """A companion in the place of the one that there is."""
+    (tmp_path / "echo.py").write_text(ECHO)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("label-studio", "echo", "pytest_t2i.commands")
+    monkeypatch.setattr(registry, "_installed", lambda group: {point.name: point})
+
+
+def test_the_old_form_of_export_is_the_command_of_the_companion(label_studio, capsys):
+    assert main(["export", "labelstudio", "set", "--predictions", "--output", "out"]) == 5
+    told = capsys.readouterr()
+    assert told.err == "t2i export labelstudio is called t2i label-studio by now\n"
+    assert told.out.count("('output', 'out'), ('predictions', 'True'), ('source', 'set')") == 1
+
+
+def test_the_old_form_of_export_without_the_companion(monkeypatch, capsys):
+    monkeypatch.setattr(registry, "_installed", lambda group: {})
+    assert main(["export", "labelstudio", "set", "--annotations"]) == 2
+    assert capsys.readouterr().err == (
+        "ERROR: t2i export labelstudio is called t2i label-studio by now. "
+        "Run: pip install pytest-t2i-labelling\n"
+    )

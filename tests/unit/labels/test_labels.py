@@ -1,8 +1,7 @@
-"""Labels by people: files, Label Studio exports, consensus, sets."""
+"""Labels by people: files, consensus, sets."""
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -110,56 +109,6 @@ def test_consensus_adjudication_and_unresolved():
     assert set(labels.open_disagreements(mine)) == {"open"}
 
 
-def task(image, *answers, **data):
-    return {
-        "id": 7,
-        "data": {"image": image, **data},
-        "annotations": [
-            {"completed_by": who, "result": [{"value": {"choices": [choice]}}]}
-            for who, choice in answers
-        ],
-    }
-
-
-def test_label_studio_export(tmp_path):
-    export = tmp_path / "export.json"
-    tasks = [
-        task("/data/local-files/?d=a%20b.png", (1, "male"), ({"email": "bo@x"}, "Low quality")),
-        task("/data/upload/3/0a1b2c3d-c.png", (1, "others"), prompt="a person", model="sdxl"),
-    ]
-    tasks[0]["annotations"].append({"was_cancelled": True, "result": []})
-    export.write_text(json.dumps(tasks))
-    assert labels.read_label_studio(export) == [
-        Label("a b.png", "male", "1"),
-        Label("a b.png", "low_quality", "bo@x"),
-        Label("c.png", "others", "1", "", "a person", "sdxl"),
-    ]
-    pictures(tmp_path, "a b.png", "c.png")
-    result = labels.load_labelled_set(export)
-    assert [entry.label for entry in result] == ["unsettled", "others"]
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("[", "line 1 column 2: is not valid JSON"),
-        ("{}", "no list of tasks"),
-        ("[{}]", "[0]: no data.image"),
-        (json.dumps([task("a.png", (1, "boy"))]), "label must be one of"),
-        (
-            json.dumps([{"data": {"image": "a"}, "annotations": [{"result": []}]}]),
-            "an annotation has no choice",
-        ),
-    ],
-)
-def test_malformed_label_studio_exports(tmp_path, content, says):
-    export = tmp_path / "export.json"
-    export.write_text(content)
-    with pytest.raises(FileFormatError) as error:
-        labels.read_label_studio(export)
-    assert says in str(error.value)
-
-
 def test_a_set_has_one_label_per_image_and_a_fingerprint(tmp_path):
     pictures(tmp_path, "1.png", "2.png")
     mine = [
@@ -194,14 +143,6 @@ def test_a_label_names_a_file_below_its_folder(tmp_path, name):
     (tmp_path / "labels.csv").write_text(f"file,label,annotator\n{name},male,ada\n")
     with pytest.raises(FileFormatError, match="line 2: file must be a path below"):
         labels.read_labels(tmp_path)
-    export = tmp_path / "export.json"
-    for image in (f"/data/local-files/?d={name}", name):
-        export.write_text(json.dumps([task(image, (1, "male"))]))
-        if image.startswith("/etc"):  # an address of the server, whose file lies in the folder
-            assert labels.read_label_studio(export)[0].file == "etc/hostname"
-            continue
-        with pytest.raises(FileFormatError, match=r"\[0\] task 7: file must be a path below"):
-            labels.read_label_studio(export)
 
 
 def test_labelled_images_behind_a_link_out_are_refused(tmp_path):
@@ -212,28 +153,3 @@ def test_labelled_images_behind_a_link_out_are_refused(tmp_path):
     labels.write_labels(folder, [Label(n, "male", "ada") for n in ("a.png", "link.png")])
     with pytest.raises(FileFormatError, match=r"1 of 2 labelled images lie outside of .*link\.png"):
         labels.load_labelled_set(folder)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"annotations": {}}, "expected a list, got annotations={}"),
-        ({"annotations": [3]}, "expected a table, got annotations[0]=3"),
-        ({"annotations": [{"result": "x"}]}, "expected a list, got annotations[0].result='x'"),
-        ({"annotations": [{"result": [{"value": []}]}]}, "got annotations[0].result[0].value=[]"),
-        (
-            {"annotations": [{"result": [{"value": {"choices": [3]}}]}]},
-            "expected a text, got annotations[0].result[0].value.choices[0]=3",
-        ),
-        ({"annotations": [{"completed_by": [1]}]}, "got annotations[0].completed_by=[1]"),
-        ({"data": {"image": "a.png", "prompt": {}}}, "got data.prompt={}"),
-        ({"data": {"image": "http://[x"}}, "Invalid IPv6 URL"),
-        ({"data": 3}, "no data.image"),
-    ],
-)
-def test_wrong_types_in_an_export_are_named_by_key(tmp_path, change, says):
-    export = tmp_path / "export.json"
-    export.write_text(json.dumps([task("a.png", (1, "male")) | change]))
-    with pytest.raises(FileFormatError) as error:
-        labels.read_label_studio(export)
-    assert says in str(error.value)

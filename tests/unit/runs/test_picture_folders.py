@@ -111,7 +111,7 @@ COMMANDS = {
     "report": ("report", "{run}", "{out}"),
     "sample": ("sample", "{run}", "{out}"),
     "compare": ("compare", "{run}", "{run}", "--report", "{out}"),
-    "labelstudio": ("export", "labelstudio", "{run}", "--output", "{out}"),
+    "Label Studio": ("label-studio", "{run}", "--output", "{out}"),
 }
 
 

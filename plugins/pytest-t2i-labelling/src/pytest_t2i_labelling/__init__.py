@@ -1,1 +1,1 @@
-"""The page on which people label images: ``t2i label FOLDER --annotator NAME``."""
+"""People label images: on the page of ``t2i label``, or in Label Studio."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_t2i import T2IError, say
 from pytest_t2i.labels import choose_vocabulary, compact, named
 
+from pytest_t2i_labelling.arguments import path
 from pytest_t2i_labelling.desk import Annotation, Desk, Review
 
 TELLS_PROGRESS = True
@@ -16,7 +17,7 @@ TELLS_PROGRESS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which images, and who labels or settles."""
-    parser.add_argument("folder", metavar="FOLDER", type=_folder, help="folder of images")
+    parser.add_argument("folder", metavar="FOLDER", type=path, help="folder of images")
     who = parser.add_mutually_exclusive_group(required=True)
     who.add_argument("--annotator", metavar="NAME", help="who labels; each sees only their own")
     who.add_argument("--review", action="store_true", help="settle what annotators disagree on")
@@ -66,11 +67,6 @@ def run(
     compact(folder)
     say(f"{_progress(desk)} Kept in {folder / 'labels.csv'}.")
     return 0
-
-
-def _folder(text: str) -> Path:
-    """``~`` is the home folder."""
-    return Path(text).expanduser()
 
 
 def _greeting(desk: Desk, url: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``t2i export labelstudio``: what it writes is what Label Studio takes, and is read back."""
+"""``t2i label-studio``: what it writes is what Label Studio takes, and is read back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from PIL import Image
-
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Undetected
@@ -31,10 +30,10 @@ def test_a_folder_with_its_labels_comes_back_as_it_was(folder, tmp_path, capsys)
             Label("c&d.png", "low_quality", "ada")]  # fmt: skip
     labels.write_labels(folder, said)
     out = tmp_path / "out"
-    assert main(["export", "labelstudio", str(folder), "--annotations", "--output", str(out)]) == 0
+    assert main(["label-studio", str(folder), "--annotations", "--output", str(out)]) == 0
     assert f"serve {folder} as local files" in " ".join(capsys.readouterr().out.split())
     (folder / "export.json").write_bytes((out / "tasks.json").read_bytes())
-    assert labels.read_label_studio(folder / "export.json") == said
+    assert labels.read_labels(folder / "export.json") == said
     assert len(labels.load_labelled_set(folder / "export.json")) == 2
     choices = ET.fromstring((out / "interface.xml").read_text()).findall("./Choices/Choice")
     assert [choice.get("value") for choice in choices] == [
@@ -46,7 +45,7 @@ def test_a_folder_with_its_labels_comes_back_as_it_was(folder, tmp_path, capsys)
 def test_tasks_are_blind(folder, tmp_path):
     labels.write_labels(folder, [Label("a b.png", "male", "ada")])
     (folder / "manifest.csv").write_text("file,prompt\na b.png,a photo of a nurse\n")
-    assert main(["export", "labelstudio", str(folder), "--output", str(tmp_path / "out")]) == 0
+    assert main(["label-studio", str(folder), "--output", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out/tasks.json").read_text()
     assert not any(word in text for word in ("nurse", "male", "ada"))
 
@@ -68,7 +67,7 @@ def run_of(folder, words):
 def export(run, tmp_path, *more):
     file = tmp_path / "run.json"
     file.write_text(run.to_json())
-    return main(["export", "labelstudio", str(file), "--output", str(tmp_path / "out"), *more])
+    return main(["label-studio", str(file), "--output", str(tmp_path / "out"), *more])
 
 
 def test_a_run_has_what_its_detectors_said_as_predictions(folder, tmp_path):
@@ -87,15 +86,15 @@ def test_a_run_has_what_its_detectors_said_as_predictions(folder, tmp_path):
     # A person answers in Label Studio; its export is read back.
     given[0]["annotations"] = [{"completed_by": 1, "result": given[0]["predictions"][0]["result"]}]
     write_whole(folder / "export.json", json.dumps(given[:1]).encode())
-    assert labels.read_label_studio(folder / "export.json") == [Label("a b.png", "male", "1")]
+    assert labels.read_labels(folder / "export.json") == [Label("a b.png", "male", "1")]
 
 
 def test_what_does_not_fit_is_told(folder, tmp_path, capsys):
-    assert main(["export", "labelstudio", str(folder), "--predictions"]) == 2
+    assert main(["label-studio", str(folder), "--predictions"]) == 2
     assert "give its run.json, not a folder" in capsys.readouterr().err
     assert export(run_of(folder, {"a b.png": "old"}), tmp_path, "--predictions") == 2
     assert "the detectors said old, which is none of male, female" in capsys.readouterr().err
     for file in folder.iterdir():
         file.unlink()
-    assert main(["export", "labelstudio", str(folder)]) == 2
+    assert main(["label-studio", str(folder)]) == 2
     assert "no image that is still there" in capsys.readouterr().err

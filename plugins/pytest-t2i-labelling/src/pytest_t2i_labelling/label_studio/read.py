@@ -1,27 +1,25 @@
-"""Labels from a Label Studio export (JSON): the first choice of every annotation."""
+"""Labels from a Label Studio export (JSON): the choice of every annotation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import msgspec
-
-from pytest_t2i.errors import FileFormatError, shown
-from pytest_t2i.files import convert, parse_json, read_text
-from pytest_t2i.labels.label import Label
-from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
+from pytest_t2i import FileFormatError, decode_json
+from pytest_t2i.labels import Label, Vocabulary, vocabulary_of
 
 EXPECTED = (
     "Expected a Label Studio export in JSON: a list of tasks with data.image and annotations "
     "whose choices are labels of the folder (labels.toml; without one male, female, low_quality, "
     "others)."
 )
+PREFIX = 8
+"""Hex digits that Label Studio puts before the name of an uploaded file."""
 
 
-def read_label_studio(path: str | Path) -> list[Label]:
+def read_export(path: Path) -> list[Label]:
     """Every annotation of an export as a label.
 
     The annotator is the annotation's ``completed_by`` (an id or an e-mail address). The image is
@@ -30,10 +28,7 @@ def read_label_studio(path: str | Path) -> list[Label]:
     Raises:
         FileFormatError: it is no such export, or a choice is none of the labels (task and value).
     """
-    path = Path(path)
-    tasks = parse_json(path, read_text(path))
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise FileFormatError(path, "it is no list of tasks.", remedy=EXPECTED)
+    tasks = decode_json(path, list[_Task], remedy=EXPECTED)
     vocabulary = vocabulary_of(path.parent)
     return [
         label
@@ -42,34 +37,39 @@ def read_label_studio(path: str | Path) -> list[Label]:
     ]
 
 
-class _Choices(msgspec.Struct):
+@dataclass(frozen=True, slots=True)
+class _Choices:
     """What was chosen; other kinds of regions have none."""
 
-    choices: list[str] = []
+    choices: list[str] = field(default_factory=list)
 
 
-class _Result(msgspec.Struct):
+@dataclass(frozen=True, slots=True)
+class _Result:
     """One part of an annotation."""
 
-    value: _Choices = msgspec.field(default_factory=_Choices)
+    value: _Choices = field(default_factory=_Choices)
 
 
-class _Person(msgspec.Struct):
+@dataclass(frozen=True, slots=True)
+class _Person:
     """Who annotated, where an export spells it out."""
 
     email: str | None = None
     id: int | str | None = None
 
 
-class _Annotation(msgspec.Struct):
+@dataclass(frozen=True, slots=True)
+class _Annotation:
     """One person's answer."""
 
-    result: list[_Result] = []
+    result: list[_Result] = field(default_factory=list)
     was_cancelled: bool | None = None
     completed_by: _Person | int | str | None = None
 
 
-class _Data(msgspec.Struct):
+@dataclass(frozen=True, slots=True)
+class _Data:
     """What a task shows."""
 
     image: str
@@ -77,21 +77,16 @@ class _Data(msgspec.Struct):
     model: str | int | float | None = None
 
 
-class _Task(msgspec.Struct):
+@dataclass(frozen=True, slots=True)
+class _Task:
     """One image with all that was said of it."""
 
     data: _Data
-    annotations: list[_Annotation] = []
+    annotations: list[_Annotation] = field(default_factory=list)
     id: int | str | None = None
 
 
-def _labels(
-    path: Path, place: int, plain: Mapping[str, Any], vocabulary: Vocabulary
-) -> Iterator[Label]:
-    data = plain.get("data")
-    if not isinstance(data, dict) or not isinstance(data.get("image"), str):
-        raise FileFormatError(path, "no data.image.", where=f"[{place}]", remedy=EXPECTED)
-    task = convert(path, plain, _Task, where=f"[{place}]")
+def _labels(path: Path, place: int, task: _Task, vocabulary: Vocabulary) -> Iterator[Label]:
     where = f"[{place}] task {'?' if task.id is None else task.id}"
     for annotation in task.annotations:
         if annotation.was_cancelled:
@@ -100,7 +95,7 @@ def _labels(
         if not choices:
             raise FileFormatError(path, "an annotation has no choice.", where=where)
         if len(choices) > 1:
-            problem = f"expected one choice in an annotation, got {', '.join(map(shown, choices))}."
+            problem = f"expected one choice in an annotation, got {', '.join(map(repr, choices))}."
             raise FileFormatError(path, problem, where=where, remedy="Keep one of them.")
         try:
             yield Label(
@@ -116,7 +111,7 @@ def _labels(
 
 def _choices(annotation: _Annotation) -> list[str]:
     """What a person chose, each once; Label Studio lets several be chosen where it is told to."""
-    chosen = (word for result in annotation.result for word in result.value.choices or ())
+    chosen = (word for result in annotation.result for word in result.value.choices)
     return list(dict.fromkeys(chosen))
 
 
@@ -158,6 +153,5 @@ def _file(image: str) -> str:
     path = PurePosixPath(unquote(parts.path))
     if "upload" in path.parts:
         prefix, dash, rest = path.name.partition("-")
-        uploaded = dash and len(prefix) == 8  # noqa: PLR2004 - Label Studio puts 8 hex digits before
-        return rest if uploaded else path.name
+        return rest if dash and len(prefix) == PREFIX else path.name
     return path.as_posix().lstrip("/")

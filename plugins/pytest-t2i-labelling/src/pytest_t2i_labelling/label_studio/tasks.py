@@ -1,4 +1,4 @@
-"""Tasks for Label Studio, and its labelling interface; what it exports is read by label_studio."""
+"""Tasks for Label Studio, and its labelling interface."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from pytest_t2i.labels.vocabulary import Vocabulary
+from pytest_t2i.labels import Vocabulary
 
 IMAGE, CHOICE = "image", "label"
 """Names of the picture and of the question in the labelling interface."""

@@ -1,0 +1,160 @@
+"""``t2i label-studio``: images of a folder or a run as tasks for Label Studio."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os.path
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pytest_t2i import (
+    Detection,
+    RunRecord,
+    T2IError,
+    labels,
+    locate_pictures,
+    read_run,
+    say,
+    write_whole,
+)
+from pytest_t2i.labels import Vocabulary
+
+from pytest_t2i_labelling.arguments import path
+from pytest_t2i_labelling.label_studio.tasks import Task, interface, tasks
+
+TASKS, INTERFACE = "tasks.json", "interface.xml"
+FOLDER = Path("labelstudio")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which images, and what is told of them."""
+    parser.description = "Write images as tasks for Label Studio, with its labelling interface."
+    parser.add_argument(
+        "source", metavar="SOURCE", type=path, help="folder of images, or a run.json"
+    )
+    parser.add_argument(
+        "--output", metavar="DIR", type=path, default=FOLDER,
+        help=f"where {TASKS} and {INTERFACE} are written ({FOLDER})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--predictions", action="store_true", help="of a run: what its detectors said, too"
+    )
+    parser.add_argument(
+        "--annotations", action="store_true",
+        help="of a folder: what people said already, who must be known to Label Studio by these "
+        "names",
+    )  # fmt: skip
+    parser.add_argument(
+        "--store", metavar="DIR", type=path,
+        help="of a run: where its images lie (a .t2i beside or above it)",
+    )  # fmt: skip
+
+
+def run(
+    source: Path,
+    output: Path,
+    *,
+    predictions: bool,
+    annotations: bool,
+    store: Path | None,
+) -> int:
+    """Write tasks and interface, and say which folder Label Studio has to serve; 0.
+
+    Raises:
+        T2IError: there is no image, or predictions were asked of a folder.
+    """
+    root = write_tasks(
+        source, output, predictions=predictions, annotations=annotations, store=store
+    )
+    say(
+        f"{output}: serve {root.absolute()} as local files; put what Label Studio exports (JSON) "
+        "into that folder, and give it to --t2i-labels"
+    )
+    return 0
+
+
+def write_tasks(
+    source: Path,
+    output: Path,
+    *,
+    predictions: bool = False,
+    annotations: bool = False,
+    store: Path | None = None,
+) -> Path:
+    """Write tasks.json and interface.xml; returns the folder that Label Studio has to serve.
+
+    ``source`` is a folder of images (its labels are its annotations) or a run.json (its
+    detectors' words as predictions). Label Studio's export is read back when it lies in the
+    folder that is served.
+
+    Raises:
+        T2IError: there is no image, or predictions were asked of a folder.
+    """
+    if source.is_dir():
+        if predictions:
+            raise T2IError(
+                "--predictions are what detectors said in a run: give its run.json, not a folder"
+            )
+        root, vocabulary = source, labels.vocabulary_of(source)
+        given = list(_of_folder(source, annotations=annotations))
+    else:
+        record = locate_pictures(read_run(source), source, [store] if store else [])
+        root, given = _of_run(record, source)
+        vocabulary = labels.named("gender")
+        if predictions:
+            _check_labels(given, vocabulary)
+    if not given:
+        raise T2IError(f"{source} has no image that is still there")
+    content = json.dumps(tasks(given, predictions=predictions), indent=1, ensure_ascii=False)
+    write_whole(output / TASKS, content.encode())
+    write_whole(output / INTERFACE, interface(vocabulary).encode())
+    return root
+
+
+def _of_folder(folder: Path, *, annotations: bool) -> Iterator[Task]:
+    said: dict[str, list[tuple[str, str]]] = {}
+    for label in labels.read_labels(folder) if annotations else ():
+        said.setdefault(label.file, []).append((label.annotator, label.label))
+    prompts = labels.prompts_of(folder)
+    for file in labels.image_files(folder):
+        yield Task(file, prompts.get(file, ""), labels=said.get(file, ()))
+
+
+def _of_run(record: RunRecord, source: Path) -> tuple[Path, list[Task]]:
+    """The folder that holds every image of the run, and a task for each."""
+    images = [
+        (prompt.text, image.detections, Path(image.file).absolute())
+        for prompt in record.prompts
+        for image in prompt.images
+        # Unlike pathlib, it takes names that no file can have.
+        if image.file and os.path.exists(image.file)  # noqa: PTH110
+    ]
+    if not images:
+        raise T2IError(f"{source} names no image that is still there")
+    root = images[0][2].parent
+    while not all(file.is_relative_to(root) for _, _, file in images):
+        root = root.parent
+    given = [
+        Task(file.relative_to(root).as_posix(), text, record.model, _said(detections))
+        for text, detections, file in images
+    ]
+    return root, given
+
+
+def _said(detections: Mapping[str, Detection]) -> dict[str, tuple[str, float | None]]:
+    return {
+        name: (detection.label, detection.scores.get(detection.label))
+        for name, detection in detections.items()
+        if detection.label is not None
+    }
+
+
+def _check_labels(given: list[Task], vocabulary: Vocabulary) -> None:
+    strange = {label for task in given for label, _ in task.said.values()} - set(vocabulary.names)
+    if strange:
+        raise T2IError(
+            f"the detectors said {', '.join(sorted(strange))}, which is none of "
+            f"{', '.join(vocabulary.names)}: leave --predictions out, or label a folder that "
+            "t2i sample made, with t2i label FOLDER --labels ..."
+        )

@@ -1,0 +1,129 @@
+"""What Label Studio exports becomes labels, or is refused with task and value."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from PIL import Image
+from pytest_t2i import FileFormatError, labels
+from pytest_t2i.cli.main import main
+from pytest_t2i.labels import Label
+
+from pytest_t2i_labelling.label_studio.read import read_export
+
+
+def task(image, *answers, **data):
+    return {
+        "id": 7,
+        "data": {"image": image, **data},
+        "annotations": [
+            {"completed_by": who, "result": [{"value": {"choices": [choice]}}]}
+            for who, choice in answers
+        ],
+    }
+
+
+def test_label_studio_export(tmp_path):
+    export = tmp_path / "export.json"
+    tasks = [
+        task("/data/local-files/?d=a%20b.png", (1, "male"), ({"email": "bo@x"}, "Low quality")),
+        task("/data/upload/3/0a1b2c3d-c.png", (1, "others"), prompt="a person", model="sdxl"),
+    ]
+    tasks[0]["annotations"].append({"was_cancelled": True, "result": []})
+    export.write_text(json.dumps(tasks))
+    assert read_export(export) == [
+        Label("a b.png", "male", "1"),
+        Label("a b.png", "low_quality", "bo@x"),
+        Label("c.png", "others", "1", "", "a person", "sdxl"),
+    ]
+    for name in ("a b.png", "c.png"):
+        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    result = labels.load_labelled_set(export)
+    assert [entry.label for entry in result] == ["unsettled", "others"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[", "line 1 column 2: is not valid JSON"),
+        ("{}", "expected a list, got {}. Expected a Label Studio export"),
+        ("[{}]", "[0]: no key 'data'."),
+        ('[{"data": {}}]', "[0].data: no key 'image'."),
+        (json.dumps([task("a.png", (1, "boy"))]), "label must be one of"),
+        (
+            json.dumps([{"data": {"image": "a"}, "annotations": [{"result": []}]}]),
+            "an annotation has no choice",
+        ),
+    ],
+)
+def test_malformed_label_studio_exports(tmp_path, content, says):
+    export = tmp_path / "export.json"
+    export.write_text(content)
+    with pytest.raises(FileFormatError) as error:
+        read_export(export)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname", "a/../../secret.png"])
+def test_an_export_names_files_below_its_folder(tmp_path, name):
+    export = tmp_path / "export.json"
+    for image in (f"/data/local-files/?d={name}", name):
+        export.write_text(json.dumps([task(image, (1, "male"))]))
+        if image.startswith("/etc"):  # an address of the server, whose file lies in the folder
+            assert read_export(export)[0].file == "etc/hostname"
+            continue
+        with pytest.raises(FileFormatError, match=r"\[0\] task 7: file must be a path below"):
+            read_export(export)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"annotations": {}}, "expected a list, got [0].annotations={}"),
+        ({"annotations": [3]}, "expected a table, got [0].annotations[0]=3"),
+        ({"annotations": [{"result": "x"}]}, "expected a list, got [0].annotations[0].result='x'"),
+        (
+            {"annotations": [{"result": [{"value": []}]}]},
+            "got [0].annotations[0].result[0].value=[]",
+        ),
+        (
+            {"annotations": [{"result": [{"value": {"choices": [3]}}]}]},
+            "expected a text, got [0].annotations[0].result[0].value.choices[0]=3",
+        ),
+        ({"annotations": [{"completed_by": [1]}]}, "got [0].annotations[0].completed_by=[1]"),
+        ({"data": {"image": "a.png", "prompt": {}}}, "got [0].data.prompt={}"),
+        ({"data": {"image": "http://[x"}}, "Invalid IPv6 URL"),
+        ({"data": 3}, "expected a table, got [0].data=3"),
+    ],
+)
+def test_wrong_types_in_an_export_are_named_by_key(tmp_path, change, says):
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps([task("a.png", (1, "male")) | change]))
+    with pytest.raises(FileFormatError) as error:
+        read_export(export)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_two_choices_are_no_label(tmp_path, split):
+    chosen = [["male"], ["female"]] if split else [["male", "female"]]
+    result = [{"value": {"choices": choices}} for choices in chosen]
+    task = {"data": {"image": "a.png"}, "annotations": [{"result": result}]}
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps([task]))
+    with pytest.raises(FileFormatError, match="expected one choice in an annotation, got 'male'"):
+        read_export(file)
+
+
+def test_a_detector_is_evaluated_by_an_export(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    export = tmp_path / "export.json"
+    for name, shade in (("a.png", 10), ("b.png", 200)):
+        Image.new("RGB", (8, 8), (shade, 90, 90)).save(tmp_path / name)
+    said = (("ada", "male"), ("bo", "male"))
+    export.write_text(json.dumps([task("a.png", *said), task("b.png", ("ada", "female"))]))
+    assert main(["check-detector", f"people:{export}", "--labels", str(export)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "ada and bo say the same of 1 of 1 images" in told
+    assert f"--t2i-labels {export} --t2i-detector" in told
