@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
     from pytest_t2i.adapters.encoders.named import load_encoder as load_encoder
+    from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
     from pytest_t2i.adapters.models.endpoints import EndpointModel as EndpointModel
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
     from pytest_t2i.audits.audit import Audit as Audit
@@ -166,6 +167,7 @@ _HOMES = {
         "Variation",
     ),
     "adapters.encoders.named": ("load_encoder",),
+    "adapters.finders.ultralytics_guard": ("ultralytics",),
     "adapters.models.endpoints": ("EndpointModel",),
     "adapters.support.html": ("SelfContainedPage",),
     "audits.audit": ("Audit",),

@@ -9,12 +9,12 @@ pytestmark = pytest.mark.slow
 
 torch = pytest.importorskip("torch")
 
-from pytest_t2i.adapters.finders.yolo_objects import YoloObjects  # noqa: E402
+from pytest_t2i import load  # noqa: E402
+from pytest_t2i.audits.dependencies import groups  # noqa: E402
 
-from training.evaluate import SHOT  # noqa: E402
-from training.evaluate_attention import attention_of, covered_by_chance  # noqa: E402
-from training.sampling import Studio  # noqa: E402
-from training.settings import FLOWS, WEIGHTS  # noqa: E402
+from training.evaluate_attention import attention_of, covered_by_chance, word_mask  # noqa: E402
+from training.finder import object_finder  # noqa: E402
+from training.settings import FLOWS  # noqa: E402
 from training.tables import attention_as_markdown  # noqa: E402
 
 
@@ -25,9 +25,14 @@ def test_a_mask_laid_at_random_covers_as_much_of_anything_as_it_is_large() -> No
     assert chance == pytest.approx(mask.mean(), abs=0.03)
 
 
+def test_the_mask_of_a_word_is_that_of_the_audit() -> None:
+    maps = np.random.default_rng(2).random((20, 8, 8)).astype(np.float16)
+    for each in (*maps, np.zeros((8, 8), np.float16)):
+        assert np.array_equal(word_mask(each, (128, 96)), groups.word_mask(each, (128, 96)))
+
+
 def test_the_flow_pipeline_looks_at_what_a_word_names() -> None:
-    studio = Studio(WEIGHTS / FLOWS["balanced"], WEIGHTS / "clip", SHOT)
-    words = attention_of(studio, YoloObjects(str(WEIGHTS / "yolo" / "objects.pt")), images=6)
+    words = attention_of(load(FLOWS["balanced"], device="cpu"), object_finder(), images=6)
     for word in ("book", "cup", "person"):
         row = words[word]
         assert row["pictures with the object"] >= 4  # type: ignore[operator]

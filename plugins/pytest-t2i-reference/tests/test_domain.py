@@ -33,6 +33,24 @@ def encoder():
 
 
 @pytest.mark.slow
+def test_what_is_fitted_is_read_as_it_was_meant(tmp_path):
+    from pytest_t2i.adapters.encoders.domain import read_domain
+
+    from training.evaluate_domain import FILE, MADE_FOR, as_json, fitted
+
+    rng = np.random.default_rng(4)
+    inside, outside = rng.normal(0, 1, (300, 6)), rng.normal(1, 1, (300, 6))
+    domain = fitted(inside, outside)
+    (tmp_path / FILE).write_text(as_json(domain))
+    read = read_domain(tmp_path, 6)
+    assert read.made_for == MADE_FOR
+    for rows in (inside, outside):
+        assert np.array_equal(read.holds(rows), domain.holds(rows))
+    assert domain.holds(inside).mean() > 0.9
+    assert 0 < domain.holds(outside).mean() < 0.7
+
+
+@pytest.mark.slow
 def test_drawings_are_accepted(encoder):
     rng = random.Random("drawings that the domain was not fitted with")
     scenes = [draw_scene_of(concept, load_world("biased"), rng) for concept in load_concepts()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -14,8 +15,8 @@ pytest.importorskip("transformers")
 from pytest_t2i import LoadOptions, T2IError
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
 from pytest_t2i.prompts.asking.candidates import ask_for_candidates
+from pytest_t2i.prompts.candidates import SCHEMA, instruction
 from pytest_t2i.prompts.candidates import attributes_of as read_attributes
-from pytest_t2i.prompts.candidates import instruction
 
 from pytest_t2i_reference.captions import with_article
 from pytest_t2i_reference.language import load
@@ -54,7 +55,7 @@ def test_questions_are_those_of_the_command() -> None:
         asked = question(concept, rng)
         start, _, _ = instruction("", 1).partition('"')
         assert asked.startswith(start)
-        assert "Answer with JSON of this schema alone:" in asked
+        assert asked.endswith(f"\nAnswer with JSON of this schema alone:\n{json.dumps(SCHEMA)}")
 
 
 def test_strangers_are_in_no_world_and_those_asked_for_later_were_never_practised() -> None:

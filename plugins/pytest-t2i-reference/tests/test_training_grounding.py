@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from pytest_t2i.adapters.models.attention import Sums
+from pytest_t2i.adapters.models.attention import observed, token_places
+from pytest_t2i.adapters.models.prompt_embeddings import FAMILIES
 
 from training.denoiser import new_denoiser
-from training.grounding import astray, laid_out, train_grounding
-from training.grounding_pictures import SIDE, Pictures, nouns_of, region_of
+from training.grounding import Sums, astray, laid_out, train_grounding, watched
+from training.grounding_pictures import SIDE, Pictures, nouns_of, places_of, region_of
 from training.settings import STEPS, TOKENS, WEIGHTS, Settings
 from training.sketches import Sketcher
 
@@ -63,11 +65,31 @@ def test_nouns_come_with_their_tokens(sketcher: Sketcher) -> None:
         assert [words[place] for place in tokens.nonzero().flatten()] == [word]
 
 
+@pytest.mark.parametrize("word", ["person", "hat", "Hat", "stethoscope", "lemur"])
+def test_tokens_of_a_word_are_those_of_the_trace(sketcher: Sketcher, word: str) -> None:
+    prompt = "A hat, a stethoscope and one real person wearing a hat"
+    traced = token_places(sketcher, FAMILIES["StableDiffusionPipeline"], prompt, word)
+    assert places_of(sketcher, prompt, word) == traced
+    assert bool(traced) == (word != "lemur")
+
+
+def test_attention_that_is_trained_is_what_the_trace_has(sketcher: Sketcher) -> None:
+    model, noisy = sketcher.denoiser.float(), torch.randn(2, 4, 16, 16)
+    given = noisy, sketcher.scheduler.timesteps[0], sketcher.states(["a nurse", "a hat"]).float()
+    with torch.no_grad(), observed(SimpleNamespace(unet=model), 2) as traced:
+        as_traced = model(*given).sample
+    with torch.no_grad(), watched(model) as sums:
+        as_trained = model(*given).sample
+    assert traced is not None and set(sums) == set(traced.by_size) == {SIDE**2, 16}
+    torch.testing.assert_close(sums, traced.by_size)
+    torch.testing.assert_close(as_trained, as_traced)
+
+
 def looked(region: torch.Tensor) -> Sums:
     """Attention of one picture to one token that is like ``region``, in maps of two sizes."""
     fine = torch.full((1, TOKENS, SIDE**2), 0.01)
     fine[0, 3] = region.flatten()
-    return Sums(1, {SIDE**2: fine, 16: torch.full((1, TOKENS, 16), 1e-6)})
+    return {SIDE**2: fine, 16: torch.full((1, TOKENS, 16), 1e-6)}
 
 
 def pictures_of(region: torch.Tensor) -> Pictures:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from pytest_t2i import ObjectFinder, metrics, statistics
-from pytest_t2i.adapters.models.attention import observed, word_maps
-from pytest_t2i.adapters.models.prompt_embeddings import family_of
-from pytest_t2i.audits.dependencies.groups import word_mask
-from pytest_t2i.prompts.words_in_prompts import attention_words
+from PIL import Image
+from pytest_t2i import Loaded, ObjectFinder, load, metrics, statistics
+from pytest_t2i.prompts import attention_words
 
-from training.evaluate import ATTENTION, SHOT, Plan
+from training.evaluate import ATTENTION
 from training.finder import object_finder
-from training.sampling import Studio
-from training.settings import FLOWS, PIPELINES, WEIGHTS, Settings
+from training.settings import FLOWS, PIPELINES, Settings, device
 
 PROMPTS = {
     "hat": "a photo of one real person wearing a hat",
@@ -35,6 +32,8 @@ FIRST_SEED = 400_000
 """No other evaluation and no calibration reaches seeds from here on."""
 PLACES = 200
 """At which a mask is laid at random, for each picture."""
+THRESHOLD = 0.35
+"""Of attention between its least and its most, from which on a word was looked at, as in suites/dependencies."""
 LEVEL = 0.95
 Mask = NDArray[np.bool_]
 
@@ -43,16 +42,16 @@ def evaluate_attention(settings: Settings) -> None:
     """Write results/attention.json: of the balanced UNet pipeline and of the balanced flow pipeline."""
     finder = object_finder()
     result = {
-        folder: attention_of(Studio(WEIGHTS / folder, WEIGHTS / "clip", SHOT, getattr(torch, Plan().dtype)), finder)
-        for folder in (PIPELINES["balanced"], FLOWS["balanced"])
+        name: attention_of(load(name, device=device().type), finder)
+        for name in (PIPELINES["balanced"], FLOWS["balanced"])
     }
     ATTENTION.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def attention_of(studio: Studio, finder: ObjectFinder, images: int = IMAGES) -> Mapping[str, Mapping[str, object]]:
+def attention_of(model: Loaded, finder: ObjectFinder, images: int = IMAGES) -> Mapping[str, Mapping[str, object]]:
     """Word to the pictures in which its object was seen, and those whose mask covers more of it than by chance."""
     rng = np.random.default_rng(FIRST_SEED)
-    return {word: _counted(_pictures(studio, finder, word, prompt, images), rng) for word, prompt in PROMPTS.items()}
+    return {word: _counted(_pictures(model, finder, word, prompt, images), rng) for word, prompt in PROMPTS.items()}
 
 
 def covered_by_chance(region: Mask, mask: Mask, rng: np.random.Generator, places: int = PLACES) -> float:
@@ -67,27 +66,27 @@ def covered_by_chance(region: Mask, mask: Mask, rng: np.random.Generator, places
     return float(np.mean([metrics.coverage(region, np.roll(mask, shift, (0, 1))) for shift in shifts]))
 
 
-def _pictures(studio: Studio, finder: ObjectFinder, word: str, prompt: str, images: int) -> Sequence[tuple[Mask, Mask]]:
+def word_mask(attention: NDArray[np.float16], size: tuple[int, int]) -> Mask:
+    """Where a word was looked at: its map [height, width] laid over a picture of this size.
+
+    >>> word_mask(np.array([[0, 1]], np.float16), (4, 2)).tolist()[0]
+    [False, False, True, True]
+    """
+    laid = np.asarray(Image.fromarray(attention.astype(np.float32)).resize(size, Image.Resampling.BICUBIC))
+    low, high = float(laid.min()), float(laid.max())
+    # Attention that is the same everywhere marks no place.
+    mask: Mask = np.zeros(laid.shape, bool) if high <= low else (laid - low) / (high - low) >= THRESHOLD
+    return mask
+
+
+def _pictures(model: Loaded, finder: ObjectFinder, word: str, prompt: str, images: int) -> Sequence[tuple[Mask, Mask]]:
     """Of each picture with the object: where it is, and where its word was looked at."""
-    family, prompts = family_of(studio.pipeline), [prompt] * images
-    if family is None:
-        raise ValueError(f"attention of {type(studio.pipeline).__name__} cannot be told by words")
-    with torch.no_grad(), observed(studio.pipeline, images) as sums:
-        made = studio.pipeline(
-            prompts,
-            generator=[torch.Generator().manual_seed(FIRST_SEED + number) for number in range(images)],
-            num_inference_steps=studio.shot.steps,
-            guidance_scale=studio.shot.guidance,
-            **studio.further,
-        ).images
-    if sums is None:
-        raise ValueError(f"{type(studio.pipeline).__name__} has no attention to a prompt")
-    place, size = attention_words(prompt).index(word), made[0].size
-    masks = [
-        word_mask(maps[place].astype(np.float32), size)
-        for maps in word_maps(sums, studio.pipeline, family, prompts, size)
-    ]
-    regions = [[each.region(size) for each in inside if each.name == word] for inside in finder.objects(made)]
+    asked = [model.request(prompt, FIRST_SEED + number) for number in range(images)]
+    made = list(model.generate([replace(each, observe=frozenset({"attention"})) for each in asked]))
+    place, size = attention_words(prompt).index(word), made[0].image.size
+    masks = [word_mask(each.trace.attention[place], size) for each in made]
+    seen = finder.objects([each.image for each in made])
+    regions = [[each.region(size) for each in inside if each.name == word] for inside in seen]
     return [(np.any(parts, axis=0), mask) for parts, mask in zip(regions, masks, strict=True) if parts]
 
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from pytest_t2i import load_encoder
-from pytest_t2i.adapters.encoders.clip import ClipEncoder
-from pytest_t2i.adapters.encoders.domain import FILE, Domain
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from training.domain_pictures import drawings, neither, photographs
 from training.progress import Progress
 from training.settings import PLUGIN, RESULTS, WEIGHTS, Settings, use_threads
 
+FILE = "domain.json"
+"""Beside the weights; CLIP reads it there."""
 MADE_FOR = "the drawings of the reference models"
 DIGITS = 5
 """Significant digits of the numbers that are shipped."""
@@ -33,6 +34,26 @@ LOST = 0.002
 BATCH = 64
 Rows = NDArray[np.float64]
 """[pictures, numbers of a summary]."""
+
+
+class Summarising(Protocol):
+    """An encoder that tells how pictures look to every layer, as CLIP does."""
+
+    def summaries(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
+        """[pictures, numbers of a summary]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Pictures whose summary does not reach a threshold along a direction."""
+
+    direction: tuple[float, ...]
+    threshold: float
+
+    def holds(self, summaries: Rows) -> NDArray[np.bool_]:
+        """Whether each of these pictures is of this kind."""
+        holds: NDArray[np.bool_] = summaries @ np.array(self.direction) <= self.threshold
+        return holds
 
 
 def main() -> None:
@@ -44,7 +65,7 @@ def main() -> None:
     chosen.work.mkdir(parents=True, exist_ok=True)
     settings = Settings(chosen.work)
     use_threads(settings.threads)
-    encoder = cast("ClipEncoder", load_encoder(f"clip:{WEIGHTS / 'clip'}"))
+    encoder = cast("Summarising", load_encoder(f"clip:{WEIGHTS / 'clip'}"))
     drawn = {name: summaries(encoder, name, list(pictures)) for name, pictures in drawings(settings)}
     photos = {name: summaries(encoder, name, pictures) for name, pictures in photographs(chosen.photographs)}
     others = {name: summaries(encoder, name, list(pictures)) for name, pictures in neither(settings.seed)}
@@ -62,7 +83,7 @@ def main() -> None:
     print(json.dumps(found, indent=1))
 
 
-def summaries(encoder: ClipEncoder, name: str, pictures: Sequence[Image.Image | NDArray[np.uint8]]) -> Rows:
+def summaries(encoder: Summarising, name: str, pictures: Sequence[Image.Image | NDArray[np.uint8]]) -> Rows:
     """How every picture looks to every layer."""
     progress, rows = Progress(name, len(pictures)), []
     for start in range(0, len(pictures), BATCH):
@@ -95,7 +116,7 @@ def fitted(inside: Rows, outside: Rows) -> Domain:
     analysis.fit(np.concatenate([learned, outside]) / spread, np.arange(len(learned) + len(outside)) >= len(learned))
     direction = rounded(analysis.coef_[0] / spread)
     threshold = float(np.quantile(held @ direction, 1 - LOST))
-    return Domain(MADE_FOR, tuple(direction.tolist()), float(rounded(np.array([threshold]))[0]))
+    return Domain(tuple(direction.tolist()), float(rounded(np.array([threshold]))[0]))
 
 
 def rounded(numbers: Rows) -> Rows:
@@ -105,7 +126,7 @@ def rounded(numbers: Rows) -> Rows:
 
 def as_json(domain: Domain) -> str:
     """The file that is shipped."""
-    plain = {"made_for": domain.made_for, "threshold": domain.threshold, "direction": list(domain.direction)}
+    plain = {"made_for": MADE_FOR, "threshold": domain.threshold, "direction": list(domain.direction)}
     return json.dumps(plain) + "\n"
 
 

@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from pytest_t2i import FoundObject, ObjectFinder
-from pytest_t2i.adapters.finders.yolo_objects import YoloObjects
 
 from pytest_t2i_reference.drawing import Drawing, draw_scene
-from training.objects import NAME, masks
+from training.finder import object_finder
+from training.objects import masks
 from training.settings import RESULTS, Settings
 from training.yolo_data import scenes
-from training.yolo_training import FOLDER
 
 RESULT = RESULTS / "finder.json"
 SCENES, BATCH = 600, 50
-LIMITS = (0.25, 0.3, 0.4, 0.5)
-"""Least scores of an object."""
+LIMITS = (0.3, 0.4, 0.5)
+"""Least scores of an object; the finder tells of none below the first."""
 LEAST_OVERLAP = 0.3
 """IoU of masks from which an object is the drawn one."""
 MOST = 5
@@ -61,7 +60,7 @@ def evaluate_finder(settings: Settings) -> None:
     """Write results/finder.json."""
     rng = random.Random("scenes that no finder was trained on")
     drawings = [draw_scene(scene, rng.randrange(2**31)) for scene in scenes(SCENES, rng)]
-    seen = list(objects_in(drawings, YoloObjects(str(FOLDER / NAME), confidence=min(LIMITS))))
+    seen = list(objects_in(drawings, object_finder()))
     by_limit = {limit: counted(drawings, seen, limit) for limit in LIMITS}
     result = {
         "scenes": SCENES,

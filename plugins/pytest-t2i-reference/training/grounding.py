@@ -10,12 +10,13 @@ predict what it predicted before. Only cross-attention is trained.
 from __future__ import annotations
 
 import random
-from types import SimpleNamespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from diffusers import UNet2DConditionModel
-from diffusers.models.attention_processor import AttnProcessor
-from pytest_t2i.adapters.models.attention import Sums, observed
+from diffusers.models.attention_processor import Attention, AttnProcessor
 from torch import Tensor
 from torch.nn import functional
 
@@ -61,13 +62,55 @@ def train_grounding(
         text = torch.stack([states[pictures.prompts[row]] for row in rows])
         with torch.no_grad():
             before = sketcher.denoiser(noisy.to(quick_dtype()), at, text).sample.float()
-        with mixed_precision(), observed(SimpleNamespace(unet=loop.module), BATCH) as sums:
+        with mixed_precision(), watched(loop.module) as sums:
             now = loop.module(noisy, at, text.float()).sample.float()
         kept = functional.mse_loss(now, before)
         own = [(place, noun) for place, row in enumerate(rows) for noun in nouns[row]]
         ground = astray(sums, own, pictures)
         loop.learn(kept + GROUND_WEIGHT * ground)
     return loop.averaged
+
+
+Sums = dict[int, Tensor]
+"""Places of a map to attention, summed over heads and blocks: [pictures, tokens, places]."""
+
+
+class Watching(AttnProcessor):  # type: ignore[misc]
+    """Does what diffusers' own processor does, and adds the attention to texts to ``sums``."""
+
+    def __init__(self, sums: Sums) -> None:
+        super().__init__()
+        self.sums = sums
+
+    def __call__(
+        self,
+        attn: Attention,
+        hidden_states: Tensor,
+        encoder_hidden_states: Tensor | None = None,
+        *rest: Any,
+        **named: Any,
+    ) -> Tensor:
+        """What the block gives."""
+        if encoder_hidden_states is not None:
+            query, key = (
+                given.float().unflatten(-1, (attn.heads, -1)).transpose(1, 2)
+                for given in (attn.to_q(hidden_states), attn.to_k(encoder_hidden_states))
+            )
+            looked = (query @ key.transpose(2, 3) * attn.scale).softmax(-1).sum(1).transpose(1, 2)
+            self.sums[looked.shape[2]] = self.sums.get(looked.shape[2], 0) + looked
+        given: Tensor = super().__call__(attn, hidden_states, encoder_hidden_states, *rest, **named)
+        return given
+
+
+@contextmanager
+def watched(model: UNet2DConditionModel) -> Iterator[Sums]:
+    """While it lasts, attention to texts is summed."""
+    sums: Sums = {}
+    model.set_attn_processor(Watching(sums))
+    try:
+        yield sums
+    finally:
+        model.set_attn_processor(AttnProcessor())
 
 
 def astray(sums: Sums, own: list[tuple[int, int]], pictures: Pictures) -> Tensor:
@@ -87,7 +130,8 @@ def astray(sums: Sums, own: list[tuple[int, int]], pictures: Pictures) -> Tensor
 def laid_out(sums: Sums) -> Tensor:
     """[pictures, tokens, SIDE, SIDE]: the sum over maps of every size, as the trace lays them out."""
     total = torch.zeros(())
-    for places, maps in sums.by_size.items():
-        laid = maps.unflatten(2, (round(places**0.5), -1)).float()
+    for places, maps in sums.items():
+        side = round(places**0.5)
+        laid = maps.reshape(*maps.shape[:2], side, side).float()
         total = total + (laid if places == SIDE**2 else functional.interpolate(laid, (SIDE, SIDE), mode="bilinear"))
     return total

@@ -12,9 +12,7 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from PIL import Image
-from pytest_t2i.adapters.models.attention import token_places
-from pytest_t2i.adapters.models.prompt_embeddings import FAMILIES
-from pytest_t2i.prompts.words_in_prompts import lemma, nouns
+from pytest_t2i.prompts import lemma, nouns
 from torch import Tensor
 from torch.nn import functional
 
@@ -139,6 +137,8 @@ def region_of(noun: str, seen: Mapping[str, Mask]) -> Tensor | None:
 
 
 def places_of(sketcher: Sketcher, prompt: str, word: str) -> Sequence[int]:
-    """Which of the prompt's tokens a word is, as the attention trace of a Stable Diffusion pipeline has it."""
-    places: Sequence[int] = token_places(sketcher, FAMILIES["StableDiffusionPipeline"], prompt, word)
-    return places
+    """Which of the prompt's tokens a word is, all its repeats included, as an attention trace has it."""
+    ids = sketcher.tokenizer(prompt, truncation=True).input_ids
+    own = sketcher.tokenizer(word, add_special_tokens=False).input_ids
+    starts = [start for start in range(len(ids) - len(own) + 1) if ids[start : start + len(own)] == own]
+    return [start + place for start in starts for place in range(len(own))]

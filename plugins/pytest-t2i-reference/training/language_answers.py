@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
-from functools import cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
-from pytest_t2i.prompts.candidates import SCHEMA, instruction
+from pytest_t2i import T2IError
+from pytest_t2i.prompts import ask_for_candidates
 
 from pytest_t2i_reference.captions import PLACE_PHRASES, concept_prompts, with_article
 from pytest_t2i_reference.worlds import Concept, load_concepts
@@ -55,8 +58,27 @@ def question(concept: Concept | None, rng: random.Random) -> str:
     """A question for attributes of a concept, or of somebody who is no concept."""
     prompt = rng.choice(_phrasings(concept)) if concept else _strange_prompt(rng)
     wrong = f"\nAn earlier answer could not be used: {rng.choice(AGAIN)}" if rng.random() < 0.2 else ""
-    asked = instruction(prompt, rng.choice((15, rng.randint(1, MOST)))) + wrong
-    return f"{asked}\nAnswer with JSON of this schema alone:\n{json.dumps(SCHEMA)}"
+    asked, schema = _asked(prompt, rng.choice((15, rng.randint(1, MOST))))
+    return f"{asked}{wrong}\nAnswer with JSON of this schema alone:\n{json.dumps(schema)}"
+
+
+class _Listening:
+    """A language model that says nothing and keeps what it is asked."""
+
+    question, schema = "", None
+
+    def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
+        self.question, self.schema = question, schema
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _asked(prompt: str, fewest: int) -> tuple[str, Mapping[str, Any] | None]:
+    """The question of ``t2i candidates`` for a prompt, and the schema of its answer."""
+    listening = _Listening()
+    with suppress(T2IError):
+        ask_for_candidates(listening, prompt, fewest=fewest, tries=1)
+    return listening.question, listening.schema
 
 
 def answer(concept: Concept | None) -> str:

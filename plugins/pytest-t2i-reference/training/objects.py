@@ -15,7 +15,7 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from pytest_t2i.adapters.finders.ultralytics_guard import known_classes_only, ultralytics
+from pytest_t2i import ultralytics
 
 from pytest_t2i_reference.drawing import SIZE, Drawing, Part, Person, Scene
 from training.persons import CLASSES as PERSON_CLASSES
@@ -113,8 +113,7 @@ def _start_from_persons(trainer: Any) -> None:
 
     # Where it was trained before, it goes on.
     shipped = FOLDER / NAME if (FOLDER / NAME).is_file() else FOLDER / "person.pt"
-    with known_classes_only():
-        known, _ = load_checkpoint(str(shipped))
+    known, _ = load_checkpoint(str(shipped))
     old = known.float().state_dict()
     for model in (trainer.model, trainer.ema.ema):
         state = model.state_dict()

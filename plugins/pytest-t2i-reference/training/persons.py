@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
+from pytest_t2i import ultralytics
 
 from pytest_t2i_reference.drawing import SIZE, Drawing
 from pytest_t2i_reference.drawing.attributes import HEADWEAR, HELD

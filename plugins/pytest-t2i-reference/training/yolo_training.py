@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
+from pytest_t2i import ultralytics
 
 from training.settings import WEIGHTS, Settings, device, use_threads
 

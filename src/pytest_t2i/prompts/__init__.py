@@ -3,6 +3,7 @@
 Word lists are TOML beside them.
 """
 
+from pytest_t2i.prompts.asking.candidates import ask_for_candidates
 from pytest_t2i.prompts.axes import Axes, Axis, builtin_axes, read_axes
 from pytest_t2i.prompts.caption_files import CaptionFile, Captions, read_captions
 from pytest_t2i.prompts.captions import is_neutral, neutral_captions, triplet
@@ -15,6 +16,7 @@ from pytest_t2i.prompts.intersections import (
 )
 from pytest_t2i.prompts.references import Reference, read_reference
 from pytest_t2i.prompts.stereotypes import Stereotype, builtin_stereotypes, read_stereotypes
+from pytest_t2i.prompts.words_in_prompts import attention_words, lemma, nouns
 
 __all__ = [
     "Axes",
@@ -25,12 +27,16 @@ __all__ = [
     "Part",
     "Reference",
     "Stereotype",
+    "ask_for_candidates",
+    "attention_words",
     "builtin_axes",
     "builtin_stereotypes",
     "combination",
     "intersection",
     "is_neutral",
+    "lemma",
     "neutral_captions",
+    "nouns",
     "read_axes",
     "read_captions",
     "read_reference",

@@ -34,10 +34,16 @@ SWITCHED_OFF = ("sync", "clearml", "comet", "dvc", "mlflow", "raytune", "tensorb
 
 
 def ultralytics() -> Any:
-    """The package; the first call imports it, and every one after it was unloaded.
+    """The package ultralytics, which then sends, fetches and installs nothing by itself.
+
+    The first call imports it, and every one after it was unloaded. Other libraries stay as they
+    were, and its settings lie in a temporary folder.
 
     Raises:
         MissingExtraError: it is not installed.
+
+    >>> ultralytics().__name__
+    'ultralytics'
     """
     loaded = sys.modules.get("ultralytics")
     if loaded is not None and "ultralytics.utils" in sys.modules:

@@ -17,7 +17,22 @@ def ask_for_candidates(
 ) -> tuple[Attribute, ...]:
     """At least so many attributes for a prompt, each with its two descriptions.
 
-    Raises LanguageError when no answer was whole after all tries, or nobody answers.
+    Args:
+        language: whom to ask.
+        prompt: what pictures are made of, such as "a photo of a Tunisian person".
+        fewest: attributes that an answer must have.
+        tries: how often to ask; each time it is told what was wrong with the answer before.
+
+    Raises:
+        LanguageError: no answer was whole after all tries, or nobody answers.
+
+    >>> import json
+    >>> class Hats:
+    ...     def answer(self, question, schema=None):
+    ...         hat = {"attribute": "hat", "positive": "with a hat", "negative": "without one"}
+    ...         return json.dumps({"attributes": [hat]})
+    >>> ask_for_candidates(Hats(), "a photo of a Tunisian person", fewest=1, tries=1)[0].name
+    'hat'
     """
     return answer_of(
         language,
