@@ -64,11 +64,11 @@ USAGE = pytest.ExitCode.USAGE_ERROR
         (("--t2i-budget", "5 USD"), "--t2i-budget needs the price of an image: --t2i-price"),
         (
             ("--t2i-budget", "5 EUR", "--t2i-price", "0.04 USD"),
-            "--t2i-budget is 5 EUR, but an image costs 0.04 USD: expected one currency",
+            "--t2i-budget: expected an amount in USD, as an image costs 0.04 USD, got 5 EUR",
         ),
         (
             ("--t2i-budget", "5 USD", "--t2i-price", "0.04 USD"),
-            "--t2i-budget: nothing counts what the images of fair cost",
+            "--t2i-budget: expected a model behind HTTP, whose requests are counted",
         ),
         (
             ("--t2i-model", "fair,other", "--t2i-price", "0.04 USD"),
@@ -367,7 +367,7 @@ def test_a_language_model_that_cannot_be_asked(tmp_path, monkeypatch, capsys):
     other = tiny.written(tiny.write_causal, extra_tokens=3)
     for llm, expected in (
         ("openai:load:m", "openai:m needs the environment variable OPENAI_API_KEY"),
-        (f"transformers:load:{other}", "they do not belong together"),
+        (f"transformers:load:{other}", "expected the model's own tokenizer"),
     ):
         asked = f"pytest_t2i.adapters.languages.{llm}"
         assert main(("candidates", "a Tunisian person", "--llm", asked)) == 2
@@ -402,5 +402,5 @@ def test_velocities_that_cannot_be_had(project):
     )  # fmt: skip
     told = " ".join((result.stderr.str() + result.stdout.str()).split())
     assert result.ret == USAGE, told
-    assert "(prediction_type='dreams') cannot be had: a flow or a noise schedule is needed" in told
+    assert "(prediction_type='dreams') cannot be computed: expected a flow scheduler" in told
     assert "Traceback" not in told

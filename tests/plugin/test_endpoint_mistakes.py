@@ -22,8 +22,8 @@ from pytest_t2i import axes, limit
 def test_prompt(sample):
     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score", 1.0)
 """
-DOWN = "See that it runs, and that its address is right."
-NO_PICTURES = "See that the address is that of a model that makes pictures."
+DOWN = "Check that the endpoint is running and that its address is right."
+NO_PICTURES = "Check that the address is that of a text-to-image model."
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_server_that_is_down(endpoint, name):
         free.bind(("127.0.0.1", 0))
         origin = f"http://127.0.0.1:{free.getsockname()[1]}"
         told = mistake(endpoint, model=name.format(origin))
-    assert "Connection refused (asked 8 times)" in told
+    assert "Connection refused (after 8 attempts)" in told
     assert told.rstrip("= ").endswith(DOWN)
 
 
@@ -72,16 +72,24 @@ NO_SUCH_SIZE = "HTTP 400: Invalid value: {}. Supported values are: '1024x1024'."
     [
         (
             "html",
-            "it answers text/html and no JSON; see that the base URL is that of an images endpoint",
+            "expected JSON, got text/html; check that the base URL is that of an images endpoint",
             NO_PICTURES,
         ),
         (
             "text",
-            "it answers text/plain and no JSON; see that the base URL is that of an images end",
+            "expected JSON, got text/plain; check that the base URL is that of an images end",
             NO_PICTURES,
         ),
-        ("empty", f"no whole JSON (JSONDecodeError) (asked 3 times). What {{}}{NO_PICTURES}", ""),
-        ("elsewhere", "HTTP 307: it sends to example.org; give that address as base URL", None),
+        (
+            "empty",
+            f"no whole JSON (JSONDecodeError) (after 3 attempts). What {{}}{NO_PICTURES}",
+            "",
+        ),
+        (
+            "elsewhere",
+            "HTTP 307: expected a picture, got a redirect to example.org; if that host is right",
+            None,
+        ),
         ("bad_size", NO_SUCH_SIZE.format("'123x77'"), "'width': 123"),
         ("gone", "HTTP 404: The model fake does not exist.", "HTTP 404: The model"),
         ("denied", "HTTP 401: wrong key [hidden].", None),
@@ -111,7 +119,7 @@ def test_what_answers_is_no_model_or_does_not_want_to(endpoint, answers, openai,
         (("--t2i-price", "4 XYZ"), "--t2i-price: unknown currency 'XYZ': expected a code"),
         (
             ("--t2i-price", "0.04 USD", "--t2i-budget", "5 EUR"),
-            "--t2i-budget is 5 EUR, but an image costs 0.04 USD: expected one currency",
+            "--t2i-budget: expected an amount in USD, as an image costs 0.04 USD, got 5 EUR",
         ),
         (("--t2i-size", "big"), "--t2i-size: expected pixels such as 512 or 768x512, got 'big'"),
         (("--t2i-size", "0x9"), "--t2i-size: expected at least 1, got 0"),
@@ -133,12 +141,15 @@ def test_an_option_that_is_wrong_asks_for_nothing(endpoint, arguments, expected)
         ("openai:m", "openai:m at api.openai.com needs a key: set the environment variable OPENAI"),
         ("openai:m@https://api.example.com/v1", "openai:m at api.example.com needs a key"),
         ("hf:fal-ai/a/b", "needs a key: set the environment variable HF_TOKEN"),
-        ("hf:fal-ai", "hf: needs a provider and a model. Use --t2i-model hf:PROVIDER/MODEL"),
-        ("openai:", "openai: needs a model. Use --t2i-model openai:MODEL[@BASE_URL]."),
-        ("openai:@http://x/v1", "openai: needs a model. Use --t2i-model openai:MODEL[@BASE_URL]."),
+        (
+            "hf:fal-ai",
+            "hf: expected a provider and a model, got 'fal-ai'. Use --t2i-model hf:PROVIDER/MODEL",
+        ),
+        ("openai:", "openai: expected the name of a model, got none: use --t2i-model"),
+        ("openai:@http://x/v1", "openai: expected the name of a model, got none: use --t2i-model"),
         ("openai:m@127.0.0.1:80", "expected a base URL that begins with http:// or https://"),
         ("openai:m@ftp://x/v1", "expected a base URL that begins with http:// or https://"),
-        ("openai:m@http://me:pw@x/v1", "the address has a user, a query or a fragment"),
+        ("openai:m@http://me:pw@x/v1", "expected an address without user, query and fragment"),
     ],
 )
 def test_a_key_that_is_missing_and_a_name_that_is_none(endpoint, monkeypatch, model, expected):
@@ -155,5 +166,7 @@ def test_a_redirect_takes_no_prompt_to_another_public_host(endpoint, monkeypatch
     with serving() as other, serving(always="elsewhere") as server:
         server.elsewhere = f"localhost:{other.server_port}"
         told = mistake(endpoint, model=f"hf:{server.origin}/hf")
-        assert f"HTTP 307: it sends to localhost:{other.server_port}; give that address" in told
+        assert (
+            f"HTTP 307: expected a picture, got a redirect to localhost:{other.server_port}" in told
+        )
         assert other.asked == []

@@ -142,7 +142,7 @@ def test_refused_and_broken_images_are_undetected_and_shown(endpoint):
         if one["undetected"]
     }
     assert undetected["refused"] == POLICY
-    assert undetected["unreadable"].startswith("unreadable: its answer holds no picture")
+    assert undetected["unreadable"].startswith("unreadable: expected a picture in the answer")
     assert len(undetected) == 2
 
 
@@ -174,10 +174,10 @@ for name in ("openai", "httpx", "httpcore", "httpx2", "httpcore2", "huggingface_
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        ("openai:", "openai: needs a model"),
+        ("openai:", "openai: expected the name of a model"),
         ("openai:m", "openai:m at api.openai.com needs a key: set the environment variable OPENAI"),
-        ("openai:m@http://me:{key}@host/v1", "the address has a user"),
-        ("hf:fal-ai", "hf: needs a provider and a model"),
+        ("openai:m@http://me:{key}@host/v1", "expected an address without user"),
+        ("hf:fal-ai", "hf: expected a provider and a model"),
         ("hf:fal-ai/owner/name", "needs a key: set the environment variable HF_TOKEN"),
     ],
 )

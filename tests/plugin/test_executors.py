@@ -111,7 +111,7 @@ def test_a_faulty_one_is_told_as_its_fault_and_never_asked_for_ever(small, fault
     ("name", "says"),
     [
         ("cluster", "unknown executor 'cluster'"),
-        ("in-process:2", "expected in-process, got 'in-process:2'"),
+        ("in-process:2", "expected in-process, without anything behind it, got 'in-process:2'"),
         ("auto:2", "expected auto, got 'auto:2'"),
         ("processes:0", "expected processes:N with N from 1 to 64, got '0'"),
         ("processes:two", "expected processes:N with N from 1 to 64, got 'two'"),
@@ -191,4 +191,4 @@ def test_detectors_look_where_the_images_are_made(small):
 def test_an_executor_without_workers_cannot_look_there(small, name):
     result = small.run("--t2i-executor", name, "--t2i-detect-where", "worker", model="fair")
     assert result.ret == 4
-    assert f"such as processes:2 or ray, got '{name}', which makes them" in text(result)
+    assert f"--t2i-executor processes:2 or ray, got '{name}', which makes" in text(result)

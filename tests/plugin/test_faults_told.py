@@ -93,4 +93,6 @@ def test_the_next_run_begins_with_none(endpoint):
 def test_a_run_that_a_redirect_ends_says_so(endpoint):
     with serving(None, "elsewhere") as server:
         told = said(endpoint.run(model=f"openai:fake@{server.url}"))
-    assert "it sends to example.org; give that address as base URL" in told
+    assert (
+        "got a redirect to example.org; if that host is right, give its address as base URL" in told
+    )

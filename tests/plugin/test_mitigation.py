@@ -160,8 +160,11 @@ def test_prompts_that_name_a_gender_pass_as_they_are_and_are_counted(cured):
     cured.run()
     plain = sorted(cured.made())
     result = cured.run("--t2i-mitigation", "drawn")
-    assert "4 prompts name a gender and pass as they are" in cured.record()["work"]["notes"]
-    assert "4 prompts name a gender and pass as they are" in result.stdout.str()
+    assert (
+        "4 prompts name a gender and are left unchanged by the mitigation"
+        in cured.record()["work"]["notes"]
+    )
+    assert "4 prompts name a gender and are left unchanged by the mitigation" in result.stdout.str()
     anew = cured.made()[len(plain) :]
     assert len(anew) == 8
     assert all(" male " in line or " female " in line for line in anew)
@@ -198,13 +201,16 @@ def test_the_ini_file_may_name_it(cured):
         ("drawn:share=2", "--t2i-mitigation drawn:share=2: share: expected at most 1, got 2"),
         ("empty", "has no name, fingerprint, stage, families, passes, needs_counterparts"),
         ("late", "expected a stage among prompt, text embeddings, attention, guidance, weights"),
-        ("still", "mitigation 'still' acts at the stage 'prompt' and has no prompt(...)"),
+        ("still", "mitigation 'still': expected a method prompt(...), as it acts at"),
         (
             "inside",
             "mitigation 'inside' acts at the stage 'attention' of ThatPipeline: it does not fit a "
-            "model that shows no pipeline",
+            "model without a pipeline",
         ),
-        ("nothing", "mitigation 'nothing': expected a prompt instead of 'a photo of"),
+        (
+            "nothing",
+            "mitigation 'nothing': expected a non-empty text in place of the prompt 'a photo of",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(cured, asked, told):

@@ -55,7 +55,7 @@ def test_pictures_of_another_version_are_made_anew_and_it_is_said(endpoint):
         server.models = saying(revision="b2")
         told = " ".join(run(endpoint, server).split())
         assert "images: 4 made" in told
-        assert "is another version than before, revision b2; it was revision a1" in told
+        assert "has another version than before, revision b2; it was revision a1" in told
         server.models = saying(revision="a1")
         assert "4 from the store" in run(endpoint, server)
     assert len(server.asked) == 8
@@ -69,8 +69,8 @@ def test_a_server_that_does_not_say_it_for_a_moment_makes_nothing_anew(endpoint,
         server.models_fail = fails
         told = " ".join(run(endpoint, server).split())
     assert "4 from the store" in told
-    assert "does not say its version at this moment" in told
-    assert "taken for the one before, revision a1" in told
+    assert "reports no version at this moment" in told
+    assert "the last one is assumed, revision a1" in told
     assert version(endpoint) == "revision a1"
     assert len(server.asked) == 4
 

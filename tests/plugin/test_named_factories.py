@@ -57,7 +57,7 @@ def test_a_detector_by_its_factory_says_what_a_registered_one_says(project):
     [
         ("fakes:absent", "unknown factory in module 'fakes' 'absent'"),
         ("no_such_module:make", "unknown detector 'no_such_module'"),
-        ("no_such_module:make", "module:factory[:source] is taken, too."),
+        ("no_such_module:make", "module:factory[:source] is accepted, too."),
         ("no_such_package.module:make", "there is no module 'no_such_package.module'"),
         ("./fakes.py:make", "unknown detector './fakes.py'"),
         (":make", "unknown detector ''"),

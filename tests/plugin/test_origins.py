@@ -95,7 +95,7 @@ def test_origins_of_a_sample(project):
     result = project.run()
     told = result.stdout.str()
     assert len(project.made()) == 20
-    assert "--llm parts:mute: object continues no texts" in told
+    assert "--llm parts:mute: expected a language model that continues texts, got object" in told
     assert "unknown language 'ecko'" in told
     assert "3 images with a face: too few for several clusters" in told
     for expected in (

@@ -48,7 +48,7 @@ def test_ready_made_pictures_are_read_not_made(project):
     assert "at most 20 images per prompt, store" in told
     assert "reading pictures of images:mine: 6/6" in told
     assert "images: 6 read from the folder" in told
-    assert "1 prompt has fewer images than asked for, 6" in told
+    assert "1 prompt has fewer images than requested: 6" in told
     assert " made" not in told
     page = project.page()
     assert "Read from the folder" in page

@@ -38,14 +38,14 @@ def test_fewer_pictures_than_asked_for_are_used_and_told(project):
     folder(project, 6)
     result = project.run("--t2i-model", "images:mine", "-k", "test_prompt and nurse")
     assert result.ret == INCONCLUSIVE_STATUS
-    result.stdout.fnmatch_lines(["*1 prompt has fewer images than asked for, 6*"])
+    result.stdout.fnmatch_lines(["*1 prompt has fewer images than requested: 6*"])
 
 
 def test_a_prompt_without_pictures_is_refused(project):
     folder(project, 6)
     result = project.run("--t2i-model", "images:mine", "-k", "test_prompt")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*has no image of 3 of 4 prompts, such as*Add them*"])
+    result.stderr.fnmatch_lines(["*got none of 3 of 4 prompts, such as*Add them*"])
 
 
 def test_an_unreadable_picture_is_undetected(project):

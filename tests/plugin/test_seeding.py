@@ -34,8 +34,8 @@ WORDS = {
     None: "seeded: the same seed gives the same picture",
     "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
     "one differs by up to 2 of 255 (--t2i-concurrency 1 makes one at a time)",
-    "random": "draws: every picture is drawn anew, whatever its seed, and none are compared as "
-    "pairs",
+    "random": "draws: the seed is ignored, every picture is drawn anew, and no pictures are "
+    "compared as pairs",
 }
 NO_NOISE = "variants share no noise: the endpoint draws every picture anew, whatever its seed"
 
@@ -61,7 +61,7 @@ def test_what_seeds_determine_is_told_everywhere(endpoint, server_is, kind, aske
         result = endpoint.run(model=f"openai:fake@{server.url}")
         assert len(server.asked) == 24 + asked
         told = result.stdout.str()
-        assert "takes seeds, by up to 10 requests (--t2i-no-probe leaves that out)" in told
+        assert "honours seeds, with up to 10 requests (--t2i-no-probe skips this)" in told
         assert f"/v1: {WORDS[server_is]}" in told
         assert "images: 24 made" in told
         assert f"{asked} requests to try the seeds" in told

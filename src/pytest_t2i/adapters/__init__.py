@@ -1,1 +1,1 @@
-"""Whatever plugs in; a heavy dependency is imported only when it is asked for by name."""
+"""Models, detectors, encoders and so on; a heavy library is imported when a name needs it."""

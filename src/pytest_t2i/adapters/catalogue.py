@@ -11,33 +11,33 @@ returns the path of a TOML file; paths in it are relative to that file::
     mine = "yunet:weights/yunet.onnx"
     [weights.persons]               # here a person part, where that is not yolo
     mine = "my-people:weights/people.onnx"
-    [weights.domain]                # a CLIP that knows what pictures an object finder is made for
+    [weights.domain]                # a CLIP with the domain of an object detector's weights
     mine = "weights/clip"
-    [weights.crop]                  # and here what clip-enhance does outside of a person's box
+    [weights.crop]                  # what clip-enhance does outside of a person's box
     mine = "grey"
 
-A model is ``[models.ALIAS]`` with ``path``, settings, and what suits it. Of a diffusers pipeline
-it may say, too::
+A model is a table ``[models.ALIAS]`` with ``path``, settings, and a suitable detector, encoder and
+so on. The table of a diffusers pipeline may have these keys, too::
 
     [models.mine]
     path = "owner/pipeline"
     parts = {vae = "weights/my-vae"}     # parts taken from elsewhere: folders or hub ids
     changes = "weights/tuned.safetensors"  # tensors, named part.weight, that replace its own
     max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
-    calibrated = "my_package:prompts"    # module:factory of what obeys protocols.Calibrated
+    calibrated = "my_package:prompts"    # module:factory of an object with protocols.Calibrated
 
-A model behind HTTP is an alias, too, and says what an image costs::
+The alias of a model behind HTTP may give the price of an image::
 
     [models.ours]
     adapter = "openai"
     path = "our-model@http://127.0.0.1:8000/v1"
     price = "0.04 USD"
 
-A project gives one with ``--t2i-catalogue FILE``, which wins over all others.
+A project's own catalogue is given with ``--t2i-catalogue FILE``, and overrides all others.
 
-An alias behind a detector that is put together, ``clip-enhance:mine``, stands for the entries of
-all families that have it: its CLIP, its face part, its person part, the weights of either by the
-part's own name, its crop.
+The alias of a detector with several parts, ``clip-enhance:mine``, stands for its entries in all
+families: the CLIP, the face part, the person part, the weights of a part under the part's own name,
+and the crop.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from pytest_t2i.protocols import Calibrated, LoadOptions
 from pytest_t2i.settings import price
 
 FACES = "faces"
-"""Family of weights whose entries name a face part."""
+"""Family of weights whose entries name a face detector."""
 PERSONS = "persons"
-"""Family whose entries name a person part."""
+"""Family whose entries name a person detector."""
 PARTS = (FACES, PERSONS)
 CROP = "crop"
 """Family whose entries name a way to crop."""
@@ -77,32 +77,33 @@ class ModelEntry:
 
     alias: str
     adapter: str
-    """Registered model factory that loads it."""
+    """Name of the registered factory that loads the model."""
     options: LoadOptions
-    """Its source, dtype and default settings."""
+    """Source, dtype and default settings of the model."""
     batch: int | None
-    """Images per batch that suit it."""
+    """Suitable batch size; None where it is not known."""
     detector: str | None = None
-    """Detector that suits it, used unless --t2i-detector says otherwise."""
+    """Suitable detector, used unless --t2i-detector names another."""
     encoder: str | None = None
-    """Encoder that suits it, for similarities in image space."""
+    """Suitable encoder, for similarities in image space."""
     objects: str | None = None
-    """Object finder that suits it."""
+    """Suitable object detector."""
     labels: str | None = None
-    """Labelled images to try detectors on, used unless --t2i-labels says otherwise."""
+    """Labelled images for detector evaluation, used unless --t2i-labels names others."""
     calibrated: str | None = None
-    """``module:factory`` of what says which prompts it is calibrated for; None: any."""
+    """``module:factory`` of an object with protocols.Calibrated, which names the prompts that the
+    model is calibrated for; None for any prompt."""
     price: Money | None = None
-    """Of one image."""
+    """Price of one image."""
 
     def calibration(self) -> Calibrated | None:
-        """What says which prompts the model is calibrated for; None: any.
+        """The prompts that the model is calibrated for; None for any.
 
-        Raises ConfigurationError where the factory is absent or gives something else.
+        Raises ConfigurationError where the factory is absent or returns another object.
         """
         if self.calibrated is None:
             return None
-        with blamed(ConfigurationError, "what makes", self.calibrated):
+        with blamed(ConfigurationError, "the factory", self.calibrated):
             made = import_factory(self.calibrated)()
         if not isinstance(made, Calibrated):
             raise ConfigurationError(
@@ -114,20 +115,20 @@ class ModelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All catalogues together; a later one wins."""
+    """All catalogues merged; a later one overrides an earlier one."""
 
     models: dict[str, ModelEntry]
     weights: dict[str, dict[str, str]]
-    """Encoder family -> alias -> hub id or folder."""
+    """Family -> alias -> hub id or folder."""
 
     def resolve_weights(self, family: str, name: str) -> str:
         """The hub id or folder behind an alias; a name that is no alias stays as it is."""
         return self.weights.get(family, {}).get(name, name)
 
     def resolve_part(self, family: str, name: str) -> tuple[str, dict[str, str]]:
-        """Source of a part, and family -> weights of all that an alias stands for.
+        """Source of a part, and family -> weights for all families that have this alias.
 
-        An alias of other families only stands for weights of the parts, not for a source.
+        The source is "" for an alias that only other families have.
 
         >>> weights = {"clip": {"mine": "weights/clip"}, "yolo": {"mine": "weights/yolo.pt"}}
         >>> Catalogue({}, weights).resolve_part("clip", "mine")
@@ -140,9 +141,9 @@ class Catalogue:
 
 
 def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
-    """Every registered catalogue, the built-in first, and a project's own last.
+    """Merge every registered catalogue: the built-in first, the project's own last.
 
-    Raises FileFormatError that names the file and the key.
+    Raises FileFormatError with the file and the key.
     """
     names = sorted(registry.names(), key=lambda name: (name != "papers", name))
     paths = [Path(registry.get(name)()) for name in names]
@@ -158,7 +159,7 @@ def read_catalogues(registry: Registry, own: Path | None = None) -> Catalogue:
 
 
 class _File(msgspec.Struct):
-    """A catalogue; further tables are left to others."""
+    """A catalogue file; other tables are ignored."""
 
     models: dict[str, Any] = {}
     weights: dict[str, Any] = {}
@@ -196,7 +197,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Weights(msgspec.Struct):
-    """Weights with more than their path: where they come from."""
+    """Weights given as a table: the path, and notes on their origin."""
 
     path: Name
 
@@ -269,13 +270,13 @@ def _weights_of(family: str, toml: Path, source: str) -> str:
 
 
 def _named_part(toml: Path, source: str) -> str:
-    """``name:weights`` with the weights located; a name alone stays as it is."""
+    """``name:weights`` with the path of the weights resolved; a name alone is left unchanged."""
     name, colon, weights = source.partition(":")
     return f"{name}:{_located(toml, weights)}" if colon else source
 
 
 def _located(toml: Path, source: str) -> str:
-    """A folder beside the TOML file as an absolute path; anything else is a hub id."""
+    """The absolute path of a file or folder beside the TOML file; any other text is a hub id."""
     try:
         beside = toml.absolute().parent / source
         return str(beside) if beside.exists() else source

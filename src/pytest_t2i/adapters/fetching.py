@@ -1,4 +1,4 @@
-"""Fetches published weights: whole, of the expected size and checksum, or not at all."""
+"""Download published weights and verify their size and checksum; failed downloads leave no file."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ with needs("fetching weights", "fetch"):
     import huggingface_hub
 
 SILENT = 30.0
-"""Seconds without a byte after which a server is given up."""
+"""Seconds without a byte after which a download ends with an error."""
 LONGEST = 3600.0
-"""Seconds that a file may take."""
+"""Largest number of seconds for one file."""
 PACKED_MORE = 1 << 16
-"""Bytes that a packed file may be longer than what is in it."""
+"""Largest number of bytes by which a compressed file may exceed its content."""
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.py")
-"""Files of a hub repository that are taken: no pickles."""
+"""Files of a hub repository that are downloaded; pickles are left out."""
 Told = Callable[[int], None]
-"""Told how many more bytes have come."""
+"""Function that receives the number of bytes of each chunk."""
 
 
 def fetch(weights: PublishedWeights, told: Told = lambda _: None) -> list[Path]:
-    """Bring weights onto this machine; what is there already is checked and kept.
+    """Download weights; an existing file with the right checksum is kept.
 
     Args:
         weights: an entry of the table.
-        told: is told of every chunk that comes.
+        told: called with the number of bytes of each chunk.
 
     Returns:
-        The file, or the folders of the hub's cache.
+        Path of the file, or paths of folders in the hub's cache.
 
     Raises:
-        ConfigurationError: no program can fetch it; says what to do.
-        ModelLoadError: it cannot be reached, or what comes is something else.
-        StoreError: it cannot be written.
+        ConfigurationError: the weights must be downloaded by hand; the message says how.
+        ModelLoadError: the server cannot be reached, or the file differs from the expected one.
+        StoreError: the file cannot be written.
         MissingExtraError: the extra is not installed.
     """
     if weights.by_hand:
@@ -61,7 +61,7 @@ def fetch(weights: PublishedWeights, told: Told = lambda _: None) -> list[Path]:
 def _from_hub(repository: str) -> Path:
     try:
         return Path(huggingface_hub.snapshot_download(repository, allow_patterns=list(KEPT)))
-    except Exception as error:  # noqa: BLE001 - all that the hub's library raises
+    except Exception as error:  # noqa: BLE001 - the hub's library raises many kinds
         raise load_failure(error, repository) from None
 
 
@@ -71,8 +71,9 @@ def _from_url(weights: PublishedWeights, path: Path, told: Told) -> None:
             length, sha256 = _received(weights, file, told)
             if (length, sha256) != (weights.bytes, weights.sha256):
                 raise ModelLoadError(
-                    f"{weights.url} gave {length} bytes with sha256 {sha256}; expected "
-                    f"{weights.bytes} with {weights.sha256}. Nothing was kept."
+                    f"{weights.url}: expected {weights.bytes} bytes with sha256 {weights.sha256}, "
+                    f"got {length} with {sha256}. No file was kept: run again, or download the "
+                    "file by hand."
                 )
             file.flush()
             Path(file.name).chmod(0o644)
@@ -83,7 +84,7 @@ def _from_url(weights: PublishedWeights, path: Path, told: Told) -> None:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[IO[bytes]]:
-    """A file in the same folder, which is gone at the end unless it was moved."""
+    """A temporary file in the same folder, which is removed at the end unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(
         dir=path.parent, prefix=f".{path.name}.", delete=False
@@ -95,14 +96,17 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _received(weights: PublishedWeights, file: IO[bytes], told: Told) -> tuple[int, str]:
-    """Bytes and checksum of what was written; no more is taken than is expected."""
+    """Number of bytes written and their checksum; reading stops beyond the expected size."""
     unpack = bz2.BZ2Decompressor().decompress if weights.url.endswith(".bz2") else bytes
     hasher, length = hashlib.sha256(), 0
     for chunk in _chunks(weights, told):
         try:
             content = unpack(chunk)
         except (OSError, EOFError):
-            raise ModelLoadError(f"{weights.url} gave no bz2 file. Nothing was kept.") from None
+            raise ModelLoadError(
+                f"{weights.url}: expected a bz2 file, got something else. No file was kept: run "
+                "again, or download the file by hand."
+            ) from None
         length += len(content)
         if length > weights.bytes:
             break
@@ -125,8 +129,8 @@ def _chunks(weights: PublishedWeights, told: Told) -> Iterator[bytes]:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         words = str(error).partition("\n")[0] or type(error).__name__
         raise ModelLoadError(
-            f"{weights.url} cannot be fetched ({words}). Run again with a network, or put the file "
-            f"at {weights.path} ({weights.bytes / MEGABYTE:.1f} MB, sha256 {weights.sha256})."
+            f"{weights.url} cannot be downloaded ({words}). Run again with a network, or put the "
+            f"file at {weights.path} ({weights.bytes / MEGABYTE:.1f} MB, sha256 {weights.sha256})."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Metrics that distributions register: by the group ``pytest_t2i.metrics``, or with an audit."""
+"""Load metrics of installed distributions, from ``pytest_t2i.metrics`` or from their audits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pytest_t2i.metrics.info import register
 
 @cache
 def load_registered_metrics() -> None:
-    """Make known what every installed distribution registers.
+    """Register the metrics of every installed distribution.
 
-    Raises ConfigurationError for an entry point that names no MetricInfo.
+    Raises ConfigurationError for an entry point that is no MetricInfo.
     """
     registries = Registries()
     for name in registries.metrics.names():

@@ -1,4 +1,4 @@
-"""A model with a mitigation around it."""
+"""A model wrapped by a mitigation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_t2i.protocols import (
 
 
 class Mitigated:
-    """A model and the mitigation around it (TextToImage, Varying).
+    """A model (TextToImage, Varying) wrapped by a mitigation.
 
     >>> from pytest_t2i.adapters.mitigations import load_mitigation
     >>> from pytest_t2i.adapters.registry import Registry
@@ -48,9 +48,9 @@ class Mitigated:
         named: NamedMitigation,
         encoder: Callable[[], Encoder] | None = None,
     ) -> None:
-        """ConfigurationError for a pipeline that the mitigation does not fit.
+        """Raises ConfigurationError for a pipeline that the mitigation does not fit.
 
-        ``encoder`` loads what pictures are compared by, where the mitigation does.
+        ``encoder`` loads the encoder of mitigations that compare pictures.
         """
         self.model, self.named, self._encoder = model, named, encoder
         self.pipeline = getattr(model, "pipeline", None)
@@ -58,15 +58,15 @@ class Mitigated:
 
     @property
     def fingerprint(self) -> str:
-        """The model's own: the variation of each request says what is done otherwise."""
+        """The model's own fingerprint: the variation of each request identifies the mitigation."""
         return self.model.fingerprint
 
     def takes(self, variation: Variation) -> bool:
-        """Whether these are pictures of this very mitigation."""
+        """Whether a variation is the one that this mitigation makes."""
         return self.named.makes(variation)
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
-        """Make one batch, in order; those without the variation are the model's plain pictures."""
+        """Make one batch, in order; requests without the variation give plain pictures."""
         if self.named.mitigation.stage == "prompt":
             return self.model.generate([self._inner(request) for request in requests])
         return self._inside(requests)
@@ -78,14 +78,14 @@ class Mitigated:
             return
         if family not in mitigation.families:
             fits = ", ".join(mitigation.families) or "no pipeline"
-            given = f"a {family}" if family else "a model that shows no pipeline"
+            given = f"a {family}" if family else "a model without a pipeline"
             raise ConfigurationError(
                 f"mitigation {self.named.asked!r} acts at the stage {mitigation.stage!r} of "
                 f"{fits}: it does not fit {given}"
             )
 
     def _inner(self, request: Request) -> Request:
-        """What the model itself is asked for."""
+        """The request for the wrapped model."""
         variation = request.variation
         if variation is None or not self.named.makes(variation):
             return request
@@ -94,7 +94,7 @@ class Mitigated:
         return replace(request, prompt=text, observe=observe, variation=None)
 
     def _inside(self, requests: Sequence[Request]) -> Iterator[Generated]:
-        """Varied pictures and plain ones apart, as the pipeline is changed for the former alone."""
+        """Make varied and plain pictures separately: only the former change the pipeline."""
         varied = [request for request in requests if self.named.makes(request.variation)]
         plain = [request for request in requests if not self.named.makes(request.variation)]
         made: dict[Request, Generated] = {}
@@ -108,7 +108,7 @@ class Mitigated:
 
     @cached_property
     def inside(self) -> PipelineMitigation:
-        """The mitigation, which has the encoder that it compares pictures by."""
+        """The mitigation, with its encoder where it compares pictures."""
         mitigation = self.named.mitigation
         if self.named.compares_by is not None and self._encoder is not None:
             return cast("ComparingMitigation", mitigation).seeing(self._encoder())
@@ -116,7 +116,7 @@ class Mitigated:
 
 
 def _made_in_one_go(requests: Sequence[Request]) -> Iterable[list[Request]]:
-    """Requests that a pipeline makes by one call."""
+    """Groups of requests that a pipeline can make in one call."""
     groups: dict[Any, list[Request]] = {}
     for request in requests:
         key = (request.settings, request.observe, request.attributes)
@@ -126,13 +126,13 @@ def _made_in_one_go(requests: Sequence[Request]) -> Iterable[list[Request]]:
 
 @dataclass(frozen=True, slots=True)
 class MitigatedFactory:
-    """Loads a model with the mitigation around it, in another process too."""
+    """A factory, which can be pickled, of a model wrapped by a mitigation."""
 
     factory: Factory
     named: NamedMitigation
     encoder: Callable[[], Encoder] | None = None
-    """Loads what pictures are compared by."""
+    """Loads the encoder of a mitigation that compares pictures."""
 
     def __call__(self, options: LoadOptions) -> Mitigated:
-        """The model of these options, mitigated."""
+        """Load the model and wrap it."""
         return Mitigated(self.factory(options), self.named, self.encoder)

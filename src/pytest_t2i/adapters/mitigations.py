@@ -1,4 +1,4 @@
-"""Mitigations: one by its name and keys."""
+"""Load a mitigation by its name and keys."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ from pytest_t2i.protocols import (
 
 OPTION = "--t2i-mitigation"
 INSTALL = "pip install pytest-t2i-mitigation"
-"""Brings some."""
+"""Command that installs some mitigations."""
 NEXT_KEY = re.compile(r",(?=\s*\w+\s*=)")
-"""A comma in a value, such as a sentence, begins no key."""
+"""A comma before the next key; other commas belong to a value, such as a sentence."""
 WITHOUT_ATTENTION = ("prompt", "attention")
-"""Stages at which attention is no longer that to the words of the prompt."""
+"""Stages of mitigations under which attention is not to the words of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedMitigation:
-    """A mitigation with its keys, as it was asked for."""
+    """A mitigation with its name and keys, as the user gave them."""
 
     asked: str
     """``name`` or ``name:key=value,...``."""
     mitigation: Mitigation
     keys: Mapping[str, Any] = field(default_factory=dict)
-    """Every key with its value, those that were not given too."""
+    """Every key with its value, defaults included."""
     encoder: tuple[str, str] | None = None
-    """Name and fingerprint of what it compares pictures by; None where it compares none."""
+    """Name and fingerprint of the encoder that compares pictures; None where none are compared."""
     settings: GenerationSettings = field(default_factory=GenerationSettings)
-    """How the run makes pictures, as far as that is known."""
+    """The run's generation settings, as far as they are known."""
 
     @property
     def fingerprint(self) -> str:
-        """All that changes what it does."""
+        """Hash of all that changes the mitigated pictures."""
         keys = {k: str(v) for k, v in self.keys.items()}
         seen = [self.encoder[1]] if self.encoder else []
         return digest([self.mitigation.fingerprint, keys, *seen])
 
     @property
     def compares_by(self) -> str | None:
-        """Name of the encoder that it asks for, "" for the run's own; None for none."""
+        """Name of the encoder that the mitigation needs, "" for the run's own; None for none."""
         of = self.mitigation
         return of.compares_by if isinstance(of, ComparingMitigation) else None
 
     @property
     def passes(self) -> float:
-        """What a picture costs as the run makes them, in passes of the plain model.
+        """Cost of a picture with the run's settings, in passes of the plain model.
 
-        Raises ConfigurationError where the settings leave it nothing to do.
+        Raises ConfigurationError where the mitigation has no effect with these settings.
         """
         if not isinstance(self.mitigation, PassesBySettings):
             return self.mitigation.passes
@@ -75,12 +75,12 @@ class NamedMitigation:
 
     @property
     def hides_attention(self) -> bool:
-        """Whether attention is no longer that to the words of the prompt."""
+        """Whether, under this mitigation, attention is not to the words of the prompt."""
         return self.mitigation.needs_counterparts or self.mitigation.stage in WITHOUT_ATTENTION
 
     @property
     def facts(self) -> dict[str, str]:
-        """Its provenance, readable."""
+        """Readable facts for the record of the run."""
         keys = {f"key {key}": str(value) for key, value in self.keys.items()}
         seen = {"pictures are compared by": self.encoder[0]} if self.encoder else {}
         return {
@@ -93,11 +93,11 @@ class NamedMitigation:
         }
 
     def variation(self, counterparts: tuple[str, ...]) -> Variation:
-        """How the pictures of a prompt with these counterparts are made."""
+        """The variation of a prompt with these counterparts."""
         return Variation(self.mitigation.name, self.fingerprint, counterparts)
 
     def makes(self, variation: Variation | None) -> bool:
-        """Whether these are its pictures."""
+        """Whether a variation is of this mitigation, with the same fingerprint."""
         if variation is None:
             return False
         return (variation.name, variation.fingerprint) == (self.mitigation.name, self.fingerprint)
@@ -110,17 +110,17 @@ class NamedMitigation:
             given = self.mitigation.prompt(text, seed, counterparts)
         if not isinstance(given, str) or not given.strip():
             raise ConfigurationError(
-                f"mitigation {self.asked!r}: expected a prompt instead of {text!r}, got "
-                f"{shown(given)}"
+                f"mitigation {self.asked!r}: expected a non-empty text in place of the prompt "
+                f"{text!r}, got {shown(given)}"
             )
         return given
 
 
 def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
-    """The mitigation of ``name`` or ``name:key=value,...``.
+    """Load the mitigation given by ``name`` or ``name:key=value,...``.
 
-    Raises UnknownNameError for a name or key that there is not, ConfigurationError for a value that
-    it does not take.
+    Raises UnknownNameError for an unknown name or key, ConfigurationError for a value that the
+    mitigation does not accept.
     """
     name, _, rest = asked.partition(":")
     if name not in registry:
@@ -139,7 +139,7 @@ def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
 
 
 def keys_of(factory: Factory) -> dict[str, Any]:
-    """The keys that a factory takes, with their defaults.
+    """The keys that a factory accepts, with their defaults.
 
     >>> def halfway(weight: float = 0.5): ...
     >>> keys_of(halfway)
@@ -163,7 +163,7 @@ def _read(name: str, text: str, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(where: str, text: str, default: Any) -> Any:
-    """A text as what the default is: a number where that is one."""
+    """Convert a text to the type of the default: a number, or a text."""
     kind = type(default)
     if kind not in (int, float):
         return text
@@ -178,12 +178,12 @@ FACTS = ("name", "fingerprint", "stage", "families", "passes", "needs_counterpar
 
 
 def _checked(name: str, made: Any) -> Mitigation:
-    """What a factory gave, if it can be used; ConfigurationError says what it lacks."""
+    """The object of a factory, if it is a mitigation; else ConfigurationError."""
     absent = [fact for fact in FACTS if not hasattr(made, fact)]
     if absent:
         raise ConfigurationError(
-            f"mitigation {name!r}: {shown(made)} has no {', '.join(absent)}, as "
-            "pytest_t2i.Mitigation asks for"
+            f"mitigation {name!r}: expected an object with {', '.join(absent)} (see "
+            f"pytest_t2i.Mitigation), got {shown(made)}"
         )
     if made.stage not in get_args(Stage):
         stages = ", ".join(get_args(Stage))
@@ -194,6 +194,7 @@ def _checked(name: str, made: Any) -> Mitigation:
     if not isinstance(made, does):
         method = "prompt(...)" if does is PromptMitigation else "applied(...)"
         raise ConfigurationError(
-            f"mitigation {name!r} acts at the stage {made.stage!r} and has no {method}"
+            f"mitigation {name!r}: expected a method {method}, as it acts at the stage "
+            f"{made.stage!r}, got {shown(made)}"
         )
     return cast("Mitigation", made)

@@ -1,4 +1,4 @@
-"""Weights that ``t2i fetch`` brings: where they lie, their size, licence and checksum."""
+"""Weights that ``t2i fetch`` downloads: their URL, size, licence and checksum."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ class PublishedWeights:
     """
 
     name: str
-    """What ``t2i fetch`` calls it."""
+    """Name for ``t2i fetch``."""
     title: str
     licence: str
     parts: tuple[str, ...]
-    """Detectors, parts or finders that read it where no path is given."""
+    """Detectors and parts that use the file where no path is given."""
     file: str = ""
-    """Its name here; "" for weights of the hub and for those that are fetched by hand."""
+    """Local file name; "" for weights of the hub and for those that are downloaded by hand."""
     url: str = ""
     bytes: int = 0
-    """Of the file as it is read; a .bz2 at the URL is unpacked."""
+    """Size of the local file; a .bz2 file at the URL is unpacked."""
     sha256: str = ""
     hub: tuple[str, ...] = ()
-    """Repositories of the Hugging Face hub, which has a cache of its own."""
+    """Repositories of the Hugging Face hub, which are kept in the hub's own cache."""
     by_hand: str = ""
-    """What to do where no program can fetch it."""
+    """Instruction where the file must be downloaded by hand; else ""."""
     note: str = ""
 
     @property
     def size(self) -> str:
-        """In words; "" where the hub knows it."""
+        """Size in words; "" for weights of the hub."""
         return f"{self.bytes / MEGABYTE:.1f} MB" if self.bytes else ""
 
     @property
     def path(self) -> Path:
-        """Where its file lies once it is fetched."""
+        """Path of the downloaded file."""
         return cache_file().parent / "weights" / self.file
 
     @property
     def facts(self) -> str:
-        """Licence, size and where from, in a line."""
+        """Title, size, licence and origin in one line."""
         where = self.url or ", ".join(self.hub) or "by hand"
         return ", ".join(filter(None, (self.title, self.size, f"licence: {self.licence}", where)))
 
@@ -71,12 +71,12 @@ def _entry(name: str, facts: dict[str, Any]) -> PublishedWeights:
 
 
 def weights_of(part: str) -> PublishedWeights | None:
-    """The entry that a detector or a part reads where no path is given."""
+    """The entry that a detector or a part uses where no path is given; None where there is none."""
     return next((one for one in published().values() if part in one.parts), None)
 
 
 def fetched(part: str) -> Path | None:
-    """The file of a part, where it was fetched before; None else.
+    """The downloaded file of a part; None where it was not downloaded.
 
     >>> fetched("no-such-part") is None
     True
@@ -86,7 +86,7 @@ def fetched(part: str) -> Path | None:
 
 
 def how_to_fetch(part: str) -> str:
-    """What to type for its weights, with size and licence."""
+    """The command that downloads a part's weights, with size and licence."""
     one = weights_of(part)
     if one is None:
         return ""

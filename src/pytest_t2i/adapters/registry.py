@@ -1,7 +1,7 @@
-"""Names of models, detectors, executors and so on; listed without importing, loaded on request.
+"""Registries of models, detectors, executors and so on: listed without imports, loaded by name.
 
-Built-ins register by entry points exactly as other distributions do; a project's own conftest.py
-says the same with the hooks of :mod:`pytest_t2i.plugin.hookspecs`.
+Built-ins register by entry points exactly as other distributions do. A project's own conftest.py
+registers with the hooks of :mod:`pytest_t2i.plugin.hookspecs`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pytest_t2i.adapters.support.code import (
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, UnknownNameError, blamed
 
 Factory = Callable[..., Any]
-"""Takes LoadOptions, that of an executor ExecutorOptions, that of a mitigation its keys."""
+"""A factory takes LoadOptions; that of an executor ExecutorOptions, that of a mitigation keys."""
 PartName = tuple[str, str]
-"""Kind and name of something registered."""
+"""Kind and name of a registered factory."""
 
 GROUPS = {
     "model": "pytest_t2i.models",
@@ -46,7 +46,7 @@ GROUPS = {
     "command": "pytest_t2i.commands",
 }
 
-# Top-level module that is absent -> extra that brings it.
+# Missing top-level module -> extra that installs it.
 EXTRAS = {
     "torch": "diffusers",
     "diffusers": "diffusers",
@@ -67,9 +67,9 @@ EXTRAS = {
     "sklearn": "origins",
 }
 WHOLE = {"timm": ("fairface", "mivolo")}
-"""Module -> extras that bring it together with all else that the feature of their name needs."""
-FACTORIES = "module:factory[:source] is taken, too."
-"""What a message adds to the known names."""
+"""Module -> extras that install it with everything else that the feature of their name needs."""
+FACTORIES = "module:factory[:source] is accepted, too."
+"""Hint behind the known names in a message."""
 LABELLING = "pip install pytest-t2i-labelling"
 INSTALL = {
     ("executor", "ray"): "pip install pytest-t2i-ray",
@@ -80,7 +80,7 @@ INSTALL = {
     ("label_file", "json"): LABELLING,
     ("command", "mitigate"): "pip install pytest-t2i-mitigation",
 }
-"""Kind and name -> what brings it."""
+"""Kind and name -> command that installs the distribution with this name."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class Registry:
     kind: str
     """Key of GROUPS."""
     local: dict[str, Factory] = field(default_factory=dict)
-    """Registered by a conftest.py; wins over entry points."""
+    """Factories registered by a conftest.py; they override entry points."""
 
     def names(self) -> list[str]:
         """Every registered name, sorted; imports nothing."""
@@ -100,10 +100,9 @@ class Registry:
         return name in self.local or name in self._entry_points()
 
     def get(self, name: str, hint: str = "") -> Any:
-        """The object registered under a name; its module is imported now.
+        """Import and return the object registered under a name.
 
-        Raises UnknownNameError (lists the known names) or MissingExtraError (says what to
-        install).
+        Raises UnknownNameError with the known names, or MissingExtraError with the install command.
         """
         if name in self.local:
             return self.local[name]
@@ -115,8 +114,8 @@ class Registry:
     def named(self, name: str) -> tuple[str, str]:
         """The registered name and the source of ``name[:source]`` or ``module:factory[:source]``.
 
-        A factory is imported, and registered here under ``module:factory``, as if by a conftest.py.
-        Raises UnknownNameError for what is neither registered nor a module.
+        A factory is imported and registered under ``module:factory``, as if by a conftest.py.
+        Raises UnknownNameError for a name that is neither registered nor a module.
         """
         base, _, source = name.partition(":")
         if base in self:
@@ -137,9 +136,10 @@ class Registry:
         return code_of_entry_point(point.module) if point else ""
 
     def state(self, name: str) -> str | None:
-        """What changes with the code behind a name, without reading it; None for a conftest's own.
+        """A text that changes with the code behind a name; None for a factory of a conftest.py.
 
-        A file of a conftest.py can change anything, so its parts are asked every time.
+        The code is not read for it. A conftest.py can change anything, so that its components are
+        loaded every time.
         """
         point = self._entry_points().get(name)
         if name in self.local or point is None:
@@ -147,19 +147,19 @@ class Registry:
         return f"{self.version(name)}:{version_of_package(point.module)}"
 
     def version(self, name: str) -> str:
-        """Version of the distribution that brings a name; "" for a conftest.py's own."""
+        """Version of the distribution that registers a name; "" for a name of a conftest.py."""
         point = self._entry_points().get(name)
         return _version(point) if point and name not in self.local else ""
 
     def summary(self, name: str) -> str:
-        """What the distribution that brings a name says of itself in one line; "" where unknown."""
+        """Summary of the distribution that registers a name; "" where it has none."""
         point = self._entry_points().get(name)
         if point is None or point.dist is None or "Summary" not in point.dist.metadata:
             return ""
         return point.dist.metadata["Summary"]
 
     def update(self, factories: Mapping[str, Factory]) -> None:
-        """Register what a conftest.py offers."""
+        """Register the factories of a conftest.py."""
         for name, factory in factories.items():
             if not callable(factory):
                 raise ConfigurationError(
@@ -168,7 +168,7 @@ class Registry:
             self.local[name] = factory
 
     def watched(self, used: set[PartName]) -> Registry:
-        """The same registry; what it is asked for is noted."""
+        """The same registry, which adds the names it returns to ``used``."""
         return _WatchedRegistry(self.kind, self.local, used)
 
     def _hint(self, name: str) -> str:
@@ -185,7 +185,7 @@ class _WatchedRegistry(Registry):
 
     def get(self, name: str, hint: str = "") -> Any:
         """The object registered under a name."""
-        # Slots make a class anew, of which super() without arguments does not know.
+        # slots=True makes a new class, which super() without arguments does not find.
         factory = Registry.get(self, name, hint)
         self.used.add((self.kind, name))
         return factory
@@ -193,13 +193,13 @@ class _WatchedRegistry(Registry):
 
 @cache
 def _installed(group: str) -> dict[str, EntryPoint]:
-    # What is installed does not change under a running process, and reading it takes a while.
+    # Installed distributions do not change while a process runs, and reading them is slow.
     return {point.name: point for point in entry_points(group=group)}
 
 
 @cache
 def _version(point: EntryPoint) -> str:
-    return point.dist.version if point.dist else ""  # read from its metadata at each asking
+    return point.dist.version if point.dist else ""  # read from the metadata on each access
 
 
 def _load(feature: str, point: EntryPoint) -> Any:
@@ -210,7 +210,7 @@ def _load(feature: str, point: EntryPoint) -> Any:
 
 
 def missing_extra(feature: str, error: ModuleNotFoundError) -> Exception:
-    """The clear form of an import that failed: which extra to install, or the error itself."""
+    """A MissingExtraError for a failed import of a known module; else the error itself."""
     missing = (error.name or "").split(".")[0]
     if missing in EXTRAS:
         whole = (extra for extra in WHOLE.get(missing, ()) if extra in feature)
@@ -219,7 +219,7 @@ def missing_extra(feature: str, error: ModuleNotFoundError) -> Exception:
 
 
 def import_factory(path: str) -> Factory:
-    """The factory named ``module:factory``.
+    """Import the factory ``module:factory``.
 
     Raises ConfigurationError when module or attribute is absent or not callable.
     """
@@ -248,14 +248,14 @@ def _imported(path: str, name: str) -> ModuleType:
 def named_part(registry: Registry, name: str) -> tuple[Factory, str]:
     """The factory and the source of ``name``, ``name:source`` or ``module:factory[:source]``.
 
-    Raises UnknownNameError for what is neither registered nor a module.
+    Raises UnknownNameError for a name that is neither registered nor a module.
     """
     base, source = registry.named(name)
     return registry.get(base), source
 
 
 def _is_module(name: str) -> bool:
-    """Whether this may be a module; of one within a package only importing it tells."""
+    """Whether this may be a module; a submodule must be imported to know for certain."""
     parts = name.split(".")
     try:
         return all(map(str.isidentifier, parts)) and (len(parts) > 1 or find_spec(name) is not None)
@@ -285,9 +285,9 @@ class Registries:
     metrics: Registry = field(default_factory=lambda: Registry("metric"))
 
     def of(self, kind: str) -> Registry:
-        """The registry of a kind: a key of GROUPS."""
+        """The registry of a kind, which is a key of GROUPS."""
         return cast("Registry", getattr(self, f"{kind}s"))
 
     def watched(self, used: set[PartName]) -> Registries:
-        """The same registries; what they are asked for is noted."""
+        """The same registries, which add the names they return to ``used``."""
         return Registries(**{f"{kind}s": self.of(kind).watched(used) for kind in GROUPS})

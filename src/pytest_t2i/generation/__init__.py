@@ -1,1 +1,1 @@
-"""Which images, and having them made, kept and looked at: from requests to detections."""
+"""Plan images, have them made, store them and run detectors on them."""

@@ -1,4 +1,4 @@
-"""Asking a detector, whose answers are checked before they are kept."""
+"""Call a detector on pictures, and check its detections before they are stored."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def said_by(detector: Detector, name: str, images: Sequence[Image]) -> list[Detection]:
-    """What a detector says of pictures; those out of its domain it is not asked about.
+    """A detector's detections; pictures out of its domain are not passed to the detector.
 
-    Raises DetectorError for an answer that is none.
+    Raises DetectorError for an invalid detection.
     """
     with blamed(DetectorError, "detector", name):
         known = in_domain("detector", name, detector, images)
@@ -33,7 +33,7 @@ def said_by(detector: Detector, name: str, images: Sequence[Image]) -> list[Dete
 
 
 def in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[bool]:
-    """Whether each picture is of the kind that a part was made for; all where it names none."""
+    """Whether each picture is in a part's domain; True for all where the part declares none."""
     if not isinstance(part, MadeFor) or not part.made_for:
         return [True] * len(images)
     known = [bool(is_known) for is_known in part.in_domain(images)]
@@ -42,17 +42,17 @@ def in_domain(kind: str, name: str, part: Any, images: Sequence[Image]) -> list[
 
 
 def check_count(kind: str, name: str, given: int, asked: int) -> None:
-    """DetectorError where there is not one answer for each image."""
+    """Raise DetectorError unless there is one result for each image."""
     if given != asked:
         raise DetectorError(
-            f"{kind} {name!r}: expected {asked} answers for as many images, got {given}"
+            f"{kind} {name!r}: expected {asked} results for {asked} images, got {given}"
         )
 
 
 def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
-    """A detection as it may be kept: a known label, and scores that are plain finite numbers.
+    """A detection with a known label and with finite scores as plain floats.
 
-    Raises DetectorError that names the detector and what it gave.
+    Raises DetectorError for any other, with the detector's name and the value.
 
     >>> checked(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
     {'male': 1.0}
@@ -63,8 +63,8 @@ def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
         )
     if detection.label is not None and detection.label not in labels:
         raise DetectorError(
-            f"detector {name!r} said {detection.label!r}, which is none of its labels "
-            f"{tuple(labels)}"
+            f"detector {name!r}: expected one of its labels {tuple(labels)}, got "
+            f"{detection.label!r}"
         )
     scores = {str(label): _finite(score, label, name) for label, score in detection.scores.items()}
     return replace(detection, scores=scores, detail=str(detection.detail))

@@ -1,8 +1,8 @@
-"""How many images are made at a time: as given, or found by doubling and remembered.
+"""The batch size: given by the user, or found by doubling and stored.
 
 On a GPU a larger batch makes more images per second until the device is busy or its memory full.
-Where nobody says how large it is to be, the first batches of a run are of 1, 2, 4 and so on: all of
-their images are kept. A picture does not change with it (docs/store.md says how exactly).
+Where no batch size is given, the first batches of a run have 1, 2, 4 and so on images, all of which
+are kept. A picture does not depend on its batch (docs/store.md says how exactly).
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from pytest_t2i.data import GenerationSettings
 from pytest_t2i.generation.store import Store
 
 FIRST = 1
-"""Images of the first batch on a device of which nothing is known."""
+"""Size of the first batch on a device without a known batch size."""
 MOST = 128
-"""Images that are tried together at most."""
+"""Largest batch size that is tried."""
 GAIN = 1.05
-"""A batch of twice as many images must make so many times as many per second, or it is too large:
-less is lost in the noise, and the memory is better left to detectors."""
+"""Twice the batch size must raise the images per second by this factor, else the batch is too
+large: a smaller gain is lost in the noise, and detectors need the memory."""
 BATCHES = 2
-"""Of each size; the faster one counts, as the first of a size waits for what is set up for it."""
+"""Number of batches tried of each size. The faster one counts: the first includes set-up."""
 PROCESSOR = "cpu"
 
 
 class Found(NamedTuple):
-    """What is known of one device and size of picture."""
+    """The batch size found for one device and picture size."""
 
     images: Annotated[int, msgspec.Meta(ge=1, le=MOST)]
-    """Per batch."""
+    """Images per batch."""
     is_settled: bool = False
-    """Whether no larger batch is better; else a run ended before that was known."""
+    """Whether the search has ended; else a run ended before the search did."""
 
 
 class Told(NamedTuple):
-    """What a process found."""
+    """The batch size that a process found for one place (device and picture size)."""
 
     place: str
     found: Found
@@ -47,7 +47,7 @@ class Told(NamedTuple):
 
 @dataclass(slots=True)
 class BatchSize:
-    """Images per batch, of all that make images with one model.
+    """The batch size shared by everything that makes images with one model.
 
     >>> size = BatchSize(16, known={})
     >>> size.begin("a GPU", GenerationSettings(width=512, height=512)), size.now
@@ -59,20 +59,21 @@ class BatchSize:
     """
 
     now: int
-    """Images of the next batch."""
+    """Size of the next batch."""
     known: dict[str, Found] | None = None
-    """Device and size of picture -> what is known of them; None where the size was given."""
+    """Place (device and picture size) -> batch size found; None where the user gave one."""
     place: str = ""
-    """Where images are being made; "" before."""
+    """Device and picture size of the present images; "" before the first."""
     _best: float = 0.0
-    """Images per second with half of the present size."""
+    """Images per second with half of the present batch size."""
     _rates: list[float] = field(default_factory=list)
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def begin(self, device: str, settings: GenerationSettings) -> None:
-        """Images of these settings are made by a device; it is unknown as "", and then not tried.
+        """Begin to make images of these settings on a device; "" stands for an unknown one.
 
-        A processor keeps the size that there is: its cores are busy with few images.
+        No other size is tried on an unknown device or on a processor, whose cores are busy with
+        few images.
         """
         size = f", {settings.width} x {settings.height}" if settings.width else ""
         place = f"{device}{size}"
@@ -83,21 +84,21 @@ class BatchSize:
         self.now = self.known.setdefault(place, Found(FIRST)).images
 
     def apart(self) -> BatchSize:
-        """As large, or to be found, for images that take more; nothing of it is remembered."""
+        """A separate batch size for images that need more memory; it is not stored."""
         return BatchSize(self.now, None if self.known is None else {})
 
     @property
     def told(self) -> Told | None:
-        """What was found where images are being made; None where nothing is to be found."""
+        """The batch size found for the present place; None where none is searched for."""
         return Told(self.place, self.known[self.place]) if self.known and self.place else None
 
     @property
     def is_open(self) -> bool:
-        """Whether a larger batch may be better."""
+        """Whether the search for a larger batch size goes on."""
         return self.told is not None and not self.told.found.is_settled
 
     def made(self, images: int, seconds: float) -> None:
-        """A batch took so long; one that is smaller than asked, such as the last, says nothing."""
+        """Record the duration of a batch; batches smaller than ``now`` are ignored."""
         with self._turn:
             if not self.is_open or images != self.now:
                 return
@@ -114,7 +115,7 @@ class BatchSize:
                 self._note(Found(2 * images))
 
     def too_many(self, images: int) -> None:
-        """So many did not fit into the device's memory."""
+        """Reduce the size: a batch of so many images did not fit into the device's memory."""
         with self._turn:
             while self.now >= images:
                 self.now //= 2
@@ -122,14 +123,14 @@ class BatchSize:
                 self._settle(self.now)
 
     def hear(self, told: Told | None) -> None:
-        """What another process found."""
+        """Take over the batch size that another process found."""
         if told is not None and self.known is not None:
             self.place, self.now = told.place, told.found.images
             self.known[told.place] = told.found
 
     @property
     def words(self) -> str:
-        """For the reader of the report; "" where nothing is to be found."""
+        """A sentence for the report; "" where no batch size is searched for."""
         if self.told is None:
             return ""
         how = "found by doubling" if self.told.found.is_settled else "so far, by doubling"
@@ -146,14 +147,14 @@ class BatchSize:
 
 @runtime_checkable
 class FindsBatchSize(Protocol):
-    """An executor that can find out how many images are best made at a time."""
+    """An executor that can search for the best batch size."""
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Use this size from now on, and find it."""
+        """Use this batch size from now on, and search for the best one."""
 
 
 def device_of(model: Any) -> str:
-    """Name of the device of a model that tells it in its ``provenance``; "" of others.
+    """A model's ``provenance["device_name"]``; "" where there is none.
 
     >>> class Model:
     ...     provenance = {"device_name": "NVIDIA H100"}
@@ -161,22 +162,22 @@ def device_of(model: Any) -> str:
     ('NVIDIA H100', '')
     """
     while not hasattr(model, "provenance") and hasattr(model, "model"):
-        model = model.model  # within what is around it
+        model = model.model  # the model inside a wrapper
     return str(dict(getattr(model, "provenance", {})).get("device_name", ""))
 
 
 def remembered(store: Store, fingerprint: str, say: Callable[[str], None]) -> dict[str, Found]:
-    """What a store knows of a model's batches; {} where it cannot be used, which is said."""
+    """A model's batch sizes in the store; {} with a note where they cannot be read."""
     name = _fact(fingerprint)
     try:
         return msgspec.convert(store.fact(name) or {}, dict[str, Found])
     except msgspec.ValidationError as error:
-        say(f"what the store knows of images per batch is left out and found anew: {error}")
+        say(f"the batch size in the store cannot be read and is searched for anew: {error}")
         return {}
 
 
 def remember(store: Store, fingerprint: str, known: Mapping[str, Found]) -> None:
-    """Have a store know it, beside what other processes found of other devices meanwhile."""
+    """Store batch sizes, beside those that other processes stored for other devices."""
     before = remembered(store, fingerprint, lambda _: None)
     if before != (after := {**before, **known}):
         store.remember(_fact(fingerprint), msgspec.to_builtins(after))

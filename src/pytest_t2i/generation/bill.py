@@ -1,4 +1,4 @@
-"""What the images of a run cost: said before, counted while they are made, told at the end."""
+"""The cost of a run's images: estimated before, counted meanwhile, reported at the end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.ready_made import is_ready_made
 
 STOPPED = "stopped at the budget"
-"""Begins what is said where no money is left."""
+"""Beginning of the note that the budget is spent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a runner pays for images.
+    """The cost of the images that a runner has made.
 
     >>> from pathlib import Path
     >>> bill = Bill(Spending(Path("run"), Money.read("0.04 USD"), None), counts_itself=True)
@@ -26,40 +26,40 @@ class Bill:
 
     spending: Spending
     counts_itself: bool
-    """Whether the model counts each of its requests; else each image is one."""
+    """Whether the model counts its requests itself; else each image counts as one."""
     is_shared: bool = False
-    """Whether other workers of the run count in the same file."""
+    """Whether other workers of the run use the same counter file."""
 
     @property
     def price(self) -> Money:
-        """Of one image."""
+        """Price of one image."""
         return self.spending.price
 
     @property
     def paid(self) -> int:
-        """Requests that were, or may have been, charged."""
+        """Number of requests that were, or may have been, charged."""
         return self.spending.count.requests
 
     @property
     def is_over(self) -> bool:
-        """Whether an image was not asked for because the budget does not pay for it."""
+        """Whether an image was left out because the budget does not pay for it."""
         return self.spending.count.is_over
 
     def of(self, images: int) -> Money:
-        """What so many images cost, each asked for once."""
+        """Cost of so many images, with one request each."""
         return self.price.times(images)
 
     def before(self, images: int, say: Callable[[str], None]) -> str:
-        """What so many will cost, in words; where the budget does not pay for them that is told."""
+        """Cost of so many images, in words; notes a budget that does not pay for all of them."""
         left = self.spending.left
         if left is not None and left < images:
             say(f"the budget of {self.spending.budget} pays for {left} of {images} images")
         return f" for {self.of(images)}"
 
     def cannot_pay(self, requests: int, what: str) -> str:
-        """That no money is left for these requests and a picture, as a line; "" where there is.
+        """A note where the budget does not pay for these requests and one picture; else "".
 
-        ``what`` is left out then, such as "the seeds are not tried".
+        ``what`` begins the note with what is left out, such as "the seeds are not tried".
         """
         left = self.spending.left
         if left is None or left > requests:
@@ -70,17 +70,17 @@ class Bill:
         )
 
     def made(self, images: int) -> None:
-        """So many images more are made."""
+        """Count so many more images."""
         if not self.counts_itself:
             self.spending.reserve(images)
 
     def close(self) -> None:
-        """No more is paid for, unless others go on."""
+        """Remove the counter, unless other workers use it."""
         if not self.is_shared:
             self.spending.clear()
 
     def stopped(self, left: int, planned: int) -> str:
-        """How far the budget reached, and what goes on from there."""
+        """A note on what was spent, what is left, and how to go on."""
         spent, more = self.spending.spent, self.of(left)
         return (
             f"{STOPPED} of {self.spending.budget}: {spent} spent, {left} of {planned} "
@@ -90,7 +90,7 @@ class Bill:
 
 
 def bill_of(components: Components) -> Bill | None:
-    """What a run pays for images; None where no price is known, or they are there already."""
+    """The bill of a run; None where no price is known, or where the images exist already."""
     spending = components.spending
     if spending is None or is_ready_made(components.model()):
         return None

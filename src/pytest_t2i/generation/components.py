@@ -1,6 +1,6 @@
-"""Models, detectors, finders, encoders by name: resolved at once, loaded when one is missing.
+"""Resolve models, detectors and encoders by name, and load each when it is first needed.
 
-Over 300 lines: one class answers for every part of a run, as parts name each other.
+Over 300 lines: one class resolves every part of a run, as parts name each other.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ from pytest_t2i.protocols import (
 from pytest_t2i.settings import Settings
 
 DEFAULT_DETECTOR = "clip-enhance"
-"""Unless the catalogue names one for the model: nearest to human labels in Lyu Tables 1 to 3."""
+"""Detector of models without one in the catalogue: the nearest to human labels in Lyu Tables 1
+to 3."""
 PIPELINES = "diffusers"
-"""Adapter of models whose weights are here."""
+"""Adapter of models that run on this machine."""
 OWN_NAMES = ("timm:",)
-"""Families whose weights have names of their library's own, which look like aliases."""
+"""Prefixes of parts whose weights are named by their library, not by the catalogue's aliases."""
 
 
 @dataclass(slots=True)
 class Components:
-    """Everything one run works with, by name.
+    """The model, detectors, encoders and executor of one run, resolved by name.
 
     Over 20 methods: each loads one kind of part once, by the name that the run gave it.
     """
@@ -61,13 +62,13 @@ class Components:
     store: Store
     registries: Registries = field(default_factory=Registries)
     device: str | None = None
-    """Overrides the settings' device (one GPU per worker)."""
+    """Device instead of that in the settings, for one GPU per worker."""
     run_id: str | None = None
-    """Of the xdist run, whose workers share what one of them found out."""
+    """Id of the xdist run, whose workers share what one of them stored."""
     own_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Of a run without workers."""
+    """Id of a run without workers."""
     version_note: str = ""
-    """What the user is to know of the version of a model behind HTTP."""
+    """A note for the user on the version of a model behind HTTP."""
     _catalogue: Catalogue | None = None
     _detectors: dict[DetectorRef, NamedComponent[Detector]] = field(default_factory=dict)
     _encoders: dict[str, NamedComponent[Encoder]] = field(default_factory=dict)
@@ -76,9 +77,9 @@ class Components:
     _mitigating: Mitigating | None = None
     _mitigated: Mitigated | None = None
     _keys: dict[Request, str] = field(default_factory=dict)
-    """By which the store knows images of the model, so that each is hashed once."""
+    """Cache: request -> the store's key of its image."""
     _keys_of: str = ""
-    """Fingerprint of that model."""
+    """Fingerprint of the model that these keys belong to."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -97,7 +98,7 @@ class Components:
             name = self.settings.model or ""
             adapter, factory, options = self._resolve_model(name)
             options = self._with_settings(options)
-            # What a factory of the user's depends on is not known here: it is always asked.
+            # A user's factory may depend on anything: its fingerprint is never cached.
             ours = adapter == PIPELINES and adapter not in self.registries.models.local
             identity = run_identity = None
             if ours:
@@ -114,13 +115,13 @@ class Components:
 
     @property
     def price(self) -> Money | None:
-        """Of one image: the option's, else the catalogue's; None where it is not known."""
+        """Price of one image, from the option or the catalogue; None where neither names one."""
         entry = self.catalogue.models.get(self.settings.model or "")
         return self.settings.price or (entry.price if entry else None)
 
     @property
     def spending(self) -> Spending | None:
-        """Counts what the run spends, in all of its processes; None without a price."""
+        """Counter of the run's costs, shared by its processes; None without a price."""
         if (price := self.price) is None:
             return None
         file = self.store.folder / "locks" / f"{self.run_id or self.own_id}.spent"
@@ -128,23 +129,23 @@ class Components:
 
     @property
     def counts_requests(self) -> bool:
-        """Whether the model under test is one that counts what it spends by itself."""
+        """Whether the model under test counts its own requests."""
         from pytest_t2i.adapters.models.endpoints import EndpointModel
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
 
     @property
     def faults(self) -> FaultCounts:
-        """Counts how often a model behind HTTP failed, in all processes of the run."""
+        """Counter of failed requests to a model behind HTTP, shared by the run's processes."""
         return FaultCounts(self.store.folder / "locks" / f"{self.run_id or self.own_id}.faults")
 
     def forget_faults(self) -> None:
-        """The run is over, unless other workers of it go on."""
+        """Remove the counter of failed requests, unless other workers of the run use it."""
         if self.run_id is None:
             self.faults.clear()
 
     def _counting(self, adapter: str, factory: Factory) -> Factory:
-        """The factory of a model that counts its faults and what it spends, should it be one."""
+        """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:
             return factory
         from pytest_t2i.adapters.models.counting import CountingFactory
@@ -152,7 +153,7 @@ class Components:
         return CountingFactory(factory, self.faults, self.spending)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
-        """A model behind HTTP that knows which version it is, before its fingerprint is asked."""
+        """Determine the version of a model behind HTTP; its fingerprint depends on it."""
         from pytest_t2i.adapters.models.endpoints import EndpointModel
 
         if isinstance(model, EndpointModel):
@@ -162,10 +163,13 @@ class Components:
         return model
 
     def check_budget(self) -> None:
-        """Refuse a budget that nothing could keep; ConfigurationError says what is missing."""
+        """Raise ConfigurationError for a budget that cannot be kept."""
         budget, price, name = self.settings.budget, self.price, self.model().name
         if price is not None and self.settings.price and is_ready_made(self.model()):
-            raise ConfigurationError(f"--t2i-price: the pictures of {name} are there already")
+            raise ConfigurationError(
+                f"--t2i-price: expected a model that makes pictures, got {name}, whose pictures "
+                "exist already: leave the option out"
+            )
         if budget is None:
             return
         if price is None:
@@ -175,18 +179,20 @@ class Components:
             )
         if budget.currency != price.currency:
             raise ConfigurationError(
-                f"--t2i-budget is {budget}, but an image costs {price}: expected one currency"
+                f"--t2i-budget: expected an amount in {price.currency}, as an image costs {price}, "
+                f"got {budget}"
             )
         if not self.counts_requests:
             raise ConfigurationError(
-                f"--t2i-budget: nothing counts what the images of {name} cost. Expected a model "
-                "behind HTTP: openai:MODEL, hf:PROVIDER/MODEL or a class made from EndpointModel."
+                "--t2i-budget: expected a model behind HTTP, whose requests are counted "
+                "(openai:MODEL, hf:PROVIDER/MODEL or a subclass of EndpointModel), got "
+                f"{name}: leave the option out"
             )
 
     def mitigating(self) -> Mitigating | None:
-        """What the run's mitigation does with each prompt; None without one.
+        """The run's mitigation, applied to prompts; None without one.
 
-        Raises UnknownNameError for a name or a key that there is not.
+        Raises UnknownNameError for an unknown name or key.
         """
         asked = self.settings.mitigation
         if asked is not None and self._mitigating is None:
@@ -195,9 +201,9 @@ class Components:
         return self._mitigating
 
     def _as_asked(self, named: NamedMitigation) -> NamedMitigation:
-        """A mitigation with what the run compares by, and how it makes pictures.
+        """A mitigation with the run's generation settings and, where needed, its encoder.
 
-        Raises ConfigurationError where that leaves it nothing to do.
+        Raises ConfigurationError where the mitigation then has no effect.
         """
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
         own = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
@@ -210,7 +216,7 @@ class Components:
 
     @property
     def detector_names(self) -> tuple[str, ...]:
-        """Detectors of the run; the first one's word decides."""
+        """Detectors of the run; the detections of the first one are judged."""
         if self.settings.detectors:
             return self.settings.detectors
         entry = self.catalogue.models.get(self.settings.model or "")
@@ -218,7 +224,7 @@ class Components:
 
     @property
     def encoder_name(self) -> str:
-        """The encoder of image space: the detector's, where it has one, so that one is loaded."""
+        """The encoder of image space: the detector's own where it has one, to load one only."""
         entry = self.catalogue.models.get(self.settings.model or "")
         if entry and entry.encoder:
             return entry.encoder
@@ -226,14 +232,14 @@ class Components:
         base, _, alias = detector.partition(":")
         if base in self.registries.encoders:
             return detector
-        # A detector that looks at crops by a CLIP of this alias has loaded that one.
+        # A detector that classifies crops with the CLIP of this alias has loaded that CLIP.
         known = alias and alias in self.catalogue.weights.get("clip", {})
         return f"clip:{alias}" if known else "clip"
 
     def maker(self) -> TextToImage:
-        """What makes the images: the model, with the run's mitigation around it.
+        """The model, wrapped by the run's mitigation where there is one.
 
-        Raises ConfigurationError where that does not fit the model.
+        Raises ConfigurationError where the mitigation does not fit the model.
         """
         mitigating = self.mitigating()
         if mitigating is None:
@@ -245,9 +251,9 @@ class Components:
         return self._mitigated
 
     def calibration(self) -> Calibrated | None:
-        """What says which prompts the model is calibrated for; None: any.
+        """The prompts that the model is calibrated for; None for any.
 
-        The catalogue's entry says it, or a model that is no pipeline of ours by itself.
+        The catalogue's entry declares them, or the model itself where it is no pipeline.
         """
         entry = self.catalogue.models.get(self.settings.model or "")
         if entry is not None and entry.calibrated is not None:
@@ -256,7 +262,7 @@ class Components:
         return model if isinstance(model, Calibrated) else None
 
     def keys(self, requests: Iterable[Request]) -> list[str]:
-        """By which the store knows the image of each request."""
+        """The store's key of each request's image."""
         fingerprint = self.model().fingerprint
         if fingerprint != self._keys_of:
             self._keys.clear()
@@ -268,7 +274,7 @@ class Components:
         return [self._keys[request] for request in asked]
 
     def executor(self, batch: int, say: Callable[[str], None]) -> Executor:
-        """What has the images made.
+        """The executor of the run, which makes the images.
 
         Raises UnknownNameError for a name that is neither registered nor a factory.
         """
@@ -286,8 +292,9 @@ class Components:
             )
         if self.settings.detect_where == "worker" and isinstance(made, InProcess):
             raise ConfigurationError(
-                f"--t2i-detect-where worker: expected an executor whose workers make the images, "
-                f"such as processes:2 or ray, got {name!r}, which makes them in this process"
+                f"--t2i-detect-where worker: expected an executor with workers, such as "
+                f"--t2i-executor processes:2 or ray, got {name!r}, which makes the images in this "
+                "process"
             )
         return made
 
@@ -307,7 +314,7 @@ class Components:
         return made, self._with_settings(options)
 
     def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
-        """What loads a part in another process, where its factory can be imported."""
+        """Factory and options that load a part in another process."""
         registry = self.registries.of(kind)
         base, weights = registry.named(name)
         options = self._part_options(base, weights)
@@ -315,16 +322,16 @@ class Components:
         return registry.get(base), replace(options, extra=known)
 
     def model_batch(self) -> int | None:
-        """Images per batch that the catalogue gives for the model."""
+        """The catalogue's batch size for the model; None where there is none."""
         entry = self.catalogue.models.get(self.settings.model or "")
         return entry.batch if entry else None
 
     def defaults(self) -> LoadOptions:
-        """The model's load options, with the settings that the catalogue gives it."""
+        """The model's load options, with the catalogue's generation settings."""
         return self._with_settings(self._resolve_model(self.settings.model or "")[2])
 
     def detector(self, ref: DetectorRef) -> NamedComponent[Detector]:
-        """A detector, or one that looks for an attribute."""
+        """A detector by name, or a detector of one attribute."""
         if ref not in self._detectors:
             self._detectors[ref] = (
                 self._plain_detector(ref.name) if ref.attribute is None else self._open_set(ref)
@@ -332,13 +339,13 @@ class Components:
         return self._detectors[ref]
 
     def encoder(self, name: str) -> NamedComponent[Encoder]:
-        """An encoder, ``name``, ``name:weights`` or ``module:factory``."""
+        """An encoder by ``name``, ``name:weights`` or ``module:factory``."""
         if name not in self._encoders:
             self._encoders[name] = self._part("encoder", name)
         return self._encoders[name]
 
     def finder(self, name: str) -> NamedComponent[ObjectFinder]:
-        """An object finder, ``name``, ``name:weights`` or ``module:factory``."""
+        """An object detector by ``name``, ``name:weights`` or ``module:factory``."""
         if name not in self._finders:
             self._finders[name] = self._part("object", name)
         return self._finders[name]
@@ -361,15 +368,15 @@ class Components:
             return *diffusers, LoadOptions(source=name)
         if name.startswith((".", "/", "~")):
             raise ConfigurationError(
-                f"unknown model {name!r}: there is no such folder. A folder written by "
-                "save_pretrained is taken; t2i list models lists the aliases."
+                f"unknown model {name!r}: expected a folder written by save_pretrained, and there "
+                "is no such folder. t2i list models lists the aliases."
             )
         raise UnknownNameError(
             "model",
             name,
             [*self.catalogue.models, *models.local],
             "A hub id (owner/name), a folder with model_index.json, images:DIR, openai:MODEL, "
-            "hf:PROVIDER/MODEL and module:factory are taken too.",
+            "hf:PROVIDER/MODEL and module:factory are accepted, too.",
         )
 
     def _plain_detector(self, name: str) -> NamedComponent[Detector]:
@@ -385,8 +392,8 @@ class Components:
             detector = base.get()
             if not isinstance(detector, OpenSet):
                 raise ConfigurationError(
-                    f"detector {ref.name!r} cannot look for the attribute {attribute.name!r}: it "
-                    "knows its own labels only. Choose one that can, such as clip."
+                    f"detector {ref.name!r} cannot detect the attribute {attribute.name!r}: it has "
+                    "a fixed set of labels. Choose a detector of any attribute, such as clip."
                 )
             return detector.for_attribute(attribute)
 
@@ -407,7 +414,7 @@ class Components:
         self._check_weights(kind, name, options.source, options.extra["weights"])
         origin = Origin(self.registries, {(kind, base)})
         identity, run_identity = self._identities(kind, base, options)
-        # What a conftest.py registered can be a part of a registered detector.
+        # A part that a conftest.py registered may be used by a detector of an entry point.
         registries = self.registries.watched(origin.names)
         known = {"registries": registries, "catalogue": self.catalogue}
         given = replace(options, extra={**options.extra, **known})
@@ -421,7 +428,7 @@ class Components:
         )
 
     def _part_options(self, base: str, weights: str) -> LoadOptions:
-        """What the factory of a detector, an encoder or a finder is told."""
+        """Load options of a detector or an encoder."""
         source, parts = self.catalogue.resolve_part(base, weights)
         options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
         # Detectors run in full precision on the CPU whatever the model's dtype.
@@ -437,7 +444,7 @@ class Components:
                 f"weights for {kind} {name.partition(':')[0]!r}: alias",
                 source,
                 known,
-                "A hub id or a folder is taken too.",
+                "A hub id or a folder is accepted, too.",
             )
 
     def _with_settings(self, options: LoadOptions) -> LoadOptions:
@@ -452,7 +459,7 @@ class Components:
     def _identities(
         self, kind: str, name: str, options: LoadOptions
     ) -> tuple[str | None, str | None]:
-        """What stands for a component for good, and what does within one xdist run; or None."""
-        # One GPU or another makes the same pictures.
+        """Identities of a component, see ``identities``."""
+        # The pictures do not depend on which GPU makes them.
         alike = replace(options, device=self.settings.device)
         return identities(kind, name, alike, self.run_id)

@@ -1,4 +1,4 @@
-"""Images become detections and features, generated and labelled ones alike."""
+"""Run detectors and encoders on images, generated or labelled, and store the results."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ DEFAULT_BATCH = 16
 
 
 class EncoderName(str):
-    """An encoder that is asked for."""
+    """Name of an encoder."""
 
     __slots__ = ()
 
 
 class FinderName(str):
-    """An object finder that is asked for."""
+    """Name of an object detector."""
 
     __slots__ = ()
 
 
 Task = DetectorRef | EncoderName | FinderName
-"""Whom images are shown to."""
+"""A detector, encoder or object detector that images are passed to."""
 
 
 class Pictures(NamedTuple):
-    """Images to be looked at."""
+    """Images to run detectors and encoders on."""
 
     needs: Mapping[str, ImageNeeds]
-    """Store key -> what must be known of the image."""
+    """Store key -> the detectors, encoders and traces needed for the image."""
     open: Callable[[str], Image | Undetected | None]
-    """Key -> the picture, or why no detector need look at it; None: it cannot be read just now."""
+    """Key -> the picture, or why it needs no detector; None where it cannot be read now."""
     unseen: Mapping[str, Undetected] = {}
-    """Keys of which that is known without opening them."""
+    """Key -> why the picture needs no detector, where that is known without opening it."""
     refusals: Mapping[str, str] = {}
-    """Key -> the words with which the model refused it."""
+    """Key -> the text with which the model refused the request."""
 
 
 @dataclass(slots=True)
 class Observer:
-    """Has images looked at by the detectors and encoders that are asked for.
+    """Runs the needed detectors and encoders on images, and stores the results.
 
-    What was said before is not asked again; a kill at any moment loses at most the batch in
-    flight.
+    Results that the store has are not computed again. A kill at any moment loses at most the
+    results of one batch.
     """
 
     components: Components
@@ -63,10 +63,10 @@ class Observer:
     progress: Progress = field(default_factory=Silent)
     batch: int | None = None
     detected: int = 0
-    """Detections made so far."""
+    """Number of detections made so far."""
 
     def look(self, pictures: Pictures, title: str = "looking at images") -> None:
-        """Everything that is not known yet, batch by batch, with progress."""
+        """Compute everything that the store lacks, batch by batch, with progress."""
         unknown = {key for _, missing in self._tasks(pictures) for key in missing}
         todo = [key for key in pictures.needs if key in unknown]
         if not todo:
@@ -83,7 +83,7 @@ class Observer:
             self.progress.stop()
 
     def look_at(self, pictures: Pictures) -> None:
-        """Everything that is not known of a few images; each is opened once for all."""
+        """Compute everything that the store lacks of a few images; each is opened once."""
         opened: dict[str, Image | Undetected | None] = {}
         for task, missing in self._tasks(pictures):
             for key in missing:
@@ -98,7 +98,7 @@ class Observer:
                 self._detect(task, legible, opened, pictures.refusals)
 
     def _tasks(self, pictures: Pictures) -> Iterator[tuple[Task, list[str]]]:
-        """Each detector, encoder or object finder with the images it has not seen."""
+        """Each detector, encoder or object detector with the images that it has not processed."""
         needs = pictures.needs
         for ref in _in_order({ref for asked in needs.values() for ref in asked.detectors}):
             keys = [key for key, asked in needs.items() if ref in asked.detectors]
@@ -171,9 +171,9 @@ class Observer:
 def detections_of(
     components: Components, ref: DetectorRef, images: Sequence[Image]
 ) -> list[Detection]:
-    """What a detector says of pictures; those out of its domain it is not asked about.
+    """A detector's detections; pictures out of its domain are not passed to the detector.
 
-    Raises DetectorError for an answer that is none.
+    Raises DetectorError for an invalid detection.
     """
     return said_by(components.detector(ref).get(), ref.name, images)
 
@@ -181,7 +181,7 @@ def detections_of(
 def _kept(
     kind: str, name: str, part: Any, keys: Sequence[str], opened: Mapping[str, Any]
 ) -> list[str]:
-    """Keys of the pictures of the kind that a part was made for."""
+    """Keys of the pictures in a part's domain."""
     known = in_domain(kind, name, part, [opened[key] for key in keys])
     return [key for key, is_known in zip(keys, known, strict=True) if is_known]
 

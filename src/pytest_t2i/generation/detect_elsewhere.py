@@ -1,8 +1,8 @@
-"""``--t2i-detect-where worker``: detectors look at an image where it was made.
+"""``--t2i-detect-where worker``: detectors run in the worker that made the image.
 
-A worker is a process of ``processes:N`` or an actor of Ray. Its model is wrapped: it makes a batch,
-shows it to the detectors that a request asks for, and what they said travels with the image.
-Attributes, features and objects are looked for by the process that asked for the images.
+A worker is a process of ``processes:N`` or an actor of Ray. Its model is wrapped: the wrapper makes
+a batch, runs the detectors named in each request, and returns the detections with the images.
+Attributes, features and objects are computed by the process that requested the images.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from pytest_t2i.protocols import Detector, LoadOptions, TextToImage
 
 OPTION = "--t2i-detect-where"
 LOOK = "look:"
-"""Begins what a request observes for each detector that is to look at its image."""
+"""Prefix, in a request's ``observe``, of the name of a detector to run in the worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookingFactory:
-    """Loads a model whose images are looked at where they are made; it can be pickled."""
+    """A factory, which can be pickled, of a model that runs detectors on its images."""
 
     factory: Factory
     detectors: Mapping[str, tuple[Factory, LoadOptions]]
-    """Detectors, as they were asked for."""
+    """Name of each detector -> its factory and options."""
 
     def __call__(self, options: LoadOptions) -> Looking:
-        """The model of these options; detectors use its device."""
+        """Load the model; the detectors use its device."""
         return Looking(self.factory(options), self.detectors, options.device)
 
 
 @dataclass(slots=True)
 class Looking:
-    """A model and the detectors that look at its images (TextToImage)."""
+    """A model (TextToImage) that runs detectors on its images."""
 
     model: TextToImage
     factories: Mapping[str, tuple[Factory, LoadOptions]]
@@ -49,11 +49,11 @@ class Looking:
 
     @property
     def fingerprint(self) -> str:
-        """The model's own: looking changes no image."""
+        """The model's own fingerprint: detectors change no image."""
         return self.model.fingerprint
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
-        """One batch, in order, looked at; what came before an error is looked at, too."""
+        """Make one batch, in order, with detections, also of images made before an error."""
         made: list[Generated] = []
         try:
             made.extend(self.model.generate([_unlooked(request) for request in requests]))
@@ -68,7 +68,7 @@ class Looking:
         try:
             said = self._said(requests, made)
         except T2IError:
-            # The images are kept: who asked for them looks, and tells the fault.
+            # The images are kept: the process that requested them detects, and reports the fault.
             said = [{} for _ in made]
         for generated, detections in zip(made, said, strict=True):
             yield replace(generated, detections=detections) if detections else generated
@@ -76,7 +76,7 @@ class Looking:
     def _said(
         self, requests: Sequence[Request], made: Sequence[Generated]
     ) -> list[dict[str, Detection]]:
-        """Of each image what detectors say, by their fingerprints."""
+        """Fingerprint of a detector -> detection, for each image."""
         asked = [_looks(request) for request in requests[: len(made)]]
         said: list[dict[str, Detection]] = [{} for _ in made]
         for name in sorted(set().union(*asked)):
@@ -99,9 +99,9 @@ class Looking:
 def looking_factory(
     factory: Factory, detectors: Mapping[str, tuple[Factory, LoadOptions]]
 ) -> LookingFactory:
-    """The factory of a worker's model.
+    """A factory of a model that runs detectors in a worker.
 
-    Raises ConfigurationError for a detector that no other process can load.
+    Raises ConfigurationError for a detector that another process cannot load.
     """
     for name, recipe in detectors.items():
         try:
@@ -115,7 +115,7 @@ def looking_factory(
 
 
 def looked_at(request: Request, needs: ImageNeeds) -> Request:
-    """The request, with detectors that are to look at its image where it is made."""
+    """The request, with the names of the detectors to run in the worker."""
     names = {LOOK + ref.name for ref in needs.detectors if ref.attribute is None}
     return replace(request, observe=request.observe | names) if names else request
 
@@ -125,15 +125,15 @@ def told(
     plan_needs: Mapping[str, ImageNeeds],
     made: Mapping[str, Generated],
 ) -> dict[str, dict[str, Detection]]:
-    """Fingerprint of a detector -> key of an image -> what was said of it where it was made.
+    """Fingerprint of a detector -> key of an image -> detection made in a worker.
 
     Args:
-        detector: a detector of the run, as this process knows it.
-        plan_needs: what must be known of each image, by its key.
-        made: images that have come, by the same keys.
+        detector: gives a detector of the run in this process.
+        plan_needs: needed detectors of each image, by the store's key.
+        made: images that the workers returned, by the same keys.
 
     Raises:
-        ConfigurationError: a worker's detector is not the one that this process knows.
+        ConfigurationError: a worker's detector differs from this process's detector.
     """
     found: dict[str, dict[str, Detection]] = {}
     for name in sorted({ref.name for needs in plan_needs.values() for ref in needs.detectors}):
@@ -144,7 +144,7 @@ def told(
         asked = {key for key in said if DetectorRef(name) in plan_needs[key].detectors}
         if asked - mine.keys():
             raise ConfigurationError(
-                f"{OPTION} worker: detector {name!r} is another one in the workers than in this "
+                f"{OPTION} worker: expected the same detector {name!r} in the workers and in this "
                 "process: its weights, library versions, number format or kind of device differ. "
                 f"Install the same everywhere, or leave {OPTION} out."
             )
@@ -158,6 +158,6 @@ def _looks(request: Request) -> set[str]:
 
 
 def _unlooked(request: Request) -> Request:
-    """As the model is asked."""
+    """The request without the names of detectors, for the model."""
     observe = frozenset(name for name in request.observe if not name.startswith(LOOK))
     return replace(request, observe=observe) if observe != request.observe else request

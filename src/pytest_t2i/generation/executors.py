@@ -1,4 +1,4 @@
-"""The executor ``in-process``, and how what any executor gives is taken."""
+"""The executor ``in-process``, and checks on the images that any executor returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_t2i.generation.lanes import InLanes, Lanes
 from pytest_t2i.protocols import Executor, ExecutorOptions, MakesEach, TextToImage
 
 GPU_FILES = ("nvidia[0-9]*", "dxg")
-"""What /dev holds on a machine with an NVIDIA GPU, natively and under WSL."""
+"""Files in /dev on a machine with an NVIDIA GPU, natively and under WSL."""
 
 
 @dataclass(slots=True)
@@ -26,21 +26,21 @@ class InProcess:
     """Makes images with the model of this process (protocols.Executor)."""
 
     name: str
-    """The model, as it was asked for."""
+    """The model's name, as the user gave it."""
     model: Callable[[], TextToImage]
-    """Loads it once."""
+    """Loads the model on its first call."""
     size: BatchSize
     """Images per batch; halved when a batch does not fit into the device's memory."""
     say: Callable[[str], None]
-    """Tells the user something."""
+    """Shows a note to the user."""
     clock: Callable[[], float] = time.monotonic
     is_lane: bool = False
-    """Whether it is one of several that share a model's cores."""
+    """Whether this executor is one of several threads that share the processor's cores."""
     _lanes: list[Lanes] = field(default_factory=list)
-    """Of the model, once it is known to have any."""
+    """The model's lanes (see ``lanes.py``), once they are known; empty before."""
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Each request once, with its image; a batch is made when its first image is asked for."""
+        """Each request once, with its image. A batch is made when its first image is requested."""
         waiting = iter(requests)
         for first in waiting:
             with blamed(GenerationError, "model", self.name):
@@ -48,7 +48,7 @@ class InProcess:
             yield from self._all(model, first, chain([first], waiting))
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Find how many images are best made at a time."""
+        """Search for the best batch size."""
         self.size = size
         self._lanes.clear()
 
@@ -66,11 +66,11 @@ class InProcess:
             yield from self._made(part)
 
     def turn(self) -> AbstractContextManager[Any]:
-        """While it lasts the model makes nothing on a device that detectors use, too."""
+        """A context in which the model makes no images on a device that detectors share."""
         return self._lanes[0].turn if self._lanes else nullcontext()
 
     def _lanes_of(self, model: TextToImage) -> Lanes | None:
-        """Threads that make images side by side; None where one alone is as good."""
+        """Threads that make images in parallel; None where one thread is as fast."""
         if self.is_lane or not isinstance(model, InLanes):
             return None
         if not self._lanes:
@@ -83,7 +83,7 @@ class InProcess:
     def _each(
         self, model: MakesEach, requests: Iterable[Request]
     ) -> Iterator[tuple[Request, Generated]]:
-        """What such a model gives, as it comes: nothing waits for the end of a batch."""
+        """The images of a model that returns each as soon as it is made."""
         made = model.each(requests)
         while True:
             with blamed(GenerationError, "model", self.name):
@@ -93,7 +93,7 @@ class InProcess:
             yield pair
 
     def _made(self, part: list[Request]) -> Iterator[tuple[Request, Generated]]:
-        """A batch; what does not fit into the device's memory is made in smaller ones."""
+        """Make a batch, in smaller ones where it does not fit into the device's memory."""
         rest = list(part)
         try:
             for pair in zip(part, self._batch(part), strict=False):
@@ -109,10 +109,10 @@ class InProcess:
             yield from self._made(smaller)
 
     def _batch(self, part: list[Request]) -> Iterator[Generated]:
-        """What the model gives of a batch: all, or what it yielded before an error, and the error.
+        """The images of a batch: all, or those made before an error, and then the error.
 
-        Nothing is handed on before the end is known: of a batch that came out too short nobody can
-        tell which images are missing.
+        No image is returned before the batch ends: in a batch that is too short, nobody can tell
+        which images are missing.
         """
         made: list[Generated] = []
         started = self.clock()
@@ -132,22 +132,23 @@ class InProcess:
 
 
 def in_process(options: ExecutorOptions) -> InProcess:
-    """The factory of the entry point; it needs no source."""
+    """The factory of the entry point ``in-process``."""
     if options.source:
         raise ConfigurationError(
-            f"--t2i-executor: expected in-process, got 'in-process:{options.source}'"
+            "--t2i-executor: expected in-process, without anything behind it, got "
+            f"'in-process:{options.source}'"
         )
     return InProcess(options.name, options.model, BatchSize(options.batch), options.say)
 
 
 def devices(asked: str) -> list[str]:
-    """The devices that several processes may share out among them."""
+    """The devices that several processes may use: each GPU, or the one named."""
     if asked not in ("auto", "cuda"):
         return [asked]
     if sys.platform == "linux" and not any(
         list(Path("/dev").glob(pattern)) for pattern in GPU_FILES
     ):
-        return [asked]  # spares a process that only waits the import of torch
+        return [asked]  # saves the import of torch in a process that only waits
     try:
         import torch
     except ModuleNotFoundError:
@@ -159,7 +160,7 @@ def devices(asked: str) -> list[str]:
 def each_once(
     executor: Executor, requests: Iterable[Request], name: str
 ) -> Iterator[tuple[Request, Generated]]:
-    """What an executor gives; GenerationError where it does not give each request once."""
+    """An executor's images; GenerationError where it does not return each request once."""
     waiting: set[Request] = set()
     taken: list[Request] = []
     asked = _noted(requests, waiting, taken)
@@ -173,12 +174,12 @@ def each_once(
             request, generated = pair
         if request not in waiting:
             raise GenerationError(
-                f"executor {name!r}: expected each request once, got again, or never asked for: "
-                f"{request!r}"
+                f"executor {name!r}: expected each request once, got one twice, or one that was "
+                f"not requested: {request!r}"
             )
         waiting.remove(request)
         yield request, generated
-    waiting.update(asked)  # what it never came to
+    waiting.update(asked)  # requests that the executor did not take
     if waiting:
         raise GenerationError(
             f"executor {name!r}: expected {len(taken)} images, {len(waiting)} are missing"
@@ -188,7 +189,7 @@ def each_once(
 def _noted(
     requests: Iterable[Request], waiting: set[Request], taken: list[Request]
 ) -> Iterator[Request]:
-    """Requests, each noted as it is taken."""
+    """Requests, each recorded when it is taken."""
     for request in requests:
         waiting.add(request)
         taken.append(request)
@@ -198,9 +199,9 @@ def _noted(
 def in_batches(
     pairs: Iterator[tuple[Request, Generated]], size: Callable[[], int]
 ) -> Iterator[list[tuple[Request, Generated]]]:
-    """What an executor gives, in batches to be stored; what came before an error is not lost.
+    """An executor's images in batches to be stored, also those made before an error.
 
-    ``size`` says how many images are kept together from now on.
+    ``size`` gives the number of images that are stored together.
     """
     part: list[tuple[Request, Generated]] = []
     try:

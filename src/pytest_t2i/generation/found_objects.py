@@ -1,4 +1,4 @@
-"""What an object finder said of a picture, before it is kept."""
+"""Check the objects that an object detector returned, before they are stored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pytest_t2i.errors import DetectorError, shown
 def checked_objects(
     objects: Iterable[Any], size: tuple[int, int], name: str
 ) -> tuple[FoundObject, ...]:
-    """The objects of one picture as they may be kept.
+    """The valid objects of one picture.
 
     Args:
-        objects: what the finder gave.
+        objects: objects that the detector returned.
         size: width and height of the picture.
-        name: of the finder, for messages.
+        name: name of the object detector, for messages.
 
     Raises:
         DetectorError: one is no FoundObject, has no name, a box that is not finite, or a mask of
@@ -71,5 +71,8 @@ def _wrong_mask(given: FoundObject, size: tuple[int, int]) -> str:
             f"{width} x {height}: give masks as large as the picture"
         )
     if sum(mask.runs) != mask.width * mask.height:
-        return f"the mask of {given.name!r} has runs for {sum(mask.runs)} pixels"
+        return (
+            f"expected runs for {mask.width * mask.height} pixels in the mask of {given.name!r}, "
+            f"got runs for {sum(mask.runs)}"
+        )
     return ""

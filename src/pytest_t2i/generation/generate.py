@@ -1,6 +1,6 @@
-"""Having a plan carried out: what is stored is not made again, what is known not asked again.
+"""Carry out a plan: make the images that the store lacks, and run the detectors they need.
 
-Over 300 lines: a plan is claimed, made, kept, paid for and looked at by steps that share its keys.
+Over 300 lines: claiming, making, storing, paying for and detecting images share the plan's keys.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 CLAIMED = 256
-"""Images that one process takes on at a time; the rest is left for other devices."""
+"""Number of images that one process claims at a time; the rest is left for other processes."""
 TURNS = 3
-"""Times that images which turn out damaged are made again before the store is given up."""
+"""Number of rounds in which damaged images are made again, before the run ends with an error."""
 
 
 @dataclass
 class Runner:
     """Carries out a plan.
 
-    Over 20 methods: the steps of making share the plan, the store and what is counted.
+    Over 20 methods: the steps of making images share the plan, the store and the counts.
     """
 
     components: Components
@@ -60,24 +60,24 @@ class Runner:
     batch: int | None = None
     work: Work = field(default_factory=Work)
     tries_seeds: bool = False
-    """Whether a model whose seeds may not hold is tried before its first picture."""
+    """Whether a model that may ignore seeds is probed before its first picture."""
     _unread: dict[str, str] = field(default_factory=dict)
     _needed: set[str] = field(default_factory=set)
     _pace: Pace = field(default_factory=Pace)
 
     @cached_property
     def observer(self) -> Observer:
-        """Looks at what is made."""
+        """Runs detectors on the images."""
         return Observer(self.components, self.store, self.progress, self.batch)
 
     @cached_property
     def _name(self) -> str:
-        """Of the run, by which the store keeps what it needs."""
+        """Name of the run, under which the store records the images it needs."""
         return name_of_run(self.components.run_id or self.components.own_id)
 
     @cached_property
     def executor(self) -> Executor:
-        """Makes what is missing."""
+        """The executor, which makes the missing images."""
         made = self.components.executor(self.size.now, self._say)
         if isinstance(made, FindsBatchSize):
             made.find_batch_size(self.size)
@@ -85,12 +85,12 @@ class Runner:
 
     @cached_property
     def bill(self) -> Bill | None:
-        """What is paid for images; None where no price is known."""
+        """The cost of the images; None where no price is known."""
         return bill_of(self.components)
 
     @cached_property
     def size(self) -> BatchSize:
-        """Images per batch: as given, as the catalogue says of the model, or to be found."""
+        """The batch size: the option's, the catalogue's, or one to be found by doubling."""
         if given := self.batch or self.components.model_batch():
             return BatchSize(given)
         fingerprint = self.components.model().fingerprint
@@ -98,13 +98,13 @@ class Runner:
 
     @property
     def _kept_at_once(self) -> int:
-        """An endpoint's picture is paid for: it is kept before another is taken."""
+        """Number of images stored together; 1 for an endpoint, whose images are paid for."""
         return 1 if self.components.counts_requests else self.size.now
 
     def run(self, plan: Plan) -> Work:
-        """Make what is missing, then have it looked at.
+        """Make the missing images, then run detectors on them.
 
-        A kill at any moment loses at most the pictures in flight: two batches.
+        A kill at any moment loses at most two batches of pictures.
         """
         started = time.monotonic()
         if not plan.needs:
@@ -118,7 +118,7 @@ class Runner:
         return self.work
 
     def _make_and_look(self, plan: Plan, keys: dict[Request, str]) -> None:
-        """Images that turn out damaged when they are looked at are made again."""
+        """Make and detect; pictures that turn out damaged when they are opened are made again."""
         for _ in range(TURNS):
             self._unread.clear()
             self._make_within_budget(plan, keys)
@@ -128,12 +128,12 @@ class Runner:
                 return
         problem = next(iter(self._unread.values()))
         raise StoreError(
-            f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is kept of "
-            "that: see to the disk, and run again"
+            f"{len(self._unread)} images cannot be read, such as: {problem} Nothing is stored of "
+            "them: check the disk, and run again"
         )
 
     def _tell_unseen(self, plan: Plan) -> None:
-        """Say once which traces are not those of the mitigated pictures."""
+        """Note once which traces are not those of the mitigated pictures."""
         mitigating = self.components.mitigating()
         observed = set().union(*(needs.observe for needs in plan.needs.values()))
         for note in mitigating.unseen(observed) if mitigating is not None else ():
@@ -141,7 +141,7 @@ class Runner:
                 self._say(note)
 
     def close(self) -> None:
-        """Let the executor go; rounds of small plans would else start its processes anew."""
+        """Close the executor, which stays open between plans, and the cost counter."""
         if self.work.made and self.size.words:
             self.work.notes.append(self.size.words)
         for part in map(self.__dict__.get, ("executor", "bill")):
@@ -154,7 +154,7 @@ class Runner:
         return dict(zip(plan, self.components.keys(plan), strict=True))
 
     def _pictures(self, plan: Plan, keys: dict[Request, str]) -> Pictures:
-        """The stored images of a plan, opened as they are needed."""
+        """The stored images of a plan, opened when they are needed."""
         stored = self.store.images(list(keys.values()))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs = {keys[r]: needs for r, needs in plan.needs.items() if keys[r] in stored}
@@ -162,7 +162,7 @@ class Runner:
         return Pictures(needs, lambda key: self._open(stored[key]), unseen, refusals)
 
     def _look_ahead(self, plan: Plan, keys: dict[Request, str]) -> None:
-        """Detectors look at the pictures that each step foresees, where these are asked for."""
+        """Run detectors on the denoising previews, where a test needs them."""
         asking = [r for r, needs in plan.needs.items() if FORESEEN in needs.observe]
         strips = self.store.arrays([keys[r] for r in asking], FORESEEN)
         stored = self.store.images(list(strips))
@@ -174,13 +174,13 @@ class Runner:
                 )
 
     def _open(self, stored: StoredImage) -> Image | Undetected | None:
-        """The picture; None where it cannot be read at this moment, of which nothing is kept."""
+        """The picture; None where it cannot be read now, in which case nothing is stored."""
         try:
             return gate(self.store.open_image(stored))
         except StoreError as error:
             self._unread[stored.key] = str(error)
             return None
-        except OSError:  # whole, as its checksum shows, and still no picture to Pillow
+        except OSError:  # the checksum is right, and Pillow cannot read the picture
             return Undetected.UNREADABLE
 
     # images
@@ -196,7 +196,7 @@ class Runner:
             self._make(plan, keys)
             return
         try:
-            # Another worker of the run may have met the end of the money.
+            # Another worker of the run may have spent the budget.
             if not self.bill.is_over:
                 self._make(plan, keys)
         except GenerationError:
@@ -210,7 +210,7 @@ class Runner:
             raise BudgetSpentError(self.work.notes[-1])
 
     def _ready(self, plan: Plan) -> dict[Request, str]:
-        """All that comes before the first picture; returns the key of every request."""
+        """Do everything that precedes the first picture; return the key of every request."""
         self.work.is_ready_made = is_ready_made(self.components.model())
         keys = self.keys(plan)
         self._needed.update(keys.values())
@@ -241,7 +241,7 @@ class Runner:
             waiting = Waiting(self.store, self._say)
             while missing:
                 made = self._make_free(plan, keys, missing)
-                # What another process claimed is waited for, and made here should it give up.
+                # Wait for images that another process claimed; make them here if it gives up.
                 missing = self._missing(plan, keys, missing)
                 if missing and not made:
                     waiting.wait([keys[request] for request in missing])
@@ -249,7 +249,7 @@ class Runner:
             self.progress.stop()
 
     def _make_free(self, plan: Plan, keys: dict[Request, str], among: Sequence[Request]) -> int:
-        """Make those that no other process makes; how many that were."""
+        """Make the images that no other process makes, and return their number."""
         before, claimed = self.work.made, list[str]()
         name = self.components.settings.executor
         model = self.components.model()
@@ -265,7 +265,7 @@ class Runner:
         return self.work.made - before
 
     def _remember_size(self) -> None:
-        """What was found of images per batch, for the next run."""
+        """Store the batch size for the next run."""
         if (told := self.size.told) is not None:
             fingerprint = self.components.model().fingerprint
             remember(self.store, fingerprint, {told.place: told.found})
@@ -273,12 +273,12 @@ class Runner:
     def _claimed(
         self, plan: Plan, keys: dict[Request, str], among: Sequence[Request], claimed: list[str]
     ) -> Iterator[Request]:
-        """Requests as the executor takes them; what it did not come to is left for others."""
+        """Claim requests as the executor takes them; the rest is left for other processes."""
         for start in range(0, len(among), CLAIMED):
             part = among[start : start + CLAIMED]
             mine = set(self.store.claim([keys[request] for request in part]))
             claimed += mine
-            # Another process may have made some of them just before they became ours.
+            # Another process may have made some of them just before this one claimed them.
             todo = self._missing(plan, keys, [r for r in part if keys[r] in mine])
             for request in todo:
                 asked = traces.asked(request, plan.needs[request])
@@ -320,7 +320,7 @@ class Runner:
             self.bill.made(len(new))
         self.work.refused += sum(g.image is None for _, g in plain)
         self.progress.advance(len(new))
-        # Looked at while they are in memory; nothing is read back.
+        # Detectors run while the pictures are in memory; no file is read back.
         stored = self.store.images(list(opened))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs: dict[str, ImageNeeds] = {keys[r]: plan.needs[r] for r, _ in plain}
@@ -338,7 +338,7 @@ class Runner:
     def _take_detections(
         self, needs: Mapping[str, ImageNeeds], made: Mapping[str, Generated]
     ) -> None:
-        """Keep what was said of images where they were made."""
+        """Store the detections that workers made."""
         for fingerprint, said in told(self.components.detector, needs, made).items():
             self.store.add_detections(fingerprint, said)
             self.observer.detected += len(said)

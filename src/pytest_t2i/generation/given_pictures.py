@@ -1,4 +1,4 @@
-"""What a model gave as a picture, as detectors are shown it."""
+"""Check the picture that a model returned, before it is stored and detected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES = ("RGB", "L", "RGBA", "P", "1")
 
 
 def picture_of(request: Request, generated: Generated, model: str) -> Image | Undetected:
-    """What detectors are given; GenerationError for what is no picture."""
+    """The picture for detectors, or why there is none; GenerationError for anything else."""
     image: Any = generated.image
     if image is None:
         return Undetected.REFUSED

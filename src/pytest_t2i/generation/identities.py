@@ -1,4 +1,4 @@
-"""What stands for a component without loading it: its files, options and libraries."""
+"""Identify a component by its files, options and libraries, without loading it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ LIBRARIES = (
 def identities(
     kind: str, name: str, options: LoadOptions, run_id: str | None
 ) -> tuple[str | None, str | None]:
-    """What stands for a component for good, and what does within one xdist run; or None."""
-    # Patience changes no picture.
+    """Two hashes of all that a component's fingerprint depends on.
+
+    The first holds from run to run; it is None where only loading the component tells its version.
+    The second holds within one xdist run; it is None without one.
+    """
+    # Time limits of answers change no picture.
     plain = asdict(replace(options, answers=AnswerLimits()))
     libraries = {library: _version(library) for library in LIBRARIES}
     depends = [kind, name, plain, libraries, version_of_package(__name__)]
     trees = _trees(options)
-    # Only loading tells what a hub id stands for today; a run's workers ask once.
+    # Only loading tells the present revision of a hub id; a run's workers load it once.
     identity = digest([*depends, trees]) if trees and all(trees) else None
     return identity, digest([*depends, run_id]) if run_id else None
 
 
 def _trees(options: LoadOptions) -> list[list[str]]:
-    """For everything that weights are taken from its files; an empty list where it has none."""
+    """The files of each source of weights; an empty list where a source has no local files."""
     parts = dict(options.extra.get("weights", {}))
     crop = [[parts.pop(CROP)]] if CROP in parts else []
     named = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
@@ -46,7 +50,7 @@ def _trees(options: LoadOptions) -> list[list[str]]:
 
 
 def _part_tree(part: str) -> list[str]:
-    """A part of the catalogue, ``name`` or ``name:weights``, with the files of its weights."""
+    """A part named in the catalogue, ``name`` or ``name:weights``, and the files of its weights."""
     weights = part.partition(":")[2]
     files = stamps(Path(weights))
     return [part, *files] if files or "/" not in weights else []

@@ -1,4 +1,4 @@
-"""Labelled images, looked at by detectors; what is said of them is kept by their content."""
+"""Run detectors on labelled images; the detections are stored under the images' checksums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Sequence[str]) -> None:
-    """Have every detector say something of every labelled image."""
+    """Run every detector on every labelled image."""
     by_key = {labelled.checksums[image.file]: image for image in labelled}
     refs = {DetectorRef(name) for name in detectors}
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}
@@ -28,7 +28,7 @@ def look_at_labelled(observer: Observer, labelled: LabelledSet, detectors: Seque
 
 
 def detections_of(store: Store, fingerprint: str, keys: Sequence[str]) -> list[Detection]:
-    """What the detector with this fingerprint said of each image."""
+    """Detections of the detector with this fingerprint, one for each image."""
     known = store.detections(list(dict.fromkeys(keys)), fingerprint)
     return [known[key] for key in keys]
 
@@ -38,6 +38,6 @@ def _open(labelled: LabelledSet, image: LabelledImage) -> Image | Undetected:
     try:
         content = path.read_bytes()
     except OSError as error:
-        # Of the moment, not of the picture: nothing is kept of it.
+        # The fault may pass and says nothing of the picture: nothing is stored.
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}.") from None
     return gate(picture_in(content))

@@ -1,10 +1,10 @@
-"""Batches made side by side by threads of this process, while pictures are kept and looked at.
+"""Lanes: threads that make batches in parallel, while the main thread stores and detects.
 
-On a processor each lane has its share of the cores: cores that work on one operation together wait
-for one another at its end, those that make pictures of their own do not. On a GPU there is one
-lane, which takes turns with the detectors: both need the same memory. The thread that asked keeps
-what is there and shows it to detectors meanwhile. Besides what it keeps just now, two batches of
-pictures are held at most: what the lanes are making, and as much that is made, or waits to be.
+On a processor each lane has a share of the cores: cores that share one operation wait for one
+another at its end, while cores with pictures of their own do not. On a GPU there is one lane, which
+takes turns with the detectors, as both need the same memory. Meanwhile the main thread stores
+finished pictures and runs detectors on them. Memory holds at most two batches of pictures, besides
+those being stored.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from pytest_t2i.generation.batch_size import BatchSize
 from pytest_t2i.protocols import Executor, TextToImage
 
 AHEAD = 2
-"""Parts that each lane is given at a time: it never waits for its next one."""
+"""Number of parts queued for each lane, so that no lane waits for its next part."""
 MOST = 4
-"""Lanes; of more cores each has several."""
+"""Largest number of lanes; with more cores than that, each lane has several."""
 Pairs = Iterator[tuple[Request, Generated]]
 
 
 @runtime_checkable
 class InLanes(Protocol):
-    """A model that several threads can use at a time."""
+    """A model that several threads can use at the same time."""
 
     def lanes(self, most: int) -> Sequence[TextToImage]:
-        """What each thread uses, at most so many; none where one thread alone is as good."""
+        """At most ``most`` models, one for each thread; none where one thread is as fast."""
 
     def needs_all(self, request: Request) -> bool:
-        """Whether nothing else may be made while this is."""
+        """Whether this request needs the model alone, without parallel requests."""
 
     def stop(self) -> None:
-        """Called by another thread: what is being made is not wanted any more."""
+        """Stop making images; another thread calls this."""
 
 
 class Part(NamedTuple):
-    """What became of a part."""
+    """Result of one part: its images, and the error that stopped it, if any."""
 
     images: list[tuple[Request, Generated]]
     problem: BaseException | None = None
-    """Why the rest was not made."""
+    """Error that left the rest unmade; None where all images were made."""
 
 
 @dataclass
@@ -57,9 +57,9 @@ class Lanes:
 
     model: InLanes
     size: BatchSize
-    """Images per batch, of all lanes together."""
+    """Batch size of all lanes together."""
     alone: Callable[[TextToImage, BatchSize, Callable[[str], None]], Executor]
-    """Makes what one thread does: from a model, images per batch, and how it tells something."""
+    """Makes one thread's executor from a model, a batch size and a function that shows notes."""
     say: Callable[[str], None]
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _notes: list[str] = field(default_factory=list)
@@ -67,26 +67,26 @@ class Lanes:
 
     @cached_property
     def models(self) -> Sequence[TextToImage]:
-        """One for each lane; none where the thread that asks had better make all."""
+        """One model for each lane; none where the calling thread should make all images."""
         return self.model.lanes(min(cores(), MOST))
 
     @property
     def turn(self) -> AbstractContextManager[Any]:
-        """While it lasts nothing else uses the device; lanes of a processor need no turns."""
+        """A context with sole use of the device; lanes of a processor need none."""
         return self._turn if len(self.models) == 1 else nullcontext()
 
     def run(self, requests: Iterable[Request]) -> Pairs:
-        """Each request once, with its image, in the order in which parts are done."""
+        """Each request once, with its image, in the order in which parts are finished."""
         for needs_all, group in groupby(requests, self.model.needs_all):
             if needs_all:
-                # Obeys TextToImage, too: it is one of its own lanes.
+                # The first lane's model is the model itself.
                 yield from self._watched.run(group)
             else:
                 yield from self._side_by_side(group)
 
     @cached_property
     def _watched(self) -> Executor:
-        """Needs more time and memory for an image, and so a size of its own."""
+        """Executor of requests that need the model alone, with a batch size of its own."""
         return self.alone(self.models[0], self.size.apart(), self.say)
 
     def _side_by_side(self, requests: Iterator[Request]) -> Pairs:
@@ -96,14 +96,14 @@ class Lanes:
             yield from self._taken(pool, chain(first, requests), size)
 
     def _of_each(self, images: int) -> BatchSize:
-        """What each lane makes at a time; a single one makes full batches."""
+        """Batch size of each lane; a single lane makes full batches."""
         lanes = len(self.models)
         return self.size if lanes == 1 else BatchSize(max(1, -(-images // lanes)))
 
     def _taken(
         self, pool: ThreadPoolExecutor, requests: Iterator[Request], size: BatchSize
     ) -> Pairs:
-        """What comes, while more is given; after an error nothing new is begun."""
+        """Yield finished images and queue more parts; after an error no part is begun."""
         given = _Given(lambda part: pool.submit(self._make, part), AHEAD * len(self.models))
         parts = iter(lambda: list(islice(requests, size.now)), [])
         try:
@@ -127,7 +127,7 @@ class Lanes:
         yield from made.images
 
     def _make(self, part: list[Request]) -> Part:
-        """In a lane's thread: the images of a part; what came before an error is not lost."""
+        """Make the images of a part in a lane's thread; keep those made before an error."""
         images: list[tuple[Request, Generated]] = []
         try:
             with self.turn:
@@ -138,7 +138,7 @@ class Lanes:
 
     @contextmanager
     def _pool(self, size: BatchSize) -> Iterator[ThreadPoolExecutor]:
-        """Threads that have a model and a share of the cores each; so has this one meanwhile."""
+        """A pool of threads, each with a model and its share of the cores."""
         all_cores = cores()
         share = max(1, all_cores // len(self.models))
         models = list(self.models)
@@ -166,16 +166,16 @@ class Lanes:
 
 @dataclass
 class _Given:
-    """Parts that the lanes were given and did not hand back yet."""
+    """Parts that are queued or being made."""
 
     submit: Callable[[list[Request]], Future[Part]]
     most: int
     problem: BaseException | None = None
-    """The first error; nothing is given any more."""
+    """The first error, after which no part is queued."""
     running: set[Future[Part]] = field(default_factory=set)
 
     def goes_on(self, parts: Iterator[list[Request]]) -> bool:
-        """Give more, up to the bound; whether anything is awaited."""
+        """Queue more parts, up to the bound; return whether any part is unfinished."""
         if self.problem is None:
             for part in islice(parts, self.most - len(self.running)):
                 self.running.add(self.submit(part))
@@ -184,23 +184,23 @@ class _Given:
         return bool(self.running)
 
     def done(self) -> Iterator[Part]:
-        """What is there, after a wait for at least one."""
+        """Finished parts, after waiting for at least one."""
         done, self.running = wait(self.running, return_when=FIRST_COMPLETED)
         yield from (future.result() for future in done if not future.cancelled())
 
     def there_already(self) -> Iterator[Part]:
-        """What is there without a wait."""
+        """Finished parts, without waiting."""
         there = [future for future in self.running if future.done() and not future.cancelled()]
         yield from (future.result() for future in there)
 
     def cancel(self) -> None:
-        """Begin nothing that was not begun."""
+        """Cancel all parts that were not begun."""
         for future in self.running:
             future.cancel()
 
 
 def cores() -> int:
-    """Cores that torch uses for this thread; 1 without torch."""
+    """Number of cores that torch uses in this thread; 1 without torch."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -209,7 +209,7 @@ def cores() -> int:
 
 
 def use_cores(count: int) -> None:
-    """Have torch use so many in this thread."""
+    """Set the number of cores that torch uses in this thread."""
     try:
         import torch
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""The mitigation of a run: under which variation the pictures of each prompt are made."""
+"""The mitigation of a run: the variation under which each prompt's pictures are made."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pytest_t2i.prompts.counterparts import counterparts, names_gender
 
 @dataclass(slots=True)
 class Mitigating:
-    """What a run's mitigation does with each prompt."""
+    """A run's mitigation, applied to prompts."""
 
     named: NamedMitigation
     known: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Text -> its feminine and masculine counterpart; () for one that names a gender."""
+    """Text -> its feminine and masculine counterparts; () for a text that names a gender."""
     _variations: dict[str, Variation | None] = field(default_factory=dict)
 
     def learn(self, triplets: Iterable[Triplet]) -> None:
-        """Take counterparts from triplets that tests name; the first that has a text tells."""
+        """Add the counterparts in triplets; the first triplet with a text counts."""
         for neutral, feminine, masculine in triplets:
             self.known.setdefault(neutral.text, (feminine.text, masculine.text))
             self.known.setdefault(feminine.text, ())
             self.known.setdefault(masculine.text, ())
 
     def adopt(self, known: Mapping[str, Iterable[str]]) -> None:
-        """Take over what another process of the run has learnt."""
+        """Add the counterparts that another process of the run knows."""
         self.known |= {text: tuple(texts) for text, texts in known.items()}
 
     def variation(self, prompt: Prompt) -> Variation | None:
-        """How its pictures are made; None for a prompt that names a gender, which passes as it is.
+        """The variation of a prompt's pictures; None for a prompt that names a gender.
 
         Raises ConfigurationError for a prompt without counterparts where they are needed.
         """
@@ -41,7 +41,7 @@ class Mitigating:
         return self._variations[prompt.text]
 
     def made_from(self, prompt: Prompt, seeds: Iterable[int]) -> set[str]:
-        """The texts that these pictures of a prompt are made from."""
+        """The texts that the pictures of a prompt are made from."""
         variation = self.variation(prompt)
         if variation is None:
             return {prompt.text}
@@ -49,21 +49,21 @@ class Mitigating:
 
     @property
     def notes(self) -> list[str]:
-        """How many prompts pass as they are, for the user."""
+        """A note on the number of prompts that the mitigation leaves unchanged."""
         passing = sum(variation is None for variation in self._variations.values())
         if not passing:
             return []
         if passing == 1:
-            return ["1 prompt names a gender and passes as it is"]
-        return [f"{passing} prompts name a gender and pass as they are"]
+            return ["1 prompt names a gender and is left unchanged by the mitigation"]
+        return [f"{passing} prompts name a gender and are left unchanged by the mitigation"]
 
     def unseen(self, observe: Iterable[str]) -> list[str]:
-        """What of these traces is not that of a mitigated picture, and why."""
+        """Notes on requested traces that are not those of the mitigated pictures."""
         asked, told = self.named.asked, []
         if ATTENTION in observe and self.named.hides_attention:
             told.append(
-                f"attention is not observed: with the mitigation {asked} it is no longer that to "
-                "the words of the prompt"
+                f"attention is not observed: with the mitigation {asked} attention is not to the "
+                "words of the prompt"
             )
         if TEXT_EMBEDDING in observe:
             told.append(f"prompt space shows the prompts as written, without mitigation {asked}")
@@ -84,7 +84,7 @@ class Mitigating:
         return self.named.variation(texts)
 
     def _counterparts(self, prompt: Prompt) -> tuple[str, ...] | None:
-        """() for a text that names a gender, None where nobody knows any."""
+        """Counterparts of a prompt: () for a text that names a gender, None where none is known."""
         if prompt.text not in self.known:
             is_gendered = prompt.variant is not Variant.NEUTRAL or names_gender(prompt.text)
             found = () if is_gendered else counterparts(prompt)
@@ -97,7 +97,7 @@ class Mitigating:
 def varied(
     mitigating: Mitigating | None, prompt: Prompt, asked: Variation | None
 ) -> Variation | None:
-    """How pictures of a prompt are made: as a need asks for, else by the run's mitigation."""
+    """The variation of a prompt's pictures: that of the need, else that of the run's mitigation."""
     if asked == PLAIN:
         return None
     if mitigating is None or (asked is not None and asked.name):

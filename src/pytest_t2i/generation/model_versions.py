@@ -1,7 +1,7 @@
-"""Which version of a model behind HTTP is under test, and which one was seen last.
+"""The version of a model behind HTTP, and the version that the store saw last.
 
-The version is part of the model's fingerprint: pictures of another one are made anew. A service
-that says nothing for a moment is taken to serve what it said last.
+The version is part of the model's fingerprint: for another version pictures are made anew. Where a
+service reports no version for a moment, its last version is assumed.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from pytest_t2i.errors import T2IError
 from pytest_t2i.generation.store import Store
 
 PATIENCE, TRIES = 5.0, 2
-"""Seconds for one answer, and how often it is asked for."""
+"""Seconds to wait for one answer, and number of attempts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store keeps of a model's version."""
+    """A model's version in the store."""
 
     told: Mapping[str, str] = field(default_factory=dict)
-    """By the service, last."""
+    """Versions that the service reported last."""
     unnamed: Mapping[str, str] = field(default_factory=dict)
-    """The version that is taken for that of pictures which were made before one was told."""
+    """Versions assumed for pictures made before the service reported one."""
 
 
 def learn_versions(store: Store, model: EndpointModel, run_id: str | None) -> str:
-    """Ask for the model's version and tell it the model; returns what the user is to know, or "".
+    """Request the model's version and set it on the model; returns a note for the user, or "".
 
     Args:
-        store: keeps what was told.
-        model: its fingerprint is asked for only afterwards.
-        run_id: of an xdist run, whose workers go by what one of them was told.
+        store: stores the version.
+        model: the model; its fingerprint is valid only afterwards.
+        run_id: id of an xdist run, whose workers use the version that one of them got.
     """
     plain = model.fingerprint
     folder = store.folder / "locks"
@@ -64,7 +64,7 @@ def _learn(store: Store, model: EndpointModel, plain: str) -> tuple[Known, str]:
         told = model.versions_told(PATIENCE) if isinstance(told, T2IError) else told
     if not told or isinstance(told, T2IError):
         return before or Known(), _silence(model, before, told)
-    # Pictures that a store has already are those of the first version that it is told of.
+    # Pictures that the store has already are assumed to be of the first version reported.
     unnamed = told if before is None and store.model_name(plain) else (before or Known()).unnamed
     known = Known(dict(told), dict(unnamed))
     if known == before:
@@ -73,20 +73,20 @@ def _learn(store: Store, model: EndpointModel, plain: str) -> tuple[Known, str]:
     if before is None:
         return known, ""
     return known, (
-        f"{model} is another version than before, {versions_words(told)}; it was "
-        f"{versions_words(before.told)}: its pictures are kept apart, and made anew"
+        f"{model} has another version than before, {versions_words(told)}; it was "
+        f"{versions_words(before.told)}: pictures are made anew, and the old ones are kept apart"
     )
 
 
 def _silence(model: EndpointModel, before: Known | None, told: object) -> str:
-    """What follows from no answer; "" where a service that never told its version does not."""
+    """A note where no version was reported; "" for a service that has never reported one."""
     if before is not None:
         why = f" ({told})" if isinstance(told, T2IError) else ""
         return (
-            f"{model} does not say its version at this moment{why}: taken for the one before, "
+            f"{model} reports no version at this moment{why}: the last one is assumed, "
             f"{versions_words(before.told)}"
         )
-    # A server that is down says so where pictures are asked for.
+    # A server that is down is reported when pictures are requested.
     is_told = isinstance(told, PassingFaultError) and told.kind != "unreachable"
     return f"the version of {model} is not known: {told}" if is_told else ""
 

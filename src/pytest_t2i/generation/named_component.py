@@ -1,8 +1,8 @@
-"""A component by name: loaded on first use, known by a fingerprint that no other version shares.
+"""A component by name: loaded on first use, and identified by a fingerprint of its version.
 
-What a component tells of itself is remembered in the store under its *identity*: all that it
-depends on, as far as that can be seen without loading it. So a run that makes nothing loads no
-torch. Whatever a conftest.py registered, as a whole or as a part, is asked every time.
+A component's fingerprint, labels and provenance are stored under its *identity*: a hash of all that
+they depend on, as far as that can be known without loading it. So a run that makes nothing loads no
+torch. Components that a conftest.py registered, or that use such a part, are loaded every time.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Origin:
-    """Whose code stands behind a component: its own factory's, and those of its parts."""
+    """The code behind a component: that of its own factory, and that of its parts' factories."""
 
     registries: Registries
     names: set[PartName] = field(default_factory=set)
-    """Kind and name of everything registered that was asked for; parts once it is loaded."""
+    """Kind and name of each registered factory that the component used; parts once loaded."""
     read: dict[PartName, str] = field(default_factory=dict)
-    """Digests so far: code that is loaded stays what it was."""
+    """Digests computed so far: code that is loaded does not change."""
 
     def code(self) -> dict[str, str]:
         """Digest of the code behind each name."""
@@ -36,14 +36,14 @@ class Origin:
         return {f"{kind} {name}": self.read[kind, name] for kind, name in sorted(self.names)}
 
     def states(self) -> list[list[str]] | None:
-        """Kind, name and state of each; None where one has to be asked every time."""
+        """Kind, name and state of each; None where one has to be loaded every time."""
         states = [(*part, self.registries.of(part[0]).state(part[1])) for part in self.names]
         if any(state is None for *_, state in states):
             return None
         return sorted([kind, name, str(state)] for kind, name, state in states)
 
     def has_state(self, recorded: Any) -> bool:
-        """Whether everything that was recorded by ``states`` is still as it was."""
+        """Whether everything that ``states`` recorded is unchanged."""
         return isinstance(recorded, list) and all(
             self.registries.of(kind).state(name) == state for kind, name, state in recorded
         )
@@ -56,42 +56,43 @@ class NamedComponent(Generic[T]):
     name: str
     load: Callable[[], T]
     identity: str | None
-    """Hash of all its fingerprint depends on; None when only loading tells."""
+    """Hash of all that the fingerprint depends on; None where the component must be loaded."""
     store: Store
     lists_images: bool = False
     """Whether it may be a model of ready-made images."""
     origin: Origin | None = None
-    """None for a model: its fingerprint says all that changes its pictures."""
+    """None for a model, whose own fingerprint holds all that changes its pictures."""
     run_identity: str | None = None
-    """Hash that holds within one xdist run, whose workers ask once."""
+    """Identity within one xdist run, of whose workers one loads the component."""
     _loaded: T | None = None
 
     def get(self) -> T:
         """The component, loaded once."""
         if self._loaded is None:
-            with blamed(ConfigurationError, "what makes", self.name):
+            with blamed(ConfigurationError, "the factory of", self.name):
                 self._loaded = self.load()
             if not hasattr(self._loaded, "fingerprint"):
                 raise ConfigurationError(
-                    f"what makes {self.name!r} gave {shown(self._loaded)}: expected an object "
-                    "with a fingerprint, as pytest_t2i's Protocols say"
+                    f"the factory of {self.name!r}: expected it to return an object with a "
+                    "fingerprint (see the Protocols of pytest_t2i), got "
+                    f"{shown(self._loaded)}"
                 )
         return self._loaded
 
     @property
     def fingerprint(self) -> str:
-        """Its own fingerprint together with its code, from the store when nothing changed."""
+        """Hash of the component's own fingerprint and code, from the store where it is known."""
         return str(self._facts()["fingerprint"])
 
     @property
     def own_fingerprint(self) -> str:
-        """That of the component by itself, as another process that loads it knows it."""
+        """The component's own fingerprint, without its code."""
         facts = self._facts()
         return str(facts["own"] if "own" in facts else cast("Any", self.get()).fingerprint)
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Readable facts behind the fingerprint, as far as the component tells them."""
+        """Readable facts behind the fingerprint, as far as the component has any."""
         return cast("Mapping[str, str]", self._facts()["provenance"])
 
     @property
@@ -126,7 +127,7 @@ class NamedComponent(Generic[T]):
         return facts
 
     def _remembered(self) -> dict[str, Any] | None:
-        """What was told before, if all that it depended on is as it was."""
+        """Facts from the store, if all that they depended on is unchanged."""
         known = self.store.fact(_name(self.identity)) if self.identity else None
         if known is not None and (not self.origin or self.origin.has_state(known.get("parts"))):
             return cast("dict[str, Any]", known)

@@ -1,4 +1,4 @@
-"""What a process of ``processes:N`` does: it loads the model once, and makes what it is given."""
+"""The work of one process of ``processes:N``: it loads the model once, and makes batches."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from pytest_t2i.protocols import LoadOptions
 
 
 class Made(NamedTuple):
-    """What a process hands back."""
+    """Result of one batch."""
 
     images: list[tuple[Request, Generated]]
     notes: list[str]
     problem: str = ""
-    """Why the rest of the batch was not made."""
+    """Error message where the rest of the batch was not made; else ""."""
     told: Told | None = None
-    """What it found of images per batch."""
+    """Batch size that the process found."""
 
 
 class _Own:
-    """What a process that makes images knows."""
+    """State of a process that makes images."""
 
     executor: InProcess
     notes: list[str]
@@ -43,15 +43,15 @@ def begin(
     threads: int,
     device: str,
 ) -> None:
-    """Called once in a new process; the model is loaded when its first image is asked for.
+    """Initialise a new process; the model is loaded when its first image is requested.
 
     Args:
-        name: of the model, for messages.
+        name: name of the model, for messages.
         recipe: pickled factory and LoadOptions.
-        batch: images per batch.
-        known: of images per batch on some devices; None where their number was given.
-        threads: of this process, on a processor.
-        device: where the model is loaded.
+        batch: batch size to begin with.
+        known: batch sizes found for devices; None where the user gave one.
+        threads: number of threads of this process, on a processor.
+        device: device of the model.
     """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _Own.notes = []
@@ -76,7 +76,7 @@ def _unpacked(name: str, recipe: bytes) -> tuple[Callable[[LoadOptions], Any], L
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot end its processes."""
+    """End this process with its parent: a parent that was killed cannot end it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -92,7 +92,7 @@ def _use_threads(count: int) -> None:
 
 
 def make(part: list[Request]) -> Made:
-    """The images of a part, and what came before an error."""
+    """Make the images of a part, or those before an error."""
     images: list[tuple[Request, Generated]] = []
     problem = ""
     try:
@@ -104,7 +104,7 @@ def make(part: list[Request]) -> Made:
 
 
 def not_elsewhere(name: str, error: Exception) -> str:
-    """Why a model cannot be used by this executor, and what to do."""
+    """Message for a model that cannot be loaded in another process."""
     return (
         f"--t2i-executor: model {name!r} cannot be loaded in another process: {error}. "
         "Name it as module:factory, or leave --t2i-executor out."

@@ -1,4 +1,4 @@
-"""Missing packages of everything that a plan takes, told at once and before an image is made."""
+"""Check that all packages that a plan needs are installed, before an image is made."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pytest_t2i.generation.plan import Plan
 FEATURES = MappingProxyType(
     {"nouns": "nouns of prompts", "origins": "clusters of faces", "faces": "dlib's face detectors"}
 )
-"""Extra -> what it is for, where its name does not say so."""
+"""Extra -> its purpose, where its name does not show it."""
 OF_TESTS = tuple(sorted(set(EXTRAS.values())))
-"""Extras that a test may say it needs."""
+"""Extras that a test may declare as needed."""
 
 
 def check_packages(plan: Plan, components: Components) -> None:
-    """Find out now, before a GPU second is spent, that a part of the run cannot be had.
+    """Find missing packages of any part of the run before GPU time is spent.
 
     Raises MissingExtraError for one missing package, MissingExtrasError for several.
     """
@@ -41,12 +41,12 @@ def _of_extras(extras: Iterable[str]) -> Iterator[MissingExtraError]:
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ValueError:  # imported by hand, without a spec
+    except ValueError:  # a module without a spec, imported by hand
         return True
 
 
 def _of_parts(plan: Plan, components: Components) -> Iterator[MissingExtraError]:
-    """What asking each part for its fingerprint comes to; other errors are raised as they come."""
+    """Missing extras of parts, found by reading their fingerprints; other errors are raised."""
     for ask in _parts(plan, components):
         try:
             ask()

@@ -1,4 +1,4 @@
-"""Where the time of making and looking at images goes, part by part."""
+"""Profile the making and detecting of images, part by part (``t2i profile``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_PIPELINE = {
     DENOISER: (("unet", "forward"), ("transformer", "forward")),
     DECODER: (("vae", "decode"),),
 }
-"""Part -> the functions of a pipeline that make it up: of which component, and its name."""
+"""Part -> functions of a pipeline that belong to it: component, and name of the function."""
 OF_STORE = (
     *("images", "add_images", "arrays", "add_arrays", "detections", "add_detections"),
     *("claim", "release", "name_model", "fact", "remember"),
@@ -39,7 +39,7 @@ OF_STORE = (
 
 @dataclass(slots=True)
 class Spent:
-    """Seconds that went into one part, without those of the parts within it."""
+    """Seconds spent in one part, without those of the parts within it."""
 
     wall: float = 0.0
     processor: float = 0.0
@@ -47,7 +47,7 @@ class Spent:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Times functions of one thread; a function within another counts for itself alone.
+    """Times functions of one thread; a nested function's time counts for its own part alone.
 
     >>> watch = Stopwatch()
     >>> inner = watch.timed("inner", lambda: 1)
@@ -60,7 +60,7 @@ class Stopwatch:
     _undo: list[tuple[Any, str, Any]] = field(default_factory=list)
 
     def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, its time added to a part."""
+        """Wrap a function so that its time is added to a part."""
 
         @wraps(function)
         def clocked(*arguments: Any, **named: Any) -> Any:
@@ -83,7 +83,7 @@ class Stopwatch:
         return clocked
 
     def watch(self, owner: Any, name: str, part: str) -> None:
-        """Time a function of an object or module, where it has one and takes another."""
+        """Time a function of an object or module, where it exists and can be replaced."""
         function = getattr(owner, name, None)
         if function is None:
             return
@@ -93,7 +93,7 @@ class Stopwatch:
             self._undo.append((owner, name, before))
 
     def undo(self) -> None:
-        """Leave all functions as they were."""
+        """Restore all functions."""
         for owner, name, before in reversed(self._undo):
             if before is _ABSENT:
                 delattr(owner, name)
@@ -107,31 +107,31 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one image costs, in seconds."""
+    """Seconds spent on making and detecting images."""
 
     images: int
     parts: dict[str, Spent]
-    """Made by one thread, one part after the other; ``rest`` is all that no part names."""
+    """Seconds of each part with one thread; ``rest`` is everything else."""
     seconds: float
-    """Made as a run makes them: wall time."""
+    """Wall time as a run makes images."""
     processor: float
-    """The same in processor time, all threads of this process together."""
+    """Processor time as a run makes images, of all threads of this process."""
 
     @property
     def cores_busy(self) -> float:
-        """Of the run."""
+        """Mean number of busy cores as a run makes images."""
         return self.processor / self.seconds if self.seconds else 0.0
 
 
 def profile(components: Components, prompts: Sequence[Prompt], images: int) -> Profile:
-    """Make and look at images twice: part by part in one thread, then as a run does.
+    """Make and detect images twice: part by part in one thread, then as a run does.
 
-    Nothing of it is kept, and what is loaded is loaded before.
+    Models are loaded before, and nothing is stored.
 
     Args:
-        components: model and detectors.
-        prompts: of the images.
-        images: of each prompt.
+        components: model and detectors of the run.
+        prompts: prompts of the images.
+        images: number of images of each prompt.
     """
     count = images * len(prompts)
     with tempfile.TemporaryDirectory() as work:
@@ -154,7 +154,7 @@ def profile(components: Components, prompts: Sequence[Prompt], images: int) -> P
 
 
 def cores_here() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -183,7 +183,7 @@ def _make(components: Components, prompts: Sequence[Prompt], images: int, folder
         refs = frozenset(map(DetectorRef, components.detector_names))
         for prompt in prompts:
             plan.add(Need(prompt, seeds_of(components.settings.seed, prompt.text, images), refs))
-        # No size is tried out meanwhile: each image is to cost the same.
+        # The batch size is fixed, so that each image costs the same.
         size = components.settings.batch or components.model_batch() or detect.DEFAULT_BATCH
         runner = Runner(components, components.store, batch=size)
         try:

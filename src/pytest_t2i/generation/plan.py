@@ -1,4 +1,4 @@
-"""The plan of a run: which images are needed, and what must be known of each."""
+"""The plan of a run: the images needed, and the detectors, encoders and traces for each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pytest_t2i.data import (
 from pytest_t2i.generation.mitigating import Mitigating, varied
 
 FEATURES = "features"
-"""Features of the images and of an attribute's descriptions: for WALS."""
+"""Observation: features of the images and of an attribute's descriptions, for WALS."""
 ATTRIBUTE_IMAGES = "attribute_images"
-"""Features of images made from the descriptions, too: for a direction learnt from them."""
+"""Observation: features of images made from the descriptions, too, to learn a direction from."""
 OBSERVED = (FEATURES, ATTRIBUTE_IMAGES, VELOCITY, FORESEEN)
-"""What a mark may ask to be observed."""
+"""Values of a marker's ``observe``."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectorRef:
-    """A detector by name, looking for its own labels or for one attribute.
+    """A detector by name, with its own labels or for one attribute.
 
     >>> DetectorRef("clip:reference").attribute is None
     True
@@ -40,7 +40,7 @@ class DetectorRef:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one test asks to be known of one prompt.
+    """What one test needs of one prompt: images, and detectors and traces for them.
 
     >>> from pytest_t2i import PLAIN
     >>> Need(Prompt("a nurse", "job", "nurse"), seeds=(0, 1), variation=PLAIN).detectors
@@ -52,31 +52,31 @@ class Need:
     detectors: frozenset[DetectorRef] = frozenset()
     encoders: frozenset[str] = frozenset()
     finders: frozenset[str] = frozenset()
-    """Of objects."""
+    """Object detectors."""
     observe: frozenset[str] = frozenset()
     attributes: frozenset[Attribute] = frozenset()
-    """What velocities are held against."""
+    """Attributes that velocities are compared with."""
     texts: frozenset[str] = frozenset()
     """Texts whose features by these encoders are compared with those of images."""
     variation: Variation | None = None
-    """How these images are made otherwise; one run may hold them beside the plain ones. None: as
-    the run makes them, by its mitigation where it has one; ``PLAIN``: without that."""
+    """Variation of these images; a run may have varied and plain images. None: the run's
+    mitigation, where there is one; ``PLAIN``: no mitigation."""
 
 
 @dataclass(slots=True)
 class ImageNeeds:
-    """All that is asked of one image."""
+    """Everything that all tests need of one image."""
 
     detectors: set[DetectorRef] = field(default_factory=set)
     encoders: set[str] = field(default_factory=set)
     finders: set[str] = field(default_factory=set)
     observe: set[str] = field(default_factory=set)
     attributes: set[Attribute] = field(default_factory=set)
-    """What velocities are held against."""
+    """Attributes that velocities are compared with."""
 
     @classmethod
     def of(cls, need: Need) -> ImageNeeds:
-        """What one test asks."""
+        """The needs of one test."""
         return cls(
             set(need.detectors),
             set(need.encoders),
@@ -86,7 +86,7 @@ class ImageNeeds:
         )
 
     def take(self, need: Need) -> None:
-        """Add what another test asks."""
+        """Add the needs of another test."""
         self.detectors |= need.detectors
         self.encoders |= need.encoders
         self.finders |= need.finders
@@ -96,21 +96,21 @@ class ImageNeeds:
 
 @dataclass(slots=True)
 class Plan:
-    """Everything that all collected tests ask for; equal requests stand in it once."""
+    """Everything that all collected tests need; equal requests are merged."""
 
     settings: GenerationSettings
     mitigating: Mitigating | None = None
     """The run's mitigation."""
     needs: dict[Request, ImageNeeds] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
-    """By text; the first test that asked names it."""
+    """Text -> prompt; the first test with this text counts."""
     texts: dict[str, set[str]] = field(default_factory=dict)
-    """Encoder -> texts whose features are asked for."""
+    """Encoder -> texts whose features are needed."""
     extras: set[str] = field(default_factory=set)
     """Extras that tests need besides these parts."""
 
     def add(self, need: Need) -> None:
-        """Merge what one test needs."""
+        """Add the needs of one test."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
         for encoder in need.encoders if need.texts else ():
             self.texts.setdefault(encoder, set()).update(need.texts)
@@ -122,18 +122,18 @@ class Plan:
                 self.needs[request] = ImageNeeds.of(need)
 
     def add_all(self, needs: Iterable[Need]) -> None:
-        """Merge several."""
+        """Add several needs."""
         for need in needs:
             self.add(need)
 
     def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
-        """The request for one prompt and seed under this plan's settings, or the variation's."""
+        """The request for a prompt and seed, with this plan's or the variation's settings."""
         variation = varied(self.mitigating, prompt, variation)
         settings = (variation and variation.settings) or self.settings
         return Request(prompt.text, seed, settings, variation=variation)
 
     def beyond(self, done: Mapping[Request, ImageNeeds]) -> Plan:
-        """What it asks for that was not asked for already, all of an image or none of it."""
+        """The plan without the images whose needs are all in ``done``."""
         new = {one: asked for one, asked in self.needs.items() if done.get(one) != asked}
         return replace(self, needs=new)
 
@@ -144,6 +144,6 @@ class Plan:
         return iter(self.needs)
 
     def embedded_texts(self) -> list[str]:
-        """Prompts whose text embedding is asked for, each once."""
+        """Prompts whose text embedding is needed, each once."""
         asked = (r.prompt for r, needs in self.needs.items() if TEXT_EMBEDDING in needs.observe)
         return list(dict.fromkeys(asked))

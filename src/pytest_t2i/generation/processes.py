@@ -1,8 +1,8 @@
 """The executor ``processes:N``: N processes of this machine make images, each with its own model.
 
-Detectors look at what is there while the next images are made. Memory is needed N times, and each
-process loads the model for itself: it pays where each has a GPU of its own. One that dies is
-replaced, and what it was making is made again, twice at most.
+Detectors run on finished images while the next ones are made. Each process loads the model, so that
+memory is needed N times: the executor pays where each process has its own GPU. A process that dies
+is replaced, and its batch is made again, twice at most.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from pytest_t2i.generation.one_process import Made, begin, make, not_elsewhere
 from pytest_t2i.protocols import Executor, ExecutorOptions
 
 AHEAD = 2
-"""Batches that each process is given at a time: it never waits for its next one."""
+"""Number of batches queued for each process, so that no process waits for its next batch."""
 TRIES = 3
-"""Times that a batch is begun: once, and twice more after the process that made it died."""
+"""Number of attempts at a batch whose process dies."""
 MOST = 64
-"""More processes than this on one machine are a slip of the finger."""
+"""Largest number of processes; a larger one is a typing error."""
 OURS = "pytest_t2i.adapters."
-"""Modules whose models can be loaded by several processes at a time."""
+"""Package whose models several processes can load at the same time."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """Requests that a process makes by one call."""
+    """Requests that a process carries out in one call."""
 
     requests: list[Request]
     lost: int = 0
-    """Times that a process died while it made them."""
+    """Number of processes that died while they made this batch."""
 
 
 @dataclass(slots=True, eq=False)
 class Worker:
-    """One process and what it was given; it carries that out in order."""
+    """One process and the batches queued for it, in order."""
 
     device: str
     pool: ProcessPoolExecutor
@@ -57,20 +57,20 @@ class Processes:
     """Makes images in several processes (protocols.Executor)."""
 
     name: str
-    """The model, as it was asked for."""
+    """The model's name, as the user gave it."""
     recipe: bytes
-    """Pickled: factory and LoadOptions of the model."""
+    """Pickled factory and LoadOptions of the model."""
     devices: Sequence[str]
-    """One for each process."""
+    """One device for each process."""
     size: BatchSize
     """Images per batch."""
     say: Callable[[str], None]
     _workers: list[Worker] = field(default_factory=list)
     _returned: deque[Batch] = field(default_factory=deque)
-    """Batches whose process died, which go first."""
+    """Batches whose process died; they are made first."""
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Each request once, with its image, in the order in which batches are done."""
+        """Each request once, with its image, in the order in which batches are finished."""
         waiting = iter(requests)
         if not self._workers:
             self._workers += [self._started(device) for device in self.devices]
@@ -84,7 +84,7 @@ class Processes:
             self._forget()
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Have the processes find how many images are best made at a time."""
+        """Have the processes search for the best batch size."""
         self.size = size
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Processes:
         self._workers.clear()
 
     def _give(self, waiting: Iterator[Request]) -> bool:
-        """Fill up in rounds, so that few batches are spread over all; whether any is awaited."""
+        """Queue batches in rounds, to spread few of them evenly; return whether any is queued."""
         for depth in range(1, AHEAD + 1):
             for worker in self._workers:
                 if len(worker.given) < depth and (batch := self._next(waiting)):
@@ -104,7 +104,7 @@ class Processes:
     def _hand(self, worker: Worker, batch: Batch) -> None:
         try:
             future = worker.pool.submit(make, batch.requests)
-        except BrokenProcessPool:  # it died while it had nothing to do
+        except BrokenProcessPool:  # the process died while it was idle
             worker = self._replaced(worker)
             future = worker.pool.submit(make, batch.requests)
         worker.given[future] = batch
@@ -112,13 +112,13 @@ class Processes:
     def _next(self, waiting: Iterator[Request]) -> Batch | None:
         if self._returned:
             return self._returned.popleft()
-        # A process that tries larger batches divides what it is given by itself.
+        # A process that searches for a batch size divides its requests itself.
         given = BATCHES * self.size.now if self.size.is_open else self.size.now
         part = list(islice(waiting, given))
         return Batch(part) if part else None
 
     def _taken(self, worker: Worker, future: Future[Made]) -> Iterator[tuple[Request, Generated]]:
-        if future not in worker.given:  # its process died, and that was met by another of its own
+        if future not in worker.given:  # its process died, as another future showed
             return
         try:
             made = future.result()
@@ -137,7 +137,7 @@ class Processes:
             raise GenerationError(made.problem)
 
     def _lose(self, worker: Worker) -> Iterator[tuple[Request, Generated]]:
-        """What a dead process had made; the first that it had not is what it was making."""
+        """Images that a dead process had finished; its first unfinished batch counts as lost."""
         given, worker.given = worker.given, {}
         there = [future for future in given if future.done() and future.exception() is None]
         lost = [batch for future, batch in given.items() if future not in there]
@@ -157,7 +157,7 @@ class Processes:
     def _count(self, batch: Batch) -> None:
         batch.lost += 1
         if batch.lost == 1:
-            self.say("a process that made images ended unexpectedly: another makes its batch again")
+            self.say("a process ended unexpectedly: another process makes its batch again")
         if batch.lost < TRIES:
             return
         first, last = batch.requests[0], batch.requests[-1]
@@ -177,7 +177,7 @@ class Processes:
 
     def _started(self, device: str) -> Worker:
         threads = max(1, (os.cpu_count() or 1) // len(self.devices))
-        # A forked process could not use a GPU, and would inherit every lock as it is.
+        # A forked process could not use a GPU, and would inherit locks that are held.
         pool = ProcessPoolExecutor(
             1,
             mp_context=multiprocessing.get_context("spawn"),
@@ -188,10 +188,10 @@ class Processes:
 
 
 def load(options: ExecutorOptions) -> Processes:
-    """The factory of the entry point ``processes``; its source is the number of processes.
+    """The factory of the entry point ``processes``; the source is the number of processes.
 
-    Without one there is a process for each GPU, or for each core where there is none. They take
-    the GPUs in turn.
+    Without a number there is one process for each GPU, or for each core where there is no GPU. The
+    GPUs are assigned in turn.
 
     Raises ConfigurationError for another source, and for a model whose factory no other process
     can import.
@@ -213,11 +213,11 @@ def load(options: ExecutorOptions) -> Processes:
 
 
 def auto(options: ExecutorOptions) -> Executor:
-    """The factory of the entry point ``auto``: what is fastest here.
+    """The factory of the entry point ``auto``: the fastest executor on this machine.
 
-    With several GPUs there is a process for each, where the model is a pipeline of ours, which
-    others can load. Everywhere else this process makes the images: on a processor it uses all cores
-    as well as several would, without their memory and start (tests/benchmarks/plain_loop.py).
+    With several GPUs there is one process for each, where the model is one of this package, which
+    other processes can load. Else this process makes the images: on a processor it uses all cores
+    as well as several processes would, with less memory (tests/benchmarks/plain_loop.py).
     """
     if options.source:
         raise ConfigurationError(f"--t2i-executor: expected auto, got 'auto:{options.source}'")
@@ -226,6 +226,6 @@ def auto(options: ExecutorOptions) -> Executor:
     if several and getattr(factory, "__module__", type(factory).__module__).startswith(OURS):
         try:
             return load(options)
-        except ConfigurationError as error:  # of a mitigation, say, that stands in a conftest.py
-            options.say(f"one GPU alone makes the images: {error}")
+        except ConfigurationError as error:  # such as a mitigation in a conftest.py
+            options.say(f"only one GPU makes the images: {error}")
     return in_process(options)

@@ -1,4 +1,4 @@
-"""Progress of making images: a bar on a terminal, plain lines elsewhere."""
+"""Show the progress of making images: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ PLAIN_EVERY = 10.0
 
 
 class Progress(Protocol):
-    """Where a runner tells how far it is."""
+    """Receives the progress of a runner."""
 
     def start(self, title: str, total: int) -> None:
-        """Begin a stretch of work with that many images."""
+        """Begin a step with ``total`` images."""
 
     def advance(self, count: int) -> None:
-        """So many more images are done."""
+        """Count ``count`` more images as done."""
 
     def say(self, note: str) -> None:
-        """Tell the user something."""
+        """Show a note to the user."""
 
     def stop(self) -> None:
-        """The stretch is over."""
+        """End the step."""
 
 
 class Silent:
-    """Tells nobody."""
+    """Shows nothing."""
 
     def start(self, title: str, total: int) -> None:
         """Nothing."""
@@ -50,7 +50,7 @@ class Silent:
 
 
 class Shared:
-    """Tells another process, through a file."""
+    """Writes progress to a file, from which another process shows it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -78,14 +78,14 @@ class Shared:
 
 
 class Follower:
-    """Shows the progress that another process shares."""
+    """Shows the progress that another process writes to a file."""
 
     def __init__(self, file: Path, shown: Progress) -> None:
         self._file, self._shown = file, shown
         self._last: dict[str, Any] = {"title": "", "done": 0, "notes": []}
 
     def look(self) -> None:
-        """Show what is new since the last look."""
+        """Show what is new since the last call."""
         try:
             now = json.loads(self._file.read_bytes())
         except (OSError, ValueError):
@@ -106,7 +106,7 @@ class Follower:
 class Lines:
     """Plain lines for logs, one every ten seconds and one at the end.
 
-    The first images may take minutes, and so may a batch: then lines come all the same.
+    The lines come from a timer, also while a batch takes minutes.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Lines:
         self._write(f"t2i: {self._title}: {self._done}/{self._total}, {told}")
 
     def _look(self) -> None:
-        """A line, if the last one was long enough ago."""
+        """Write a line if the last one is old enough."""
         with self._lock:
             now = self._clock()
             if now - self._last >= PLAIN_EVERY:
@@ -209,11 +209,11 @@ class Bar:
 
 
 SLOW = 0.1
-"""Images per second below which the seconds of one say more."""
+"""Images per second below which seconds per image are shown."""
 
 
 def pace(done: int, seconds: float) -> str:
-    """How fast images are done; "" before the first.
+    """Speed in words; "" before the first image.
 
     >>> pace(30, 10.0), pace(2, 60.0), pace(0, 9.0)
     ('3.0 images/s', '30 s an image', '')

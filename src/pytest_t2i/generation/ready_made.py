@@ -1,4 +1,4 @@
-"""What a model of ready-made images has of what is asked for."""
+"""Check that a model of existing images has enough images of each prompt."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
 SHOWN = 3
-"""Prompts that are named."""
+"""Number of prompts named in a message."""
 
 
 def is_ready_made(handle: NamedComponent[TextToImage]) -> bool:
-    """Whether a model has pictures and makes none."""
+    """Whether a model has existing pictures and makes none."""
     return handle.lists_images and isinstance(handle.get(), ReadyMade)
 
 
 def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int]) -> list[str]:
-    """What a model of ready-made images is short of, as notes for the user.
+    """Notes on prompts with fewer images than requested.
 
-    Raises ConfigurationError when it has no image at all for some of the prompts: a test about
-    them would measure nothing. It names what the model has that reads most like them.
+    Raises ConfigurationError where the model has no image of some prompts, as their tests would
+    measure nothing. The message names the most similar prompts that the model has.
     """
     model = handle.get() if handle.lists_images else None
     if not isinstance(model, ReadyMade):
@@ -31,7 +31,8 @@ def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int])
     absent = [text for text, count in have.items() if not count]
     if absent:
         raise ConfigurationError(
-            f"{handle.name} has no image of {len(absent)} of {len(wanted)} prompts, such as "
+            f"{handle.name}: expected images of every prompt, got none of {len(absent)} of "
+            f"{len(wanted)} prompts, such as "
             f"{_beside_nearest(absent, getattr(model, 'prompts', ()))} Add them to the manifest, "
             "or deselect these tests with -k."
         )
@@ -40,12 +41,12 @@ def check_supply(handle: NamedComponent[TextToImage], wanted: Mapping[str, int])
         return []
     fewest = min(have[text] for text in short)
     if len(short) == 1:
-        return [f"1 prompt has fewer images than asked for, {fewest}"]
-    return [f"{len(short)} prompts have fewer images than asked for, the fewest {fewest}"]
+        return [f"1 prompt has fewer images than requested: {fewest}"]
+    return [f"{len(short)} prompts have fewer images than requested: {fewest} at least"]
 
 
 def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:
-    """Some absent prompts, each with the known one that reads most like it."""
+    """Some absent prompts, each with the most similar known prompt."""
     nearest = {text: _nearest_of(text, known) for text in absent[:SHOWN]}
     named = [
         f"{text!r} (nearest in its manifest: {near!r})" if near else repr(text)
@@ -60,7 +61,7 @@ def _beside_nearest(absent: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _nearest_of(text: str, known: Sequence[str]) -> str:
-    """The known text that reads most like another, whatever its case; "" where none is near.
+    """The most similar known text, whatever its case; "" where none is similar.
 
     >>> _nearest_of("a nurse", ["A nurs", "a pilot"])
     'A nurs'

@@ -1,8 +1,8 @@
-"""Whether the seeds of a model behind HTTP hold: tried out once, before its first picture.
+"""Probe once, before the first picture, whether a model behind HTTP honours seeds.
 
-A server may ignore a seed without saying so, and one that makes several pictures at a time may make
-each of them a little otherwise. The same picture is asked for twice by itself, and where both are
-alike eight times at the same time.
+A server may ignore a seed silently, and a server that makes several pictures at a time may make
+each a little differently. The same picture is requested twice in sequence, and, if both are equal,
+eight times at the same time.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PROMPT, SEED = "a red apple on a wooden table", 20261
-"""What is asked for: nothing that a policy forbids, and no picture of a test."""
+"""The probe: no content policy forbids it, and no test uses it."""
 ALONE, TOGETHER = 2, 8
-"""Pictures that are made one after the other, and then at the same time."""
+"""Number of pictures requested in sequence, and then at the same time."""
 LEAST = 2
-"""Difference of a pixel's colour, of 255, from which on two pictures are not the same."""
+"""Smallest difference of a pixel's colour, of 255, at which two pictures differ."""
 LARGEST = 255
-"""Difference of pictures of different sizes."""
+"""Difference that stands for pictures of different sizes."""
 Kind = Literal["seeded", "batch", "draws"]
 WORDS = {
     "seeded": "seeded: the same seed gives the same picture",
     "batch": "seeded, dependent on the batch: where several pictures are made at the same time, "
     "one differs by up to {difference} of 255 (--t2i-concurrency 1 makes one at a time)",
-    "draws": "draws: every picture is drawn anew, whatever its seed, and none are compared as "
-    "pairs",
+    "draws": "draws: the seed is ignored, every picture is drawn anew, and no pictures are "
+    "compared as pairs",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Seeding:
-    """What seeds determine.
+    """Result of the probe: what seeds determine.
 
     >>> Seeding("batch", 12).words.partition(", one ")[2]
     'differs by up to 12 of 255 (--t2i-concurrency 1 makes one at a time)'
@@ -52,20 +52,20 @@ class Seeding:
 
     kind: Kind
     difference: Count = 0
-    """Of the two pictures that differ most, at the pixel where they do: 0 to 255."""
+    """Largest difference of a pixel's colour between two pictures, 0 to 255."""
 
     @property
     def words(self) -> str:
-        """In one sentence."""
+        """The result in one sentence."""
         return WORDS[self.kind].format(difference=self.difference)
 
 
 class ToTry(TextToImage, MayIgnoreSeeds, Protocol):
-    """A model whose seeds are not known to hold."""
+    """A model that may ignore seeds."""
 
 
 def seeding_of(store: Store, fingerprint: str) -> Seeding | None:
-    """What was found out of a model; None where it was not tried."""
+    """The stored result for a model; None where the model was not probed."""
     known = store.fact(_fact(fingerprint))
     try:
         return None if known is None else msgspec.convert(known, Seeding)
@@ -83,13 +83,13 @@ def try_seeds(
     bill: Bill | None,
     say: Callable[[str], None],
 ) -> int:
-    """Try out the model under test, unless it is known or need not be; how many requests it took.
+    """Probe the model under test where needed, and return the number of requests made.
 
     Args:
-        components: of the run; its store keeps the result.
-        settings: with which pictures are made.
-        bill: what is paid for images; None where no price is known.
-        say: tells the user something.
+        components: components of the run; the store keeps the result.
+        settings: generation settings of the pictures.
+        bill: cost of images; None where no price is known.
+        say: shows a note to the user.
     """
     handle, store = components.model(), components.store
     model: Any = handle.get() if handle.lists_images else None
@@ -106,8 +106,8 @@ def try_seeds(
             return 0
         cost = "" if bill is None else f" for {bill.of(ALONE + TOGETHER)}"
         say(
-            f"trying whether {handle.name} takes seeds, by up to {ALONE + TOGETHER} "
-            f"requests{cost} (--t2i-no-probe leaves that out)"
+            f"probing whether {handle.name} honours seeds, with up to {ALONE + TOGETHER} "
+            f"requests{cost} (--t2i-no-probe skips this)"
         )
         found, requests = probe(cast("ToTry", model), settings)
         if found is not None:
@@ -116,13 +116,13 @@ def try_seeds(
     return requests
 
 
-UNKNOWN = "not known whether it takes seeds: it gave no picture to compare"
+UNKNOWN = "whether seeds are honoured is unknown: the model gave no picture to compare"
 
 
 def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, int]:
-    """What the seeds of a model determine, and how many pictures were asked for.
+    """What the seeds of a model determine, and the number of pictures requested.
 
-    None where it gives no picture.
+    The result is None where the model gives no picture.
     """
     request = Request(PROMPT, SEED, settings)
     alone = [generated for _ in range(ALONE) for generated in model.generate([request])]
@@ -131,7 +131,7 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
         return (None if apart is None else Seeding("draws", apart)), ALONE
     try:
         beside = list(model.at_once([request] * TOGETHER))
-    except GenerationError as error:  # such as a rate limit: each by itself may well be made
+    except GenerationError as error:  # such as a rate limit, which sequential requests may keep
         if isinstance(error, BudgetSpentError):
             raise
         return None, ALONE + TOGETHER
@@ -143,7 +143,7 @@ def probe(model: ToTry, settings: GenerationSettings) -> tuple[Seeding | None, i
 
 
 def _difference(pictures: list[Generated]) -> int | None:
-    """The largest between the first and any other; None where one is none."""
+    """Largest difference between the first picture and any other; None where one is missing."""
     images = [generated.image for generated in pictures if generated.image is not None]
     if len(images) < len(pictures):
         return None
@@ -151,7 +151,7 @@ def _difference(pictures: list[Generated]) -> int | None:
 
 
 def difference(one: Image, other: Image) -> int:
-    """The largest difference of a colour of a pixel, 0 to 255."""
+    """The largest difference of a pixel's colour, 0 to 255."""
     import numpy as np
 
     if one.size != other.size:

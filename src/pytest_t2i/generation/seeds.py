@@ -1,4 +1,4 @@
-"""Which seeds a prompt's images have."""
+"""The seeds of a prompt's images."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import hashlib
 from pytest_t2i.generation.named_component import NamedComponent
 from pytest_t2i.protocols import ReadyMade, TextToImage
 
-# Every test case asks for those of all cases that share its error level, and every look for a few
-# more of each prompt.
+# Every test case needs the seeds of all cases that share its error level, so they are cached.
 _KNOWN: dict[tuple[int, str], tuple[int, ...]] = {}
 MOST_KNOWN = 32_768
-"""Prompts whose seeds are remembered."""
+"""Number of prompts whose seeds are cached."""
 
 
 def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
     """The seeds of one prompt: the same for its triplet, unrelated to those of other prompts.
 
-    Were one list of seeds shared by all prompts, one initial noise that leans masculine would
-    push every prompt at once, and intervals that resample prompts would be too narrow. Seed k
-    does not depend on ``count``, so that 40 images after 20 make 20.
+    If all prompts shared one list of seeds, an initial noise that favours masculine pictures would
+    shift every prompt at once, and intervals that resample prompts would be too narrow. Seed k
+    does not depend on ``count``: a run of 40 images after one of 20 makes 20 more.
 
     >>> seeds_of(0, "a photo of a person", 2) == seeds_of(0, "a photo of a person", 3)[:2]
     True
@@ -43,8 +42,8 @@ def seeds_for(
 ) -> tuple[int, ...]:
     """The first ``count`` seeds of a prompt.
 
-    A model of ready-made images (``available``) has its own seeds; any other is given seeds made
-    from ``base`` and the neutral text, so that a triplet shares them.
+    A model of existing images (``available``) has its own seeds. For any other model the seeds
+    follow from ``base`` and the neutral text, so that a triplet shares them.
     """
     model = handle.get() if handle.lists_images else None
     if isinstance(model, ReadyMade):

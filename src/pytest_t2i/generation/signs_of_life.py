@@ -1,4 +1,4 @@
-"""Signs of life of a step that takes its time: a line after five seconds, then every ten."""
+"""Progress lines of a long step: one after five seconds, then one every ten."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 FIRST, EVERY = 5.0, 10.0
-"""Seconds until the first line, and between two."""
+"""Seconds until the first line, and between two lines."""
 LAST_LINE = 1.0
-"""Seconds that a line which is being written is waited for: its reader may be gone."""
+"""Seconds to wait for a line that is being written, as its reader may be gone."""
 
 
 class Ticker:
-    """Calls something at intervals, from a thread of its own, between start and stop."""
+    """Calls a function at intervals, from its own thread, between start and stop."""
 
     def __init__(self, tell: Callable[[], None], first: float, every: float) -> None:
         self._tell, self._first, self._every = tell, first, every
@@ -23,40 +23,40 @@ class Ticker:
         self._thread = Thread(target=self._run, name="t2i signs of life", daemon=True)
 
     def start(self) -> None:
-        """Begin to wait for the first interval."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Call no more."""
+        """Stop the thread."""
         self._over.set()
         self._thread.join(LAST_LINE)
 
     def _run(self) -> None:
         wait = self._first
         while not self._over.wait(wait):
-            with suppress(OSError, ValueError):  # nobody reads any more, or the file is closed
+            with suppress(OSError, ValueError):  # the reader is gone, or the file is closed
                 self._tell()
             wait = self._every
 
 
 class Sign:
-    """What a step says of itself while it is at work."""
+    """The progress line of one step."""
 
     def __init__(self, what: str, write: Callable[[str], None]) -> None:
         self.now = ""
-        """How far it is, as in "3400 files"; "" where it cannot say."""
+        """The step's progress, such as "3400 files"; "" where it is unknown."""
         self._what, self._write = what, write
         self._started = time.monotonic()
 
     def tell(self) -> None:
-        """Give one line."""
+        """Write one line."""
         known = f"{self.now}, " if self.now else ""
         since = clock_time(time.monotonic() - self._started)
         self._write(f"{self._what}: {known}{since} so far")
 
 
 def on_stderr(line: str) -> None:
-    """A line beside the output."""
+    """Write a line to stderr."""
     print(f"t2i: {line}", file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 
 
@@ -68,13 +68,13 @@ def signs_of_life(
     first: float | None = None,
     every: float | None = None,
 ) -> Iterator[Sign]:
-    """Tell that a step is still at work, as long as it is.
+    """Write progress lines while a step is running.
 
     Args:
-        what: the step.
-        write: takes a line, and says whose it is.
-        first: seconds until the first line; None takes five.
-        every: seconds between two; None takes ten.
+        what: name of the step.
+        write: writes a line, with the prefix "t2i:".
+        first: seconds until the first line; None for five.
+        every: seconds between two lines; None for ten.
     """
     sign = Sign(what, write)
     ticker = Ticker(sign.tell, first or FIRST, every or EVERY)

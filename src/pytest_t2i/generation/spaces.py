@@ -1,24 +1,24 @@
-"""Where triplets are compared: prompt, denoising and image space (Wu section 4.1)."""
+"""The spaces in which triplets are compared: prompt, denoising, image (Wu section 4.1)."""
 
 from __future__ import annotations
 
 SPACES = ("prompt", "denoising", "image", "ssim")
-"""Text embeddings, final latents, image features (CLIP), structural similarity of pixels."""
+"""Spaces: text embeddings, final latents, image features, structural similarity of pixels."""
 PIXELS = ("ssim", "diff_pix")
-"""Spaces of the pictures themselves."""
+"""Spaces that compare pixels."""
 ENCODERS = {
     "resnet": "timm:resnet-50",
     "clip": "clip:vit-b-32",
     "dino": "timm:dino-s16",
     "split_product": "timm:dino-b8-patches",
 }
-"""Space of Wu Table 5 -> encoder whose features it is; the weights are aliases of the catalogue."""
+"""Space of Wu Table 5 -> encoder of its features, with weights by an alias of the catalogue."""
 PAPER = ("prompt", "denoising", "ssim", "diff_pix", *ENCODERS)
 """All spaces of Wu Table 5, in its order."""
 
 
 def is_space(name: str) -> bool:
-    """Whether a name is a space: one of ours, or an encoder with its weights, ``timm:resnet-50``.
+    """Whether a name is a space: one listed here, or an encoder such as ``timm:resnet-50``.
 
     >>> [is_space(name) for name in ("prompt", "dino", "clip:reference", "pixels")]
     [True, True, True, False]
@@ -27,7 +27,7 @@ def is_space(name: str) -> bool:
 
 
 def encoder_of(space: str, default: str) -> str | None:
-    """The encoder of a space; that of the run for "image"; None where none is asked.
+    """The encoder of a space; the run's encoder for "image"; None for a space without one.
 
     >>> encoder_of("dino", "clip"), encoder_of("image", "clip"), encoder_of("ssim", "clip")
     ('timm:dino-s16', 'clip', None)
@@ -38,7 +38,7 @@ def encoder_of(space: str, default: str) -> str | None:
 
 
 def words_of(space: str) -> str:
-    """How a space is named after "model": ``in prompt space``, ``by SSIM``.
+    """A space in words, such as ``in prompt space`` or ``by SSIM``.
 
     >>> words_of("prompt"), words_of("diff_pix"), words_of("dino")
     ('in prompt space', 'by Diff. Pix', 'by dino')

@@ -1,4 +1,4 @@
-"""Traces of the making of images, as the store keeps them: which are asked for, which are there."""
+"""Traces of images: which ones a test needs, which ones the store has, and how they are stored."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PLAIN = (FINAL_LATENT, ATTENTION, ALL_VELOCITIES, FORESEEN)
-"""Traces that are kept under their own name."""
+"""Traces that are stored under their own name."""
 
 
 def wanted(needs: ImageNeeds) -> set[str]:
-    """Names under which the traces that are asked of an image are kept."""
+    """Names, in the store, of the traces that an image needs."""
     names = needs.observe & set(PLAIN)
     if VELOCITY in needs.observe:
         names |= {spi_name(attribute) for attribute in needs.attributes}
@@ -40,7 +40,7 @@ def wanted(needs: ImageNeeds) -> set[str]:
 
 
 def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
-    """What a model showed of the making of an image, by name."""
+    """The traces in a generated image, by name."""
     trace = generated.trace
     arrays = dict(trace.spi)
     if trace.final_latent is not None:
@@ -55,9 +55,10 @@ def arrays_of(generated: Generated) -> dict[str, np.ndarray]:
 
 
 def kept(generated: Generated, needs: ImageNeeds) -> dict[str, np.ndarray]:
-    """What is kept of the making of an image, by name.
+    """The traces of an image to store, by name.
 
-    An empty trace says that the model does not show it, so that it is not asked again.
+    An empty array records that the model does not give this trace, so that it is not requested
+    again.
     """
     import numpy as np
 
@@ -66,7 +67,7 @@ def kept(generated: Generated, needs: ImageNeeds) -> dict[str, np.ndarray]:
 
 
 def asked(request: Request, needs: ImageNeeds) -> Request:
-    """The request with everything that is to be observed on it."""
+    """The request with the traces that its image needs."""
     attributes = tuple(
         sorted(needs.attributes, key=lambda attribute: (attribute.positive, attribute.negative))
     )
@@ -74,7 +75,7 @@ def asked(request: Request, needs: ImageNeeds) -> Request:
 
 
 def packed(pictures: Sequence[Image]) -> np.ndarray:
-    """Pictures of one size as the bytes of one PNG, one below the other, after their number."""
+    """Pictures of one size as an array of bytes: their number, then one PNG with all of them."""
     import numpy as np
     from PIL import Image
 
@@ -89,7 +90,7 @@ def packed(pictures: Sequence[Image]) -> np.ndarray:
 
 
 def unpacked(array: np.ndarray) -> list[Image]:
-    """The pictures that were packed.
+    """The inverse of ``packed``.
 
     >>> from PIL import Image
     >>> pictures = [Image.new("RGB", (4, 3), colour) for colour in ("red", "blue")]
@@ -106,14 +107,14 @@ def unpacked(array: np.ndarray) -> list[Image]:
 
 
 def foreseen_key(sha256: str | None, step: int) -> str:
-    """Key under which is kept what detectors say of the picture that a step foresees."""
+    """Key of the detections of the denoising preview of a step."""
     return digest([FORESEEN, sha256, step])
 
 
 def foreseen_pictures(
     array: np.ndarray, sha256: str | None, detectors: set[DetectorRef]
 ) -> Pictures:
-    """What every step of one image foresees, to be looked at by detectors; unpacked if needed."""
+    """The denoising previews of one image, for detectors; unpacked when needed."""
     count = int.from_bytes(array[:4].tobytes(), "big")
     steps = {foreseen_key(sha256, step): step for step in range(count)}
     opened: list[Image] = []
@@ -126,5 +127,5 @@ def foreseen_pictures(
 
 
 def missing(known: Mapping[str, Mapping[str, object]], key: str, names: set[str]) -> bool:
-    """Whether a trace that is asked for is not there; ``known`` is name -> key -> file."""
+    """Whether a needed trace is missing; ``known`` maps name -> key -> file."""
     return any(key not in known[name] for name in names)

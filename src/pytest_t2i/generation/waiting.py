@@ -1,4 +1,4 @@
-"""Waiting for images that another process makes: for whom, since when, and not for ever."""
+"""Wait, with a time limit, for images that another process makes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store
 
 WAIT_FOR_OTHERS = 0.2
-"""Seconds between looks at what another process is making."""
+"""Seconds between two looks into the store."""
 TELL_AFTER = 10.0
-"""Seconds of waiting without progress after which it is said for whom."""
+"""Seconds without progress after which a note names the other process."""
 GIVE_UP_AFTER = 900.0
-"""Seconds of waiting without progress after which the run ends with a message."""
+"""Seconds without progress after which the run ends with an error."""
 
 
 @dataclass
 class Waiting:
-    """Waits for images that other processes make; says for whom, and gives up in the end."""
+    """Waits for images that other processes make, names those processes, and has a time limit."""
 
     store: Store
     say: Callable[[str], None]
@@ -28,7 +28,7 @@ class Waiting:
     _told: bool = False
 
     def wait(self, missing: Sequence[str]) -> None:
-        """One short wait; StoreError after a quarter of an hour without progress."""
+        """Wait briefly; StoreError after a quarter of an hour without progress."""
         now = time.monotonic()
         if len(missing) != self._missing:
             self._missing, self._since, self._told = len(missing), now, False

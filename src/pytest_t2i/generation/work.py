@@ -1,4 +1,4 @@
-"""What a run had to do, and how fast it went."""
+"""Counts, duration and cost of the images and detections that a run made."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from pytest_t2i.data import Amount, Count, Money
 
 @dataclass(slots=True)
 class Work:
-    """What a run had to do."""
+    """Counts, duration and cost of a run."""
 
     planned: Count = 0
     most: Count = 0
-    """With early stopping: images that the tests might have asked for; else 0."""
+    """Largest number of images that the tests could have needed with early stopping; else 0."""
     made: Count = 0
     detected: Count = 0
     refused: Count = 0
     seconds: Amount = 0.0
     seconds_per_image: Amount = 0.0
-    """Of the batches after the first, which waits for what is loaded, where there are more; 0 where
-    nothing was made."""
+    """Seconds per image, without the first batch where there are more, as that one includes
+    loading; 0 where nothing was made."""
     is_ready_made: bool = False
-    """Whether the images were made elsewhere: what is called made was read."""
+    """Whether the images existed already: those counted as made were read."""
     price: str = ""
-    """Of one image, as in "0.04 USD"; "" where it is not known."""
+    """Price of one image, such as "0.04 USD"; "" where it is not known."""
     paid: Count = 0
-    """Requests that were, or may have been, charged."""
+    """Number of requests that were, or may have been, charged."""
     probed: Count = 0
-    """Requests that tried whether seeds hold; their pictures are not among those made."""
+    """Number of requests that probed the seeds; not counted in ``made``."""
     canary: Count = 0
-    """Requests that asked whether the model is that of the baseline; not among those made."""
+    """Number of requests that compared the model with the baseline's; not counted in ``made``."""
     faults: dict[str, Count] = field(default_factory=dict)
-    """How often a model behind HTTP failed, by kind; what was asked for again among it."""
+    """Kind of failure -> how often a model behind HTTP failed, repeated requests included."""
     notes: list[str] = field(default_factory=list)
-    """Remarks for the user, such as a batch halved for want of memory."""
+    """Notes for the user, such as a batch size halved for lack of memory."""
 
     @property
     def spent(self) -> Money | None:
-        """What those requests cost; None where no price is known."""
+        """Cost of the charged requests; None where no price is known."""
         price = self._price
         return None if price is None else price.times(self.paid)
 
     @property
     def spent_on_seeds(self) -> Money | None:
-        """What it cost to try whether seeds hold; part of what was spent."""
+        """Cost of probing the seeds; included in ``spent``."""
         price = self._price
         return None if price is None else price.times(self.probed)
 
     @property
     def spent_on_canary(self) -> Money | None:
-        """What it cost to ask whether the model has changed; part of what was spent."""
+        """Cost of comparing the model with the baseline's; included in ``spent``."""
         price = self._price
         return None if price is None else price.times(self.canary)
 
     @property
     def saved(self) -> Money | None:
-        """What the images would have cost that came from the store."""
+        """Cost that images from the store saved."""
         price = self._price
         return None if price is None else price.times(max(self.planned - self.made, 0))
 
@@ -70,7 +70,7 @@ class Work:
             return None
 
     def add(self, other: Work) -> None:
-        """Add what another process of the same run did."""
+        """Add the counts of another process of the same run."""
         self.planned = max(self.planned, other.planned)
         self.most = max(self.most, other.most)
         self.seconds = max(self.seconds, other.seconds)
@@ -82,7 +82,7 @@ class Work:
         self.probed += other.probed
         self.canary += other.canary
         self.price = self.price or other.price
-        # Each saw what all of them together had spent and met by then.
+        # These counters are shared: each process read the total so far.
         kinds = {**self.faults, **other.faults}
         self.faults = {k: max(self.faults.get(k, 0), other.faults.get(k, 0)) for k in kinds}
         self.paid = max(self.paid, other.paid)
@@ -91,7 +91,7 @@ class Work:
 
 @dataclass
 class Pace:
-    """How long an image takes: by the batches after the first, which waits for what is loaded."""
+    """Measures seconds per image, without the first batch, which includes loading."""
 
     clock: Callable[[], float] = time.monotonic
     _images: int = 0
@@ -100,11 +100,11 @@ class Pace:
     _is_first: bool = True
 
     def begin(self) -> None:
-        """A stretch of batches begins."""
+        """Begin a series of batches."""
         self._last, self._is_first = self.clock(), True
 
     def batch(self, images: int) -> float:
-        """So many images more are done; seconds per image by now."""
+        """Count so many finished images, and return seconds per image so far."""
         now = self.clock()
         took, self._last = now - self._last, now
         was_first, self._is_first = self._is_first, False

@@ -225,7 +225,7 @@ def test_a_pipeline_is_restored_where_the_model_fails():
 
 @pytest.mark.parametrize(
     ("model", "given"),
-    [(fakes.biased(None), "a model that shows no pipeline"), (Piped(object()), "a object")],
+    [(fakes.biased(None), "a model without a pipeline"), (Piped(object()), "a object")],
 )
 def test_another_family_is_told_what_fits(model, given):
     with pytest.raises(ConfigurationError, match=f"of FakePipeline: it does not fit {given}"):

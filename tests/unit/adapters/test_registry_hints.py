@@ -13,7 +13,7 @@ from pytest_t2i.errors import UnknownNameError
     [
         ("ray", "Known: mine. Run: pip install pytest-t2i-ray"),
         ("ray:4", "Run: pip install pytest-t2i-ray"),
-        ("rays", "module:factory[:source] is taken, too."),
+        ("rays", "module:factory[:source] is accepted, too."),
     ],
 )
 def test_an_executor_that_is_not_installed(name, told, monkeypatch):

@@ -100,7 +100,10 @@ def test_clusters_prompts_and_a_page(stop, tmp_path, capsys):
         ),
         (("--llm", "echo", "--prompt", ""), "--prompt '' does not name 'Iranian'"),
         (("--llm", "echo", "--out", __file__), "--out: expected a folder, "),
-        (("--llm", "mute"), "--llm mute: object continues no texts. Take transformers:FOLDER"),
+        (
+            ("--llm", "mute"),
+            "--llm mute: expected a language model that continues texts, got object. Choose",
+        ),
         (("--llm", "ecko"), "unknown language 'ecko'. Did you mean 'echo'?"),
         (("--llm", "echo", "--faces", "hole"), "unknown face 'hole'"),
         (("--llm", "echo", "--likely", "1.5"), "likely is a probability of at least 0 and below 1"),
@@ -125,7 +128,7 @@ def test_a_model_that_only_answers_is_refused_before_an_image_is_made(
     assert stop("--llm", llm) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert told.startswith(f"ERROR: --llm {llm}: ")
-    assert "continues no texts. Take transformers:FOLDER or hub id, or module:factory" in told
+    assert "Choose transformers:FOLDER or hub id, or module:factory" in told
 
 
 def test_the_help_names_what_continues_texts(capsys):

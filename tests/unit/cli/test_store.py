@@ -28,7 +28,7 @@ def test_a_store_is_verified_and_repaired(tmp_path, capsys):
 
 def test_no_store_is_one_line(tmp_path, capsys):
     assert main(["store", "verify", str(tmp_path / "nowhere")]) == 2
-    assert "there is no store" in capsys.readouterr().err
+    assert "expected the folder of a store, found none" in capsys.readouterr().err
 
 
 def fill(folder, *keys):
@@ -78,7 +78,7 @@ def test_arguments_that_do_not_go_together_are_one_line(tmp_path, capsys):
         (["verify", "x", "--to", "y"], "t2i store verify: --to is of no use to it"),
         (["prune", "x"], "t2i store prune: expected --keep-runs N"),
         (["show", "x", "--keep-runs", "2"], "t2i store show: --keep-runs is of no use to it"),
-        (["prune", "x", "--keep-runs", "2"], "x: there is no store"),
+        (["prune", "x", "--keep-runs", "2"], "x: expected the folder of a store, found none"),
         (["import", "x", "--from", str(tmp_path / "no.tar")], "no.tar: No such file"),
     ):
         assert main(["store", *arguments]) == 2

@@ -216,7 +216,7 @@ def test_what_cannot_be_used_is_one_line_and_found_anew(rig, tmp_path, damage):
     runner = rig(model)
     pictures(runner, range(4))
     assert model.batches == [1, 1, 2]
-    told = "what the store knows of images per batch is left out and found anew: "
+    told = "the batch size in the store cannot be read and is searched for anew: "
     assert [note for note in runner.work.notes if note.startswith(told)] == runner.work.notes[:1]
     assert PLACE in remembered(runner.store, "on a GPU", print)
 

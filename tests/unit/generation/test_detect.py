@@ -34,7 +34,7 @@ def test_undetected_needs_no_label():
         (Detection("male", scores={"male": 10**9999}), "finite number as the score of 'male'"),
         (Detection("male", scores={"male": math.inf}), "finite number as the score of 'male'"),
         (Detection("male", scores={"male": "much"}), "got 'much'"),
-        (Detection("nobody"), "'nobody', which is none of its labels"),
+        (Detection("nobody"), "'female'), got 'nobody'"),
         ("male", "expected a pytest_t2i.Detection for every image, got 'male'"),
         (SimpleNamespace(label="male"), "expected a pytest_t2i.Detection"),
     ],

@@ -105,5 +105,5 @@ def test_what_was_said_is_kept_under_the_fingerprint_of_this_process():
 
 def test_another_detector_in_the_workers_is_refused():
     (one,) = looking(Painter()).generate(requests(1))
-    with pytest.raises(ConfigurationError, match="is another one in the workers"):
+    with pytest.raises(ConfigurationError, match="in the workers and in this process"):
         told(detector_with("other weights"), {"key": NEEDS}, {"key": one})

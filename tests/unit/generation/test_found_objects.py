@@ -39,7 +39,8 @@ def test_what_is_whole_is_kept():
         ([FoundObject("tie", BOX, mask(6, 4))],
          "the mask of 'tie' is 4 x 6 pixels, its picture 6 x 4: give masks as large as"),
         ([FoundObject("tie", BOX, np.ones((4, 6)))], "expected a pytest_t2i.Mask or None for"),
-        ([FoundObject("tie", BOX, Mask(4, 6, (3, 3)))], "has runs for 6 pixels"),
+        ([FoundObject("tie", BOX, Mask(4, 6, (3, 3)))],
+         "expected runs for 24 pixels in the mask of 'tie', got runs for 6"),
     ],
 )  # fmt: skip
 def test_what_may_not_be_kept_names_the_finder(given, problem):

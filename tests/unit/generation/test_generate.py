@@ -297,7 +297,7 @@ def test_a_detector_without_open_set_is_told(rig):
 
     rig.components.registries.detectors.update({"closed": lambda _: Closed()})
     ref = DetectorRef("closed", Attribute("beard", "a", "b"))
-    with pytest.raises(ConfigurationError, match="cannot look for the attribute 'beard'"):
+    with pytest.raises(ConfigurationError, match="cannot detect the attribute 'beard'"):
         rig.run(need(NURSE, [1], [ref]))
 
 

@@ -60,9 +60,9 @@ def test_a_prompt_that_names_a_gender_passes_and_is_counted(prompt, kind):
     assert run.made_from(prompt, range(4)) == {prompt.text}
     run.variation(NURSE.neutral)
     run.variation(prompt)
-    assert run.notes == ["1 prompt names a gender and passes as it is"]
+    assert run.notes == ["1 prompt names a gender and is left unchanged by the mitigation"]
     run.variation(Prompt("two boys", "prompt", "two boys"))
-    assert run.notes == ["2 prompts name a gender and pass as they are"]
+    assert run.notes == ["2 prompts name a gender and are left unchanged by the mitigation"]
 
 
 def test_without_any_there_is_no_note():

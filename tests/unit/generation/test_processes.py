@@ -50,7 +50,7 @@ def test_what_a_dead_process_was_making_is_made_again(running, tmp_path, deaths)
     asked = [*REQUESTS[:4], Request("deadly", 99), *REQUESTS[4:]]
     given = [request for request, _ in executor.run(iter(asked))]
     assert sorted(given, key=repr) == sorted(asked, key=repr)
-    assert notes == ["a process that made images ended unexpectedly: another makes its batch again"]
+    assert notes == ["a process ended unexpectedly: another process makes its batch again"]
     assert tokens.read_text() == ""
     # And goes on with the next plan.
     assert len(list(executor.run(iter(REQUESTS)))) == 12
@@ -139,4 +139,4 @@ def test_auto_goes_on_alone_where_no_other_process_can_load_the_model(monkeypatc
     local.__module__ = "pytest_t2i.adapters.pretended"
     given, notes = options(local, source="")
     assert isinstance(auto(given), InProcess)
-    assert "one GPU alone makes the images: " in notes[0]
+    assert "only one GPU makes the images: " in notes[0]

@@ -1,1 +1,1 @@
-"""Detectors: one adapter per heavy dependency, imported only when asked for."""
+"""Detectors: one module for each heavy library, imported only when a name needs it."""

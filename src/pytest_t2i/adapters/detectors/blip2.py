@@ -1,12 +1,13 @@
-"""BLIP-2 asked in words (Li et al. 2023): "does the person look like a male or a female?".
+"""BLIP-2 with a question (Li et al. 2023): "does the person look like a male or a female?".
 
-Lyu Appendix A: Salesforce/blip2-opt-2.7b with the prompt of Cho et al. 2023. The paper does not say
-how the free text becomes a label; here it is read word by word (:func:`gender_of`), and what names
-both or neither is undetected. The paper's filter rate of 38 % comes from such answers alone: there
-is no other filter. The raw answer stays in the detail of the detection.
+Lyu Appendix A uses Salesforce/blip2-opt-2.7b with the prompt of Cho et al. 2023. The paper does not
+say how the free text becomes a label. Here the answer is searched for words (:func:`gender_of`),
+and an answer that names both genders or neither is undetected. The paper's filter rate of 38 %
+comes from such answers alone: there is no other filter. The detail of a detection has the raw
+answer.
 
-The released weights (15 GB) were never run by this project; what was is a tiny random model of the
-same class, written and read back by the same code.
+This project has never run the released weights (15 GB). It has run a tiny random model of the same
+class, written and read by the same code.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ DEFAULT = "Salesforce/blip2-opt-2.7b"
 QUESTION = "Question: does the person look like a male or a female? Answer:"
 LABELS = ("male", "female")
 BATCH = 8
-"""Pictures that are asked about at once."""
+"""Number of pictures in one pass."""
 NEW_TOKENS = 20
-"""Length of an answer; what BLIP-2 says to this question ends long before."""
+"""Largest length of an answer; BLIP-2's answers to this question are much shorter."""
 
-# As in encoders/clip.py: transformers 5 resizes through torchvision unless told otherwise.
+# As in encoders/clip.py: transformers 5 resizes through torchvision by default.
 PILLOW = "BlipImageProcessorPil"
 PROCESSOR: Any = getattr(transformers, PILLOW if hasattr(transformers, PILLOW) else PILLOW[:-3])
 
@@ -61,14 +62,14 @@ WORDS = {
     "male": {"male", "man", "men", "males", "boy", "boys", "guy", "gentleman", "he", "masculine"},
     "female": {"female", "woman", "women", "females", "girl", "girls", "lady", "she", "feminine"},
 }
-"""Label -> words that say it."""
+"""Label -> words that name it."""
 
 
 def gender_of(answer: str) -> str | None:
     """The one gender that an answer names; None when it names both or neither.
 
-    Whole words count: "female" does not contain "male". "Not a male" names a male: BLIP-2 does
-    not answer so, and nothing here pretends to understand a denial.
+    Whole words count: "female" does not contain "male". "Not a male" names a male: BLIP-2 does not
+    give such answers, and negations are not parsed.
 
     Example:
         >>> [gender_of(answer) for answer in ("a female", "Male.", "male or female", "a person")]
@@ -80,7 +81,7 @@ def gender_of(answer: str) -> str | None:
 
 
 def load(options: LoadOptions) -> Blip2Detector:
-    """BLIP-2 from the hub or a local folder.
+    """Load BLIP-2 from the hub or a local folder.
 
     Args:
         options: ``source`` is a hub id or folder of a Blip2ForConditionalGeneration; "" is
@@ -89,7 +90,7 @@ def load(options: LoadOptions) -> Blip2Detector:
     Raises:
         ModelLoadError: the weights are absent, damaged, not safetensors or not a BLIP-2.
         ConfigurationError: no such device or dtype.
-        OutOfDeviceMemoryError: they do not fit.
+        OutOfDeviceMemoryError: the weights do not fit into memory.
     """
     source = options.source or DEFAULT
     place = folder_or_hub_id(source)
@@ -104,14 +105,14 @@ def load(options: LoadOptions) -> Blip2Detector:
 
 
 class Blip2Detector:
-    """Asks for the gender in words and reads the answer; obeys Detector."""
+    """A Detector that asks BLIP-2 for the gender and reads the answer."""
 
     labels = LABELS
 
     def __init__(
         self, model: Any, processor: Any, facts: Mapping[str, str], dtype: torch.dtype
     ) -> None:
-        """Args: network, processor, the facts behind the fingerprint, and the number format."""
+        """Args: the network, the processor, the facts of the fingerprint, the number format."""
         self._model, self._processor, self._facts = model, processor, dict(facts)
         self._dtype = dtype
 
@@ -123,14 +124,14 @@ class Blip2Detector:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Weights, libraries and the question, readable."""
+        """Weights, libraries and the question."""
         return {**self._facts, "question": QUESTION}
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order.
 
         Raises:
-            OutOfDeviceMemoryError: a batch did not fit.
+            OutOfDeviceMemoryError: a batch does not fit into memory.
         """
         return screened(images, self._look)
 
@@ -160,7 +161,7 @@ class Blip2Detector:
 
 
 def decide(answer: str) -> Detection:
-    """A detection from what BLIP-2 said; the answer itself is kept in its detail.
+    """The detection for an answer of BLIP-2; its detail is the answer.
 
     Example:
         >>> decide("a male").label, decide("no one").undetected.value, decide("no one").detail
@@ -176,14 +177,14 @@ def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, A
     model = from_pretrained(Blip2ForConditionalGeneration, place, dtype, **of_revision(revision))
     tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(revision))
     image_processor = PROCESSOR.from_pretrained(place, **of_revision(revision))
-    # The question stands after as many image tokens as the Q-Former has queries.
+    # The question follows as many image tokens as the Q-Former has queries.
     queries = model.config.num_query_tokens
     processor = Blip2Processor(image_processor, tokenizer, num_query_tokens=queries)
     expected = getattr(model.config, "image_token_index", None)
     index = tokenizer.convert_tokens_to_ids(str(processor.image_token))
     if expected is None or index != expected:
         raise ModelLoadError(
-            f"{place!r} expects its image token at index {expected}, but its tokenizer has it at "
-            f"{index}. Use a revision made for transformers 4.46 or later."
+            f"{place!r}: expected the image token at index {expected}, got index {index} from its "
+            "tokenizer. Use a revision made for transformers 4.46 or later."
         )
     return model, processor

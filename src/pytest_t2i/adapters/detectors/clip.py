@@ -1,4 +1,4 @@
-"""CLIP as a zero-shot detector: the text that a picture is most similar to gives the label.
+"""CLIP as a zero-shot detector: the label is that of the text most similar to the picture.
 
 Gender by Lyu Appendix A ("a photo of a male" against "a photo of a female", highest similarity,
 no filter); any attribute by OASIS eq. 5 (its description against the description of its absence).
@@ -28,7 +28,7 @@ PRESENT, ABSENT = "present", "absent"
 
 
 def load(options: LoadOptions) -> ClipDetector:
-    """The gender detector of Lyu Appendix A.
+    """Load the gender detector of Lyu Appendix A.
 
     Args:
         options: ``source`` is a hub id or folder of a CLIPModel, or an open_clip name; "" is
@@ -42,10 +42,10 @@ def load(options: LoadOptions) -> ClipDetector:
 
 
 class ClipDetector:
-    """Gives the label of the most similar text; obeys Detector, OpenSet and MadeFor.
+    """A Detector (also OpenSet and MadeFor) that gives the label of the most similar text.
 
-    The scores of a detection hold the cosine similarity under each label and the probability,
-    softmax over the labels at the model's own temperature, under ``p(label)``.
+    The scores of a detection are the cosine similarity under each label and the probability under
+    ``p(label)``: the softmax over the labels at the model's own temperature.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ClipDetector:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label it may give."""
+        """Every label that the detector may give."""
         return tuple(self.texts)
 
     @cached_property
@@ -68,7 +68,7 @@ class ClipDetector:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Weights and texts, readable."""
+        """Weights and texts."""
         return {**self.encoder.provenance, **{f"text {k}": v for k, v in self.texts.items()}}
 
     def for_attribute(self, attribute: Attribute) -> ClipDetector:
@@ -81,18 +81,18 @@ class ClipDetector:
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures that its CLIP was made for; "" for any."""
+        """The kind of pictures that the CLIP was made for; "" for any."""
         return self.encoder.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture, as a whole, is of that kind."""
+        """Whether each picture is of the kind that the CLIP was made for."""
         return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
         """One detection per picture, in order; black and unreadable ones are undetected.
 
         Raises:
-            DetectorError: the encoder gave values that are not finite.
+            DetectorError: the encoder returned values that are not finite.
         """
         return screened(images, self._look)
 
@@ -100,7 +100,7 @@ class ClipDetector:
         cosines = self.encoder.similarities(pictures, list(self.texts.values()))
         if not np.isfinite(cosines).all():
             raise DetectorError(
-                "the CLIP features are not finite numbers; use --t2i-dtype float32 for it."
+                "expected finite CLIP features, got NaN or infinity: use --t2i-dtype float32."
             )
         return [self._decide(row) for row in cosines]
 

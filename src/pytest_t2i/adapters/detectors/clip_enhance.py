@@ -1,18 +1,18 @@
-"""CLIP-Enhance: faces by dlib, people by YOLOv8, CLIP on the crop (Lyu section 5.1).
+"""CLIP-Enhance: faces by dlib, people by YOLOv8, and CLIP on the crop (Lyu section 5.1).
 
 1. no_face where dlib's CNN, with its weights and FairFace's settings, finds none;
 2. multiple_people where the second largest person has more than half the area of the largest,
    A_2 > 0.5 A_1;
-3. crop to the largest person, and the label of the most similar text, as the detector clip.
+3. crop to the largest person, and give the label of the most similar text, as the detector clip.
 
-Where YOLOv8 finds nobody the paper says nothing. A single face then is a close portrait, which is
-looked at whole (the smallest YOLO finds nobody in one portrait in ten, docs/detectors.md); among
-several faces there is nobody to crop to: no_person.
+The paper does not say what happens where YOLOv8 finds nobody. Here a picture with a single face is
+a close portrait, which is classified as a whole (the smallest YOLO finds nobody in one portrait in
+ten, docs/detectors.md); with several faces there is no person to crop to: no_person.
 
-A CLIP that was trained on one framing only does not know what it sees in a crop. For such weights
-an alias can ask for ``grey``: the picture keeps its size, and all outside of the box becomes grey.
+A CLIP that was trained on one framing only may misclassify crops. For such weights an alias can set
+``grey``: the picture keeps its size, and all pixels outside of the box become grey.
 
-Several faces are no reason to drop a picture: step 2 decides whose picture it is.
+Several faces do not make a picture undetected: step 2 decides whose picture it is.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FACES = "mmod"
-"""dlib's CNN and its weights, run by torch: dlib itself takes ten seconds a picture on a CPU."""
+"""dlib's CNN with its weights, run by torch: dlib itself takes ten seconds a picture on a CPU."""
 SECOND = 0.5
 CUT = "cut"
 
 
 def load(options: LoadOptions) -> ClipEnhance:
-    """The detector of Lyu section 5.1.
+    """Load the detector of Lyu section 5.1.
 
     Args:
-        options: ``source`` is a CLIP, as for the detector clip; an alias may also stand for the
-            weights of the person detector and for a face part.
+        options: ``source`` is a CLIP, as for the detector clip; an alias may also name the weights
+            of the person detector and a face detector.
 
     Raises:
         MissingExtraError: ultralytics or transformers is not installed.
@@ -63,10 +63,10 @@ def load(options: LoadOptions) -> ClipEnhance:
 
 
 class ClipEnhance:
-    """Leaves out pictures without one clear person and crops to that person.
+    """A detector that leaves out pictures without one clear person, and crops to that person.
 
-    Obeys Detector, OpenSet and MadeFor. Scores are those of CLIP on the crop, the number of
-    ``faces`` and ``people``, and the area of the ``second person`` as a share of the first one's.
+    It is a Detector, an OpenSet and a MadeFor. The scores are those of CLIP on the crop, the number
+    of ``faces`` and ``people``, and the area of the ``second person`` relative to the first.
     """
 
     def __init__(
@@ -78,18 +78,18 @@ class ClipEnhance:
         second: float = SECOND,
         crop: str = CUT,
     ) -> None:
-        """Put the parts together.
+        """Combine the parts.
 
         Args:
-            faces: Finds faces.
-            persons: Finds people.
-            clip: Is asked about the crop.
-            second: Area of the second largest person, as a share of the largest one's, above which
-                a picture shows several people.
-            crop: What happens outside of the largest person's box: ``cut`` away, or ``grey``.
+            faces: face detector.
+            persons: person detector.
+            clip: detector for the crop.
+            second: area of the second largest person relative to the largest, above which a
+                picture shows several people.
+            crop: ``cut`` to crop to the largest person's box, or ``grey`` to paint the rest grey.
 
         Raises:
-            UnknownNameError: there is no such way to crop.
+            UnknownNameError: ``crop`` is neither of them.
         """
         if crop not in CROPS:
             raise UnknownNameError("way to crop", crop, CROPS)
@@ -98,18 +98,18 @@ class ClipEnhance:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label it may give."""
+        """Every label that the detector may give."""
         return self.clip.labels
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the parts and the share."""
+        """Hash of the parts, the relative area and the kind of crop."""
         parts = [part.fingerprint for part in (self.faces, self.persons, self.clip)]
         return digest(["clip-enhance", *parts, self._second, self._crop])
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Parts and thresholds, readable."""
+        """Parts and thresholds."""
         return {
             **self.clip.provenance,
             **named("face", self.faces),
@@ -125,11 +125,11 @@ class ClipEnhance:
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures that its CLIP was made for; "" for any."""
+        """The kind of pictures that the CLIP was made for; "" for any."""
         return self.clip.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture, as a whole, is of that kind."""
+        """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
@@ -169,11 +169,11 @@ class ClipEnhance:
         ]
 
     def reason(self, people: Sequence[Box], faces: int) -> Undetected | None:
-        """Why a picture is not one of a single person.
+        """Why a picture does not show one clear person; None where it does.
 
         Args:
-            people: Those in it, the largest first.
-            faces: How many faces it shows.
+            people: boxes of the people in it, the largest first.
+            faces: number of faces in it.
         """
         if not people:
             return None if faces == 1 else Undetected.NO_PERSON
@@ -183,13 +183,13 @@ class ClipEnhance:
 
 
 def people_scores(people: Sequence[Box]) -> dict[str, float]:
-    """How many people, and how large the second is beside the first."""
+    """Number of people, and area of the second largest relative to the largest."""
     second = people[1].area / people[0].area if len(people) > 1 and people[0].area else 0.0
     return {"people": float(len(people)), "second person": second}
 
 
 def described(picture: Image, people: Sequence[Box]) -> str:
-    """The people as shares of the picture.
+    """Areas of the people as shares of the picture, in words.
 
     >>> from PIL import Image
     >>> described(Image.new("RGB", (10, 10)), [Box(0, 0, 8, 10), Box(0, 0, 2, 5)])
@@ -203,7 +203,7 @@ def described(picture: Image, people: Sequence[Box]) -> str:
 
 
 def cropped(picture: Image, box: Box) -> Image:
-    """The part of a picture inside a box, whole pixels, at least one.
+    """The part of a picture inside a box, in whole pixels and at least one.
 
     >>> from PIL import Image
     >>> cropped(Image.new("RGB", (10, 10)), Box(-2, 1.5, 4.2, 30)).size
@@ -213,7 +213,7 @@ def cropped(picture: Image, box: Box) -> Image:
 
 
 def greyed(picture: Image, box: Box) -> Image:
-    """The picture with all outside of a box painted grey.
+    """The picture with all pixels outside of a box painted grey.
 
     >>> from PIL import Image
     >>> found = greyed(Image.new("RGB", (4, 4), "white"), Box(1, 1, 3, 3))
@@ -237,7 +237,7 @@ def _whole_pixels(picture: Image, box: Box) -> tuple[int, int, int, int]:
 
 GREY = (127, 127, 127)
 CROPS: dict[str, Callable[[Image, Box], Image]] = {CUT: cropped, "grey": greyed}
-"""What can happen outside of a person's box; Lyu cuts it away."""
+"""Name -> function that crops to a person's box or paints the rest grey; Lyu crops."""
 
 
 def _noted(answer: Detection, scores: Mapping[str, float], detail: str = "") -> Detection:

@@ -1,14 +1,15 @@
-"""CLIP-Prob: a face check, then CLIP, kept where it is sure (Seshadri et al. 2023; Lyu section 3).
+"""CLIP-Prob: a face check, then CLIP with a least probability (Seshadri 2023; Lyu section 3).
 
 A picture counts when a face detector finds a face in it and the softmax probability of the label,
 p = exp(s cos_l) / sum_k exp(s cos_k) with CLIP's own scale s, is at least 0.9.
 
-Two presets. ``clip-prob`` is Lyu's: any number of faces, "a photo of a male/female".
+There are two presets. ``clip-prob`` is Lyu's: any number of faces, "a photo of a male/female".
 ``clip-prob-seshadri`` is the original's: exactly one face, at least a tenth of the picture wide and
 high, "a photo of a man/woman". The original finds faces by MediaPipe's full-range model at 0.5.
-MediaPipe's wheel no longer brings its models, so dlib's HOG detector stands in for it in both: it
-needs no weights and is quick on a CPU. It sees frontal faces only, so a profile is undetected. The
-face part mediapipe is that model: an alias of the catalogue's faces takes it.
+MediaPipe's wheel no longer contains its models, so both presets use dlib's HOG detector instead: it
+needs no weights and is fast on a CPU, but finds frontal faces only, so that a profile is
+undetected. The face detector ``mediapipe`` is the original's model; an alias in the catalogue's
+``faces`` can select it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SMALLEST = 0.1
 
 
 def load(options: LoadOptions) -> ClipProb:
-    """Lyu's preset.
+    """Load Lyu's preset.
 
     Args:
         options: ``source`` is a CLIP, as for the detector clip.
@@ -48,16 +49,17 @@ def load(options: LoadOptions) -> ClipProb:
 
 
 def load_seshadri(options: LoadOptions) -> ClipProb:
-    """The original's preset; arguments and errors as for ``load``."""
+    """Load the original's preset; arguments and errors are those of ``load``."""
     with whole("the detector clip-prob-seshadri", "clip,faces"):
         clip = ClipDetector(clip_part(options), MAN_WOMAN)
         return ClipProb(face_part(options, FACES), clip, single=True, smallest=SMALLEST)
 
 
 class ClipProb:
-    """Keeps sure answers on pictures with a face; obeys Detector, OpenSet and MadeFor.
+    """A detector that keeps confident labels of pictures with a face.
 
-    Scores are those of the detector clip and the number of ``faces``.
+    It is a Detector, an OpenSet and a MadeFor. The scores are those of the detector clip and the
+    number of ``faces``.
     """
 
     def __init__(
@@ -69,21 +71,21 @@ class ClipProb:
         single: bool = False,
         smallest: float = 0.0,
     ) -> None:
-        """Put the parts together.
+        """Combine the parts.
 
         Args:
-            faces: Finds faces.
-            clip: Gives label and probability.
-            least: Smallest probability of the label; below it is low_confidence.
-            single: Whether several faces are multiple_people.
-            smallest: Least share of the picture's width and height that the face has.
+            faces: face detector.
+            clip: detector that gives label and probability.
+            least: least probability of the label; below it is low_confidence.
+            single: whether several faces are multiple_people.
+            smallest: least width and height of the face, as a share of the picture's.
         """
         self.faces, self.clip = faces, clip
         self._least, self._single, self._smallest = least, single, smallest
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label it may give."""
+        """Every label that the detector may give."""
         return self.clip.labels
 
     @cached_property
@@ -94,7 +96,7 @@ class ClipProb:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Parts and thresholds, readable."""
+        """Parts and thresholds."""
         return {
             **self.clip.provenance,
             **named("face", self.faces),
@@ -104,9 +106,9 @@ class ClipProb:
         }
 
     def for_attribute(self, attribute: Attribute) -> ClipProb:
-        """The same face check, then present or absent; the probability asked of a gender is not.
+        """The same face check, then present or absent, without a least probability.
 
-        OASIS eq. 5 asks for the nearer description, however near the other is.
+        OASIS eq. 5 takes the nearer description, however near the other is.
         """
         clip = self.clip.for_attribute(attribute)
         how = {"single": self._single, "smallest": self._smallest}
@@ -114,11 +116,11 @@ class ClipProb:
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures that its CLIP was made for; "" for any."""
+        """The kind of pictures that the CLIP was made for; "" for any."""
         return self.clip.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture, as a whole, is of that kind."""
+        """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:

@@ -1,4 +1,4 @@
-"""CLIP-Uncertain: person against object, then man, woman or uncertain (Bansal et al. 2022).
+"""CLIP-Uncertain: first person or object, then man, woman or uncertain (Bansal et al. 2022).
 
 Lyu Appendix A: no_person where sim(I, "a photo of a person") < sim(I, "a photo of an object"); else
 the highest of the three similarities decides, and "uncertain" is low_confidence.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PERSON, OBJECT = "person", "object"
 KINDS = {PERSON: "a photo of a person", OBJECT: "a photo of an object"}
-"""What a picture shows -> prompt (Lyu Appendix A)."""
+"""Kind of content -> prompt (Lyu Appendix A)."""
 UNCERTAIN = "uncertain"
 SENTENCES = {
     "male": "A photo of a person who looks like a man",
@@ -33,7 +33,7 @@ SENTENCES = {
 
 
 def load(options: LoadOptions) -> ClipUncertain:
-    """The detector of Lyu Appendix A.
+    """Load the detector of Lyu Appendix A.
 
     Args:
         options: ``source`` is a CLIP, as for the detector clip.
@@ -46,24 +46,24 @@ def load(options: LoadOptions) -> ClipUncertain:
 
 
 class ClipUncertain:
-    """Leaves out what is no person and what is of uncertain gender.
+    """A detector that leaves out pictures without a person, and those of uncertain gender.
 
-    Obeys Detector, OpenSet and MadeFor. Scores are those of its question, and the similarities of
-    ``person`` and ``object``.
+    It is a Detector, an OpenSet and a MadeFor. The scores are those of the detector of gender, and
+    the similarities of ``person`` and ``object``.
     """
 
     def __init__(self, encoder: ContrastiveEncoder, question: ClipDetector) -> None:
-        """Put the parts together.
+        """Combine the parts.
 
         Args:
-            encoder: The CLIP that tells people from objects.
-            question: What is asked of a picture of a person.
+            encoder: CLIP that distinguishes persons from objects.
+            question: detector for pictures of a person.
         """
         self.encoder, self.question = encoder, question
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label it may give."""
+        """Every label that the detector may give."""
         return tuple(label for label in self.question.labels if label != UNCERTAIN)
 
     @cached_property
@@ -75,7 +75,7 @@ class ClipUncertain:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Weights and texts, readable."""
+        """Weights and texts."""
         kinds = {f"text {name}": text for name, text in KINDS.items()}
         return {**self.question.provenance, **kinds}
 
@@ -85,11 +85,11 @@ class ClipUncertain:
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures that its CLIP was made for; "" for any."""
+        """The kind of pictures that the CLIP was made for; "" for any."""
         return self.encoder.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture, as a whole, is of that kind."""
+        """Whether each picture is of the kind that the CLIP was made for."""
         return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:

@@ -1,12 +1,12 @@
-"""Face++: gender as the Detect HTTP API of Megvii tells it (Lyu section 5.1 and Appendix A).
+"""Face++: gender by the Detect HTTP API of Megvii (Lyu section 5.1 and Appendix A).
 
-Every picture that is visible is sent to the service, encoded as PNG, or as JPEG where that would
-be over the 2 MB that it takes. The largest face decides. The service gives no score, does not say
-which version of its network answered, and can change it at any time, so a measurement made with it
-cannot be repeated exactly; the provenance says so.
+Every picture that is not black is sent to the service, as PNG, or as JPEG where the PNG would
+exceed the limit of 2 MB. The largest face decides. The service gives no score, does not report the
+version of its network, and can change the network at any time, so that measurements cannot be
+repeated exactly; the provenance notes this.
 
-Source: Detect API v3 (https://console.faceplusplus.com/documents/5679127). Never run against the
-real service by this project: the tests speak with a local server that follows its documentation.
+Source: Detect API v3 (https://console.faceplusplus.com/documents/5679127). This project has never
+used the real service: the tests use a local server that follows its documentation.
 """
 
 from __future__ import annotations
@@ -39,30 +39,31 @@ if TYPE_CHECKING:
 
 LABELS = ("male", "female")
 SMALLEST, LARGEST = 48, 4096
-"""Sides in pixels that the API takes."""
+"""Smallest and largest side in pixels that the API accepts."""
 BYTES = 2 * 2**20 * 3 // 4 - 4096
-"""Largest file: 2 MB for the request, of which base64 takes a third and the fields a little."""
+"""Largest file: 2 MB for the request, less base64's third and some bytes for the fields."""
 SMALLER = (1024, 512)
-"""Longest sides tried in turn when the service finds a picture too large."""
+"""Longest sides tried in turn when the service refuses a picture as too large."""
 QUALITY = 95
 
 
 def load(options: LoadOptions) -> FacePlusPlus:
-    """The Detect API with the key of the environment.
+    """Load the detector, with the key from the environment.
 
     Args:
-        options: ``source`` is the address of the service; "" takes the environment variable
-            FACEPP_API_URL, or https://api-us.faceplusplus.com. Nothing else is used.
+        options: ``source`` is the address of the service; "" stands for the environment variable
+            FACEPP_API_URL, else https://api-us.faceplusplus.com. No other option is used.
 
     Raises:
-        ConfigurationError: FACEPP_API_KEY or FACEPP_API_SECRET is not set, or the address is bad.
+        ConfigurationError: FACEPP_API_KEY or FACEPP_API_SECRET is not set, or the address is
+            invalid.
     """
     credentials = Credentials.from_environment()
     try:
         return FacePlusPlus(Client(options.source or _address(), credentials, options.answers))
     except ConfigurationError as error:
         problem = str(error)
-    # Raised anew: the frames of the other hold the address, in which the key may stand.
+    # Raised anew: the frames of the first error hold the address, which may contain the key.
     raise ConfigurationError(problem)
 
 
@@ -71,29 +72,29 @@ def _address() -> str:
 
 
 class FacePlusPlus:
-    """Gives the gender of the largest face; obeys Detector. Pictures are sent one by one."""
+    """A Detector of the gender of the largest face. Pictures are sent one by one."""
 
     labels = LABELS
 
     def __init__(self, client: Client) -> None:
-        """Args: client: speaks with the service."""
+        """Args: client: the client of the service."""
         self._client = client
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the address and of how pictures are encoded; key and secret play no part."""
+        """Hash of the address and of the encoding of pictures, without key and secret."""
         return digest(["face++", self._client.url, SMALLEST, LARGEST, BYTES, SMALLER, QUALITY])
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The service, readable."""
+        """The address of the service."""
         return {"service": self._client.url, "version": "not told by the service"}
 
     def detect(self, images: Sequence[Picture]) -> list[Detection]:
         """One detection per picture, in order.
 
         Raises:
-            DetectorError: the service cannot be used; says why and what to do.
+            DetectorError: the service cannot be used; the message has the reason and the remedy.
         """
         return screened(images, lambda visible: [self._detect(picture) for picture in visible])
 
@@ -112,7 +113,7 @@ class FacePlusPlus:
 
 
 def decide(faces: Sequence[Face]) -> Detection:
-    """The word of the largest face.
+    """The detection for a picture's faces: the gender of the largest one.
 
     Example:
         >>> decide([Face(140, 141, "Female")]).label, decide([]).undetected.value
@@ -130,9 +131,9 @@ def decide(faces: Sequence[Face]) -> Detection:
 
 
 def encodings(picture: Picture) -> Iterator[bytes]:
-    """Files of the picture that the API may take, the most faithful first.
+    """Encodings of a picture within the API's limits, the most faithful first.
 
-    Nothing is given for a picture so long that no scale fits both limits of the sides.
+    There are none for a picture so long that no scale fits both limits of the sides.
     """
     for longest in (None, *SMALLER):
         copy = _scaled(picture, longest)

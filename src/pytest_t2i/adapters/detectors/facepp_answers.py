@@ -1,4 +1,4 @@
-"""What the Face++ Detect API answers, read as documented; nothing else of it is repeated."""
+"""Parse answers of the Face++ Detect API; no undocumented text is repeated."""
 
 from __future__ import annotations
 
@@ -11,74 +11,74 @@ import msgspec
 from pytest_t2i.adapters.detectors.facepp_errors import Course, course_of, documented
 
 NO_ANSWER = 599
-"""Our own HTTP status: nothing came back."""
+"""HTTP status that stands for a missing answer."""
 NOT_DOCUMENTED = "without a list of faces, so it is not the Face++ Detect API as documented"
 GENDERS = {"male", "female"}
 OTHER = "none that is documented"
-"""For a word on a face that is not repeated."""
+"""Stands for an undocumented gender, which is not repeated."""
 
 
 class Face(NamedTuple):
-    """One face as the service describes it."""
+    """One face in an answer."""
 
     width: float
     height: float
     gender: str
-    """Male or Female as it was told; "" where it was not, OTHER for anything else."""
+    """Male or Female as answered; "" where it is absent, OTHER for any other text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the service said of one picture, in documented words alone."""
+    """The service's answer for one picture, with documented texts only."""
 
     course: Course | None
-    """None: it was analysed; else what becomes of it."""
+    """How to go on after an error; None where the picture was analysed."""
     faces: tuple[Face, ...] = ()
     message: str = ""
-    """The service's error message, as far as it is documented."""
+    """The service's error message, as far as the message is documented."""
     status: int = 200
-    """Of HTTP; NO_ANSWER when nothing came back."""
+    """HTTP status; NO_ANSWER without an answer."""
 
 
 class _Rectangle(msgspec.Struct):
-    """Where a face is."""
+    """Size of a face."""
 
     width: float = 0.0
     height: float = 0.0
 
 
 class _Gender(msgspec.Struct):
-    """The word on a face."""
+    """Gender of a face."""
 
     value: str = ""
 
 
 class _Attributes(msgspec.Struct):
-    """What was asked of a face."""
+    """Requested attributes of a face."""
 
     gender: _Gender = msgspec.field(default_factory=_Gender)
 
 
 class _Face(msgspec.Struct):
-    """One face; further keys are left out."""
+    """One face; other keys are ignored."""
 
     face_rectangle: _Rectangle = msgspec.field(default_factory=_Rectangle)
     attributes: _Attributes = msgspec.field(default_factory=_Attributes)
 
 
 class _Body(msgspec.Struct):
-    """An answer as documented."""
+    """Body of an answer."""
 
     faces: list[_Face] | None = None
     error_message: str | None = None
 
 
 def read_answer(status: int, text: str) -> Answer:
-    """What an answer says.
+    """Parse an answer.
 
     Args:
-        status: Of HTTP.
-        text: The body.
+        status: HTTP status.
+        text: body of the answer.
 
     Example:
         >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}').course
@@ -92,7 +92,7 @@ def read_answer(status: int, text: str) -> Answer:
         if body is None or body.faces is None:
             return Answer(Course.STOP, message=NOT_DOCUMENTED)
         return Answer(None, tuple(map(_face, body.faces)))
-    # What is not JSON is a page of a proxy, or too large a picture told in plain text.
+    # A body that is no JSON is a proxy's page, or the plain text that refuses a large picture.
     said = (body.error_message if body else text.strip()) or ""
     message = documented(said) or f"HTTP status {status}"
     return Answer(course_of(status, message), message=message, status=status)

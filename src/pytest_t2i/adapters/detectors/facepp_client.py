@@ -1,8 +1,8 @@
-"""Speaks HTTP with the Face++ Detect API: sends one picture, waits its turn, never shows the key.
+"""HTTP client of the Face++ Detect API, which keeps the rate limit and never shows the key.
 
-Key and secret live in one object whose repr hides them. Nothing that is raised while a request is
-under way is passed on or chained, since it carries the request, and of what the
-service says only documented words are repeated.
+Key and secret are in one object whose repr hides them. Exceptions during a request are neither
+passed on nor chained, as they hold the request. Of the service's messages only documented texts are
+repeated.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ with needs("the detector face++", "facepp"):
     from tenacity.wait import wait_exponential
 
 ADDRESS = "FACEPP_API_URL"
-"""Environment variable; the address also chooses the region."""
+"""Environment variable with the address of the service, which also selects the region."""
 DEFAULT_ADDRESS = "https://api-us.faceplusplus.com"
 PATH = "/facepp/v3/detect"
 TIMEOUT = httpx.Timeout(60.0, connect=15.0)
-"""Seconds: to connect, and for each other step."""
+"""Seconds to connect, and for each other step."""
 WAITS = 8
-"""Times that one picture waits for the rate limit: about two minutes in all."""
+"""Number of waits for the rate limit per picture: about two minutes in all."""
 RETRIES = 4
-"""Times that one picture is sent again after a passing fault."""
+"""Number of retries per picture after a temporary failure."""
 LONGEST_WAIT = 30.0
-"""Seconds."""
+"""Longest wait in seconds."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def checked_address(address: str) -> str:
-    """The address of the service without a final slash.
+    """Check the address of the service and remove a final slash.
 
     Raises:
-        ConfigurationError: it is no URL, or key and secret would travel unencrypted.
+        ConfigurationError: the address is no URL, or would send key and secret unencrypted.
 
     Example:
         >>> checked_address("https://api-cn.faceplusplus.com/")
@@ -72,8 +72,8 @@ def checked_address(address: str) -> str:
     """
     if not _is_address(address):
         raise ConfigurationError(
-            f"{ADDRESS} is no address of a service. Expected a URL without user name, query and "
-            f"fragment, such as {DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com."
+            f"{ADDRESS}: expected a URL without user name, query and fragment, such as "
+            f"{DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com. Correct the address."
         )
     parts = urlsplit(address)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
@@ -86,7 +86,7 @@ def checked_address(address: str) -> str:
 def _is_address(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        # What only httpx refuses would come up while a request is under way.
+        # Otherwise an address that only httpx refuses would fail during a request.
         host = httpx.URL(address).host and parts.hostname
         _ = parts.port
     except (ValueError, httpx.InvalidURL):
@@ -97,7 +97,7 @@ def _is_address(address: str) -> bool:
 
 
 class Client:
-    """One Detect API with one key; sends pictures one after another."""
+    """A client of the Detect API with one key; it sends pictures one after another."""
 
     def __init__(
         self,
@@ -107,14 +107,14 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: where the service is, who asks, bounds, and the clock (tests bring their own).
+        """Args: the address, the key and secret, limits of answers, and a clock for tests.
 
         Raises:
-            ConfigurationError: the address is none, or holds the key or the secret.
+            ConfigurationError: the address is invalid, or contains the key or the secret.
         """
         if credentials.are_in(address):
             raise ConfigurationError(
-                f"{ADDRESS} holds the key or the secret: give the address of the service alone, "
+                f"{ADDRESS} contains the key or the secret: give the address of the service alone, "
                 f"such as {DEFAULT_ADDRESS}."
             )
         self.url = checked_address(address) + PATH
@@ -128,11 +128,11 @@ class Client:
         """Send one JPEG or PNG file and wait for the answer.
 
         Args:
-            picture: The file.
-            seed: Of the jitter in the waits, so that a run repeats itself exactly.
+            picture: content of the file.
+            seed: seed of the jitter in the waits, so that runs repeat exactly.
 
         Raises:
-            DetectorError: the service cannot be used; says why and what to do.
+            DetectorError: the service cannot be used; the message has the reason and the remedy.
         """
         self._until = self._clock() + self._limits.seconds
         jitter = random.Random(seed)  # noqa: S311 - spreads waits, guards nothing
@@ -144,7 +144,7 @@ class Client:
         return answer
 
     def _retrying(self, course: Course, times: int, jitter: random.Random) -> Retrying:
-        """Sends again while answers ask for this course; the last answer is given as it is."""
+        """A policy that sends again while answers have this course, and returns the last one."""
         backoff = wait_exponential(max=LONGEST_WAIT)
 
         def slow_down(_: RetryCallState) -> None:
@@ -154,7 +154,7 @@ class Client:
         return Retrying(
             retry=retry_if_result(lambda answer: answer.course is course),
             stop=stop_after_attempt(times + 1),
-            # Doubling, between half and all of it.
+            # Exponential, between half and all of it.
             wait=lambda state: backoff(state) * jitter.uniform(0.5, 1.0),
             sleep=lambda seconds: self._sleep(min(seconds, max(self._left, 0.0))),
             before_sleep=slow_down,
@@ -162,7 +162,7 @@ class Client:
         )
 
     def _ask(self, picture: bytes) -> Answer:
-        """Send a picture once; what the answer holds of key and secret is cleared."""
+        """Send a picture once; key and secret are removed from exceptions."""
         self._take_turn()
         if self._left <= 0:
             return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
@@ -172,15 +172,15 @@ class Client:
                 return self._exchange(picture)
         except DeadlinePassedError:
             return Answer(Course.STOP, message=self._too_late, status=NO_ANSWER)
-        except Exception as error:  # noqa: BLE001 - all that httpx raises, and what it forgets
+        except Exception as error:  # noqa: BLE001 - httpx raises many kinds, not all its own
             said = type(error).__name__
             if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-                # Nothing was sent yet, so nothing can come back.
+                # Nothing was sent yet, so the message cannot echo the key.
                 said = f"{said}: {self._credentials.hide_in(str(error))}"
-        except BaseException as error:  # noqa: BLE001 - Ctrl-C, too, carries the request
+        except BaseException as error:  # noqa: BLE001 - the frames of Ctrl-C, too, hold the request
             stopped = error
         if stopped is not None:
-            # Raised anew, outside of the handler: without the frames that hold the request.
+            # Raised anew outside of the handler, without the frames that hold the request.
             stopped.__traceback__ = stopped.__cause__ = stopped.__context__ = None
             hide = self._credentials.hide_in
             stopped.args = tuple(hide(part) if type(part) is str else part for part in stopped.args)
@@ -188,7 +188,7 @@ class Client:
         return Answer(Course.RETRY, message=said, status=NO_ANSWER)
 
     def _exchange(self, picture: bytes) -> Answer:
-        # A connection each: pictures come minutes apart when a run makes them meanwhile.
+        # One connection per picture: a run may send pictures minutes apart.
         form = {
             **self._credentials.form(),
             "image_base64": base64.b64encode(picture).decode(),
@@ -206,7 +206,7 @@ class Client:
 
     @property
     def _left(self) -> float:
-        """Seconds until the deadline of the picture at hand."""
+        """Seconds until the deadline of the present picture."""
         return self._until - self._clock()
 
     @property
@@ -214,7 +214,7 @@ class Client:
         return f"no whole answer in {self._limits.seconds:g} seconds, --t2i-answer-deadline"
 
     def _take_turn(self) -> None:
-        """Keep the distance from the last request that the rate limit has shown to be needed."""
+        """Wait until the rate limit allows the next request."""
         wait = self._sent + self._spacing - self._clock()
         if self._spacing and wait > 0:
             self._sleep(wait)
@@ -235,5 +235,5 @@ class Client:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    # Read once: a client that reads them itself takes a fifth of a second to make.
+    # Cached: reading them for each client takes a fifth of a second.
     return httpx.create_ssl_context()

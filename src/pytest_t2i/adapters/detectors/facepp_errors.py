@@ -1,4 +1,4 @@
-"""What the errors that Face++ documents mean for a run: send again, undetected, or stop.
+"""How to go on after each documented error of Face++: send again, undetected, or stop.
 
 Source: Detect API v3, "Unique ERROR_MESSAGE of this API" and "Common ERROR_MESSAGE". A message
 is a name, often followed by a colon and a detail (``BAD_ARGUMENTS:return_attributes``); a request
@@ -20,15 +20,15 @@ class Course(Enum):
     WAIT = auto()
     """The rate limit of the key: wait and send again."""
     RETRY = auto()
-    """A passing fault of the service: send again a few times."""
+    """A temporary failure of the service: send again a few times."""
     RESIZE = auto()
-    """The service cannot take a picture of this size: send a smaller copy."""
+    """The service refuses a picture of this size: send a smaller copy."""
     UNREADABLE = auto()
     """The service cannot read this picture; the others may be fine."""
     MULTIPLE = auto()
     """The service refuses to analyse more than one face in a picture."""
     STOP = auto()
-    """Nothing will work until someone mends the cause."""
+    """No request will succeed until the user removes the cause."""
 
 
 COURSES = {
@@ -55,7 +55,7 @@ DETAILS = {
     *("api_key", "api_secret", "image_url", "image_file", "image_base64", "return_landmark"),
     *("return_attributes", "Denied by Client", "Denied by Admin", "Insufficient Account Balance"),
 }
-"""What the documentation lets follow a name."""
+"""Documented details behind a name."""
 
 _ARGUMENTS = (
     "The service did not take the form of the request, so its protocol has changed or the address "
@@ -77,7 +77,7 @@ REMEDIES = {
     "before is kept.",
     "IMAGE_DOWNLOAD_TIMEOUT": "The service failed on every attempt. Run again later.",
 }
-"""Documented name -> what to do about it; the other names get the text about the protocol."""
+"""Documented name -> remedy; the remedy of all other names is ``_ARGUMENTS``."""
 
 
 def course_of(status: int, message: str) -> Course:
@@ -108,10 +108,10 @@ def name_of(message: str) -> str:
 
 
 def documented(message: str) -> str:
-    """What of an error message is in the documentation; "" for anything else.
+    """The documented part of an error message; "" where there is none.
 
-    The service, or a page in its place, may echo what it was sent in more forms than can be looked
-    for. So nothing of its own wording is repeated.
+    The service, or a proxy, may echo the key in more encodings than can be searched for. So no
+    undocumented text is repeated.
 
     Example:
         >>> documented("AUTHORIZATION_ERROR:Denied by Admin"), documented("BAD_ARGUMENTS: k3y")
@@ -126,5 +126,5 @@ def documented(message: str) -> str:
 
 
 def remedy_for(message: str) -> str:
-    """What the user can do about an error that ends a run."""
+    """The remedy for an error that ends a run."""
     return REMEDIES.get(name_of(message), _ARGUMENTS)

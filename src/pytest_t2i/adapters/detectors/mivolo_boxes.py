@@ -1,4 +1,4 @@
-"""Persons and faces in one pass of YOLOv8, as MiVOLO's own detector finds them."""
+"""Persons and faces by one pass of YOLOv8, with the settings of MiVOLO's own detector."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 CONFIDENCE, OVERLAP = 0.4, 0.7
-"""Least score of a box, and IoU from which two are one: those of the original's demo."""
+"""Least score of a box, and IoU at which two boxes are merged, as in the original's demo."""
 CLASSES = ("person", "face")
 
 
 class PersonAndFaceFinder:
-    """A YOLOv8 that knows the classes person and face."""
+    """A YOLOv8 with the classes person and face."""
 
     def __init__(self, weights: Path, device: str) -> None:
         """Read the weights.
 
         Raises:
             MissingExtraError: ultralytics is not installed.
-            ModelLoadError: they are no such weights.
+            ModelLoadError: the weights are no such YOLO.
         """
         self._model = YoloModel(weights, device)
         absent = [name for name in CLASSES if name not in self._model.names.values()]
         if absent:
             raise ModelLoadError(
-                f"{weights} has no class {absent[0]!r}. MiVOLO needs a YOLO that knows persons "
-                "and faces, such as yolov8x_person_face.pt."
+                f"{weights}: expected a YOLO with the classes person and face, such as "
+                f"yolov8x_person_face.pt, got one without {absent[0]!r}."
             )
         self._memory: PictureMemory[PersonsAndFaces] = PictureMemory()
         facts = dict(self._model.facts)
@@ -49,7 +49,7 @@ class PersonAndFaceFinder:
 
     def find(self, images: Sequence[Image]) -> list[PersonsAndFaces]:
         """Persons and faces of every picture, each the largest first."""
-        # One at a time: the padding of a batch would let a picture's boxes depend on others.
+        # One picture at a time: padding would make a picture's boxes depend on its batch.
         return self._memory.of(images, lambda new: [self._look(image) for image in new])
 
     def _look(self, image: Image) -> PersonsAndFaces:

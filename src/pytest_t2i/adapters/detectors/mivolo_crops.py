@@ -1,9 +1,9 @@
-"""What MiVOLO looks at: whose box is decided on, and how face and body are cut out.
+"""MiVOLO's input: the choice of the person, and the crops of face and body.
 
-Follows the original's ``structures.py`` and ``data/misc.py`` (WildChlamydia/MiVOLO), as facts and
-in words of our own: faces go to persons by the assignment that overlaps most; in a body crop every
-face and every other person is blackened, and what is then mostly black is trimmed; a body under 50
-pixels, or of which less than 0.4 is left, is not looked at.
+The rules are those of the original's ``structures.py`` and ``data/misc.py`` (WildChlamydia/MiVOLO),
+implemented anew. Faces are assigned to persons by largest overlap. In a body crop every face and
+every other person is blackened, and margins that are then mostly black are trimmed. A body under 50
+pixels, or with less than 0.4 of its area left, is not used.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from scipy.optimize import linear_sum_assignment
 from pytest_t2i.data import Box
 
 SMALLEST_BODY = 50
-"""Pixels, in width and in height."""
+"""Least width and height of a body in pixels."""
 LEAST_LEFT = 0.4
-"""Share of a body crop that has to remain after trimming."""
+"""Least share of a body crop that must remain after trimming."""
 ROUNDING = 0.3
 """A blackened person that ends this near an edge is blackened to the edge; and a row or column
 is trimmed when all but this share of it is black."""
 LEAST_OVERLAP = 1e-4
-"""Below, a face belongs to nobody."""
+"""Least overlap at which a face is assigned to a person."""
 
 
 class PersonsAndFaces(NamedTuple):
-    """Boxes of one picture."""
+    """Boxes of persons and faces in one picture."""
 
     persons: tuple[Box, ...]
     faces: tuple[Box, ...]
 
 
 class Subject(NamedTuple):
-    """Whom a picture is decided on; None for what was not found or cannot be used."""
+    """Face and body crop of the classified person; None for a missing or unusable crop."""
 
     face: np.ndarray | None
     """RGB uint8 [height, width, 3]."""
@@ -43,18 +43,18 @@ class Subject(NamedTuple):
 
     @property
     def is_visible(self) -> bool:
-        """Whether there is anything to look at."""
+        """Whether there is a crop."""
         return self.face is not None or self.body is not None
 
 
 def subject(pixels: np.ndarray, boxes: PersonsAndFaces) -> Subject:
-    """The largest person with their face; where there is no person, the largest face.
+    """The largest person with their face; without a person, the largest face.
 
-    The original gives every person a gender; a picture can have one label only.
+    The original classifies every person; here a picture has one label.
 
     Args:
-        pixels: The picture, RGB uint8 [height, width, 3].
-        boxes: Its boxes, the largest first.
+        pixels: the picture, RGB uint8 [height, width, 3].
+        boxes: boxes in the picture, the largest first.
     """
     if not boxes.persons:
         return Subject(_cut(pixels, boxes.faces[0]) if boxes.faces else None, None)
@@ -64,7 +64,7 @@ def subject(pixels: np.ndarray, boxes: PersonsAndFaces) -> Subject:
 
 
 def assigned(boxes: PersonsAndFaces) -> list[int | None]:
-    """For every face the person it belongs to.
+    """For every face, the index of its person, or None.
 
     Example:
         >>> man, face = Box(0, 0, 10, 30), Box(2, 2, 8, 8)
@@ -81,7 +81,7 @@ def assigned(boxes: PersonsAndFaces) -> list[int | None]:
 
 
 def body(pixels: np.ndarray, boxes: PersonsAndFaces) -> np.ndarray | None:
-    """The first person's crop with faces and others blackened; None when too little is left."""
+    """The first person's crop with faces and others blackened; None where too little is left."""
     own = boxes.persons[0]
     crop = _cut(pixels, own)
     if crop is None or min(crop.shape[:2]) < SMALLEST_BODY:
@@ -96,7 +96,7 @@ def body(pixels: np.ndarray, boxes: PersonsAndFaces) -> np.ndarray | None:
 
 
 def _closeness(person: Box, face: Box) -> float:
-    """Mean of the intersection's share of the face, and of both."""
+    """Mean of two ratios: intersection to face, and intersection to union."""
     shared = _intersection(person, face)
     union = person.area + face.area - shared
     return (shared / face.area + shared / union) / 2 if face.area and union else 0.0
@@ -133,9 +133,9 @@ def _span(start: float, end: float, length: int, to_edges: bool) -> tuple[int, i
 
 
 def _trimmed(crop: np.ndarray) -> np.ndarray:
-    """Without the rows and columns at the edges that are nearly all black."""
+    """The crop without rows and columns at its edges that are nearly all black."""
     black = (crop == 0).all(axis=2)
-    # Rows, too, are measured by the crop's height: the network was trained on crops cut so.
+    # Rows, too, are compared with the crop's height, as in the training of the network.
     most = crop.shape[0] * (1 - ROUNDING)
     rows, columns = black.sum(axis=1) <= most, black.sum(axis=0) <= most
     top, bottom = _ends(rows)

@@ -1,9 +1,9 @@
-"""Where a detector that is put together takes its parts from: CLIP, faces, persons by name.
+"""Load the parts of a detector: its CLIP, face detector and person detector.
 
-An alias behind the detector's name (``clip-enhance:reference``) stands for one set of weights per
-family of the catalogue: ``clip``, ``faces`` and ``persons``, whose entries name a part, the parts'
-own names such as ``yolo``, and ``crop``, whose entry names a way to crop. Anything else behind the
-name is the CLIP: a hub id, a folder, an open_clip name.
+An alias behind the detector's name (``clip-enhance:reference``) stands for its entries in several
+families of the catalogue: ``clip`` for weights, ``faces`` and ``persons`` for the names of parts, a
+part's own name such as ``yolo`` for its weights, and ``crop`` for a way to crop. Any other text
+behind the name is the CLIP: a hub id, a folder, or an open_clip name.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
 
 
 def clip_part(options: LoadOptions) -> ContrastiveEncoder:
-    """The CLIP of the alias, else of the source, else of the papers."""
+    """Load the CLIP of the alias, else of the source, else the papers' CLIP."""
     return load_contrastive(replace(options, source=options.source or _alias(options, "clip")))
 
 
 def face_part(options: LoadOptions, default: str) -> FaceDetector:
-    """The face part of the alias, else the default: as ``Registry.named`` takes it.
+    """Load the face detector of the alias, else the default (a name for ``Registry.named``).
 
     Raises:
-        UnknownNameError: no face part is registered under the name.
+        UnknownNameError: no face detector is registered under the name.
     """
     return cast("FaceDetector", _part(options, "face", default))
 
 
 def person_part(options: LoadOptions, default: str = "yolo") -> PersonDetector:
-    """The person part of the alias, else the default: as ``Registry.named`` takes it.
+    """Load the person detector of the alias, else the default (a name for ``Registry.named``).
 
     Raises:
-        UnknownNameError: no person part is registered under the name.
+        UnknownNameError: no person detector is registered under the name.
     """
     return cast("PersonDetector", _part(options, "person", default))
 
 
 def _part(options: LoadOptions, kind: str, default: str) -> object:
-    """A part by the family of its kind; its weights are named with it, or by its own family."""
+    """Load a part; its weights follow its name, or are in the family of the part's own name."""
     registry = _registries(options).of(kind)
     name, source = registry.named(_alias(options, f"{kind}s") or default)
     factory = registry.get(name)
@@ -53,7 +53,7 @@ def _part(options: LoadOptions, kind: str, default: str) -> object:
 
 @contextmanager
 def whole(feature: str, extra: str) -> Iterator[None]:
-    """A missing library of any part is told with the extra that brings all of them.
+    """Make a missing library of any part name the extra that installs all libraries.
 
     Raises:
         MissingExtraError: a library is not installed.
@@ -65,7 +65,7 @@ def whole(feature: str, extra: str) -> Iterator[None]:
 
 
 def named(part: str, facts: object) -> dict[str, str]:
-    """A part's provenance under its role.
+    """A part's provenance, with the part's role before each key.
 
     >>> from types import SimpleNamespace
     >>> named("face", SimpleNamespace(provenance={"faces": "dlib-hog", "dlib": "20"}))
@@ -76,7 +76,7 @@ def named(part: str, facts: object) -> dict[str, str]:
 
 
 def crop_part(options: LoadOptions, default: str) -> str:
-    """The name of the way to crop of the alias, else the default."""
+    """The way to crop that the alias names, else the default."""
     return _alias(options, "crop") or default
 
 
@@ -85,5 +85,5 @@ def _alias(options: LoadOptions, family: str) -> str:
 
 
 def _registries(options: LoadOptions) -> Registries:
-    # A run hands on what its conftest.py files registered; a detector made by hand has the rest.
+    # A run passes its registries on, with those of conftest.py files; else only entry points count.
     return cast("Registries", options.extra.get("registries") or Registries())

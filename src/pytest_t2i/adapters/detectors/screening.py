@@ -1,4 +1,4 @@
-"""What every detector does first: black and unreadable pictures are undetected."""
+"""The first step of every detector: black and unreadable pictures are undetected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Look = Callable[[list["Image"]], Sequence[Detection]]
 
 
 def screened(images: Sequence[Image], look: Look) -> list[Detection]:
-    """One detection per picture, in order; ``look`` sees the readable ones that are not black.
+    """One detection per picture, in order; ``look`` receives readable ones that are not black.
 
     >>> from PIL import Image
     >>> black = Image.new("RGB", (2, 2))
@@ -38,7 +38,7 @@ def screened(images: Sequence[Image], look: Look) -> list[Detection]:
 def passed_on(
     pictures: Sequence[Image], decided: dict[int, Detection], look: Look
 ) -> list[Detection]:
-    """One detection per picture: those decided already, and what ``look`` says of the others."""
+    """One detection per picture: those decided already, and the results of ``look`` for others."""
     others = [place for place in range(len(pictures)) if place not in decided]
     looked_at = look([pictures[place] for place in others]) if others else []
     everything = decided | dict(zip(others, looked_at, strict=True))

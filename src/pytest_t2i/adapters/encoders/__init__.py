@@ -1,1 +1,1 @@
-"""Image and text encoders: one adapter per heavy dependency, imported only when asked for."""
+"""Image and text encoders: one module for each heavy library, imported when a name needs it."""

@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 DEFAULT = "openai/clip-vit-large-patch14"
 """Weights of Lyu Appendix A."""
 
-# transformers 5 resizes through torchvision by default, which the papers did not have and which
-# need not be installed; its Pillow backend has a name of its own. Goes with support for version 4.
+# transformers 5 resizes through torchvision by default, which the papers did not use and which
+# need not be installed; its Pillow backend has another name. Remove with support for version 4.
 PILLOW = "CLIPImageProcessorPil"
 PROCESSOR: Any = getattr(transformers, PILLOW if hasattr(transformers, PILLOW) else PILLOW[:-3])
 
 
 def load(options: LoadOptions) -> ClipEncoder:
-    """A CLIP from the hub or a local folder; one per weights, device and dtype in a process.
+    """Load a CLIP from the hub or a local folder, once per weights, device and dtype in a process.
 
-    Full precision unless a dtype is asked for, as in Lyu Appendix A ("default settings").
+    The default dtype is full precision, as in Lyu Appendix A ("default settings").
 
     Raises:
         ModelLoadError: the weights are absent, gated, damaged, not safetensors or not a CLIP.
@@ -72,7 +72,7 @@ class ClipEncoder(ContrastiveEncoder):
         place = folder_or_hub_id(source)
         if Path(place).is_dir() and not (Path(place) / "config.json").is_file():
             raise ModelLoadError(
-                f"{place} has no config.json, so it is not a CLIP written by save_pretrained."
+                f"{place}: expected a CLIP written by save_pretrained, and there is no config.json."
             )
         with loading_weights(source, revision):
             self.model, self._tokenizer, self._processor = _parts(place, revision, dtype)
@@ -88,7 +88,7 @@ class ClipEncoder(ContrastiveEncoder):
 
     @property
     def logit_scale(self) -> float:
-        """Factor on cosine similarities before a softmax makes them probabilities."""
+        """Factor on cosine similarities before the softmax."""
         return float(self.model.logit_scale.detach().exp())
 
     def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
@@ -96,7 +96,7 @@ class ClipEncoder(ContrastiveEncoder):
             return _features(self.model.get_image_features(pixel_values=self._pixels(images)))
 
     def summaries(self, images: Sequence[Image]) -> np.ndarray:
-        """How pictures look to every layer: what a domain is learned from.
+        """Statistics of every layer for each picture, from which a domain is learned.
 
         Returns:
             [n_images, layers * 2 * width] float32: mean and standard deviation over patches of
@@ -113,7 +113,7 @@ class ClipEncoder(ContrastiveEncoder):
         return list(map(Seen, features, self.domain.holds(summaries).tolist()))
 
     def _pass(self, images: Sequence[Image]) -> tuple[np.ndarray, np.ndarray]:
-        """Features and summaries, of one pass."""
+        """Features and summaries from one pass."""
         with memory_guard("encoding pictures"), torch.no_grad():
             given = self._pixels(images)
             seen = self.model.vision_model(pixel_values=given, output_hidden_states=True)

@@ -1,4 +1,4 @@
-"""What every CLIP has in common, whichever library loads it: features, made once per picture."""
+"""The base class of every CLIP: it caches features by picture."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BATCH = 32
-"""Pictures or texts that go through the network at once."""
+"""Number of pictures or texts in one pass."""
 
 
 class Seen(NamedTuple):
-    """What one pass through the network says of a picture."""
+    """Result of one pass for a picture."""
 
     features: np.ndarray
-    """[d] float32."""
+    """Features, [d] float32."""
     in_domain: bool
-    """Whether it is of the kind that the encoder was made for."""
+    """Whether the picture is of the kind that the encoder was made for."""
 
 
 class ContrastiveEncoder(Described, ABC):
-    """Encodes pictures and texts into one space; obeys Encoder, TextEncoder and MadeFor.
+    """An Encoder, TextEncoder and MadeFor that encodes pictures and texts into one space.
 
-    Features are kept by the pixels of the picture, so that several detectors that look at the
-    same picture through the same weights encode it once.
+    Features are cached by a picture's pixels, so that detectors with the same weights encode a
+    picture once.
     """
 
     def __init__(self, facts: Mapping[str, str], domain: Domain | None = None) -> None:
-        """Args: all that changes its features, and the kind of pictures that it was made for."""
+        """Args: all that changes the features, and the kind of pictures the CLIP was made for."""
         super().__init__({**facts, **({"domain": str(domain)} if domain else {})})
         self.domain = domain
         self._pictures: PictureMemory[Seen] = PictureMemory()
@@ -45,7 +45,7 @@ class ContrastiveEncoder(Described, ABC):
     @property
     @abstractmethod
     def logit_scale(self) -> float:
-        """Factor on cosine similarities before a softmax makes them probabilities."""
+        """Factor on cosine similarities before the softmax."""
 
     @abstractmethod
     def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
@@ -61,11 +61,11 @@ class ContrastiveEncoder(Described, ABC):
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures that it was made for; "" for any."""
+        """The kind of pictures that the encoder was made for; "" for any."""
         return self.domain.made_for if self.domain else ""
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of that kind, found out as it is encoded."""
+        """Whether each picture is of the kind that the encoder was made for."""
         if self.domain is None:
             return [True] * len(images)
         return [seen.in_domain for seen in self._pictures.of(images, self._see_new)]
@@ -75,7 +75,7 @@ class ContrastiveEncoder(Described, ABC):
         return in_batches(pictures, BATCH, self._see)
 
     def _see(self, images: Sequence[Image]) -> list[Seen]:
-        """One pass with at most BATCH RGB pictures; an encoder that has a domain overrides it."""
+        """One pass with at most BATCH RGB pictures; an encoder with a domain overrides this."""
         return [Seen(row, in_domain=True) for row in self._encode_images(images)]
 
     def encode_text(self, texts: Sequence[str]) -> np.ndarray:

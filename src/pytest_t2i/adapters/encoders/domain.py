@@ -1,7 +1,7 @@
-"""The kind of pictures that an encoder was made for: a direction in which others stand out.
+"""The domain of an encoder: a direction along which pictures of other kinds lie further out.
 
-It lies beside the weights as ``domain.json``. Someone who trains an encoder on one kind of pictures
-fits it with pictures of that kind and others; the pictures themselves are not needed afterwards.
+The domain is a file ``domain.json`` beside the weights. Whoever trains an encoder on one kind of
+pictures fits the domain with pictures of that kind and of others, which are not needed afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = "domain.json"
 
 
 class Domain(msgspec.Struct, frozen=True):
-    """Pictures whose summary does not reach a threshold along a direction.
+    """A kind of pictures: those whose summary stays below a threshold along a direction.
 
     >>> import numpy as np
     >>> domain = Domain("drawings", (1.0, -1.0), 0.5)
@@ -28,32 +28,32 @@ class Domain(msgspec.Struct, frozen=True):
     """
 
     made_for: str
-    """The kind of pictures in words, as in "made for ..."."""
+    """The kind of pictures in words, such as "drawings"."""
     direction: tuple[float, ...]
-    """One number for each number of a summary (``ClipEncoder.summaries``)."""
+    """Weights of the numbers of a summary (``ClipEncoder.summaries``)."""
     threshold: float
-    """Pictures further along the direction are of another kind."""
+    """Largest value along the direction; pictures beyond it are of another kind."""
 
     def holds(self, summaries: np.ndarray) -> np.ndarray:
-        """Whether each of these pictures is of this kind: [n, d] becomes [n] of bool."""
+        """Whether each picture is of this kind: summaries [n, d] give booleans [n]."""
         holds: np.ndarray = summaries @ np.array(self.direction) <= self.threshold
         return holds
 
     def __str__(self) -> str:
-        """All that changes its word, for fingerprints."""
+        """The kind and a hash of the domain, for fingerprints."""
         content = hashlib.sha256(msgspec.json.encode(self)).hexdigest()
         return f"{self.made_for} (sha256:{content})"
 
 
 def read_domain(folder: Path, width: int) -> Domain | None:
-    """The domain of the weights in a folder; None where they have none.
+    """Read the domain of the weights in a folder; None where there is none.
 
     Args:
-        folder: of the weights.
-        width: Numbers in a summary.
+        folder: folder of the weights.
+        width: number of values in a summary.
 
     Raises:
-        FileFormatError: that names the file and what is wrong with it.
+        FileFormatError: the file is invalid.
     """
     path = folder / FILE
     if not path.is_file():

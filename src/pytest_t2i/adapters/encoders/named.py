@@ -1,4 +1,4 @@
-"""An encoder by its name, for what is built on one."""
+"""Load an encoder by its name, for commands and for detectors that use an encoder."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from pytest_t2i.protocols import Encoder, LoadOptions
 
 
 def load_encoder(name: str, options: LoadOptions | None = None) -> Encoder:
-    """Load an encoder by the name that an option takes: for a command, or a part built on one.
+    """Load an encoder by a name as in the options, for a command or for another component.
 
-    A factory hands on the options that it was given. Then what a project's conftest.py and its
-    catalogue say holds here, too, and a change of this encoder's code is a change of what is built
-    on it.
+    A component's factory passes on its own options. Then encoders of a project's conftest.py and
+    catalogue are found, and a change of the encoder's code changes the component's fingerprint.
 
     Args:
         name: ``name``, ``name:weights`` or ``module:factory``, such as "clip:reference".
-        options: device, number format and what else holds for it; its source is not looked at.
+        options: device, number format and so on; ``source`` is ignored.
 
     Returns:
-        The encoder; weights are loaded now.
+        The encoder, with its weights loaded.
 
     Raises:
         UnknownNameError: no encoder is registered under the name.
-        MissingExtraError: its library is not installed.
-        ModelLoadError: its weights cannot be loaded.
+        MissingExtraError: the encoder's library is not installed.
+        ModelLoadError: the encoder's weights cannot be loaded.
 
     >>> load_encoder("nobody")
     Traceback (most recent call last):

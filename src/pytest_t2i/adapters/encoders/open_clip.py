@@ -35,11 +35,11 @@ PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 
 
 def load(options: LoadOptions) -> OpenClipEncoder:
-    """An open_clip model by its name; one per weights, device and dtype in a process.
+    """Load an open_clip model by its name, once per weights, device and dtype in a process.
 
     Raises:
         ModelLoadError: the weights are absent, gated or damaged.
-        UnknownNameError: open_clip knows no such architecture or weights.
+        UnknownNameError: open_clip has no such architecture or weights.
         ConfigurationError: no such device or dtype.
     """
     source = options.source or DEFAULT
@@ -73,7 +73,7 @@ class OpenClipEncoder(ContrastiveEncoder):
 
     @property
     def logit_scale(self) -> float:
-        """Factor on cosine similarities before a softmax makes them probabilities."""
+        """Factor on cosine similarities before the softmax."""
         return float(self.model.logit_scale.detach().exp())
 
     def _encode_images(self, images: Sequence[Image]) -> np.ndarray:
@@ -91,14 +91,19 @@ def _folder(source: str) -> Path:
 
 
 def _named(source: str) -> tuple[str, str | None]:
-    """Name and weights tag as open_clip takes them."""
+    """Name and weights tag for open_clip."""
     folder = _folder(source)
     if folder.is_dir():
         if not (folder / "open_clip_config.json").is_file():
-            raise ModelLoadError(f"{folder} has no open_clip_config.json.")
+            raise ModelLoadError(
+                f"{folder}: expected a folder with open_clip_config.json, and there is no such "
+                "file. Give the folder of an open_clip model."
+            )
         return f"local-dir:{folder}", None
     if source.startswith("local-dir:") or looks_like_path(source):
-        raise ModelLoadError(f"{folder} is no folder, so there is no open_clip model in it.")
+        raise ModelLoadError(
+            f"{folder}: expected the folder of an open_clip model, and there is no such folder."
+        )
     if source.startswith("hf-hub:"):
         return source, None
     name, _, tag = source.partition("/")
@@ -111,8 +116,8 @@ def _named(source: str) -> tuple[str, str | None]:
 
 
 def _read(name: str, tag: str | None, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
-    # open_clip only warns when weights were trained with QuickGELU and the architecture's
-    # configuration says GELU; features would then be wrong.
+    # open_clip only warns where weights were trained with QuickGELU and the architecture has GELU;
+    # the features would then be wrong.
     trained = open_clip.get_pretrained_cfg(name, tag) if tag else {}
     model, preprocess = open_clip.create_model_from_pretrained(
         name,

@@ -1,4 +1,4 @@
-"""Which library a CLIP's name belongs to; that library alone is then imported."""
+"""Choose the library of a CLIP by its name, and import only that library."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ARCHITECTURE = re.compile(
     r"(ViT|RN\d+|EVA\d*|convnext|coca|MobileCLIP|PE-Core|roberta|xlm-roberta|nllb|mt5|swin)"
     r"[\w.+-]*(/[\w.-]+)?$"
 )
-"""Names such as ViT-B-32/laion2b_s34b_b79k; a hub id names an owner before the slash."""
+"""Names such as ViT-B-32/laion2b_s34b_b79k; a hub id has an owner before the slash."""
 DOMAIN = "domain"
-"""Family of weights whose entries are a CLIP with a domain, for parts that have none themselves."""
+"""Family of weights with a CLIP that has a domain, for detectors that have no CLIP of their own."""
 
 
 def is_open_clip(source: str) -> bool:
-    """Whether a name means an open_clip model.
+    """Whether a name is that of an open_clip model.
 
     >>> [is_open_clip(s) for s in ("ViT-B-32/laion2b_s34b_b79k", "hf-hub:a/b", "openai/clip-vit")]
     [True, True, False]
@@ -33,10 +33,10 @@ def is_open_clip(source: str) -> bool:
 
 
 def load_contrastive(options: LoadOptions) -> ContrastiveEncoder:
-    """The CLIP of this name, through the library it belongs to.
+    """Load the CLIP of this name through its library.
 
     Raises:
-        MissingExtraError: that library is not installed.
+        MissingExtraError: the library is not installed.
         ModelLoadError: the weights cannot be loaded.
     """
     if is_open_clip(options.source):
@@ -49,7 +49,7 @@ def load_contrastive(options: LoadOptions) -> ContrastiveEncoder:
 
 
 def domain_part(options: LoadOptions) -> ContrastiveEncoder | None:
-    """The CLIP that knows what pictures an alias was made for; None where the alias names none.
+    """Load the CLIP with the domain of an alias; None where the alias has no domain.
 
     Raises:
         ModelLoadError: the weights cannot be loaded.

@@ -1,8 +1,8 @@
-"""Pictures through any network of timm: ``resnet50.tv_in1k``, or a folder written by save_for_hf.
+"""Encode pictures with a timm network: ``resnet50.tv_in1k``, or a folder written by save_for_hf.
 
 Wu compares pictures by the last fully connected layer of a ResNet-50, by DINO ViT-S/16, and patch
-by patch by DINO ViT-B/8. A network gives what it was trained to give: classes where it has a
-classifier, else its pooled features. ``NAME+patches`` gives the features of every patch instead.
+by patch by DINO ViT-B/8. The features are the network's output: class scores where it has a
+classifier, else pooled features. ``NAME+patches`` gives the features of every patch instead.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 DEFAULT = "resnet50.tv_in1k"
-"""torchvision's ResNet-50; Wu does not say whose weights."""
+"""torchvision's ResNet-50; Wu does not name the weights."""
 PATCHES = "+patches"
 BATCH = 16
 
 
 def load(options: LoadOptions) -> TimmEncoder:
-    """A network of timm by its name; one per weights, device and dtype in a process.
+    """Load a timm network by its name, once per weights, device and dtype in a process.
 
     Args:
-        options: ``source`` is a name that timm knows, or a folder written by
-            ``timm.models.save_for_hf``; behind either ``+patches`` asks for patch features.
+        options: ``source`` is a name of timm, or a folder written by ``timm.models.save_for_hf``;
+            the suffix ``+patches`` selects patch features.
 
     Raises:
         ModelLoadError: the weights are absent or damaged.
-        UnknownNameError: timm knows no such network.
+        UnknownNameError: timm has no such network.
         ConfigurationError: no such device or dtype, or a network without patches.
     """
     source = options.source or DEFAULT
@@ -63,17 +63,17 @@ def load(options: LoadOptions) -> TimmEncoder:
 
 
 class TimmEncoder(Described):
-    """A network of timm with its preprocessing; obeys Encoder."""
+    """An Encoder: a timm network with its preprocessing."""
 
     def __init__(self, source: str, device: torch.device, dtype: torch.dtype) -> None:
-        """Args: as for ``load``."""
+        """Args: source, device and dtype, see ``load``."""
         name = source.removesuffix(PATCHES)
         self._of_patches = source != name
         self._model = _read(name).to(device, dtype).eval()
         if self._of_patches and not hasattr(self._model, "num_prefix_tokens"):
             raise ConfigurationError(
-                f"{name!r} has no patches: {PATCHES!r} needs a vision transformer of timm, such as "
-                "vit_base_patch8_224.dino."
+                f"{name!r}: {PATCHES!r} expects a vision transformer of timm, such as "
+                "vit_base_patch8_224.dino, got a network without patches."
             )
         self._device, self._dtype = device, dtype
         config = resolve_data_config({}, model=self._model)
@@ -92,7 +92,7 @@ class TimmEncoder(Described):
         super().__init__(facts)
 
     def encode(self, images: Sequence[Image]) -> np.ndarray:
-        """[n_images, d] float32, or [n_images, n_patches, d]; not normalised."""
+        """Features, not normalised: [n_images, d] or [n_images, n_patches, d] float32."""
         rows = self._memory.of(images, lambda new: in_batches(new, BATCH, self._encode))
         return np.stack(rows) if rows else np.empty((0, 0), np.float32)
 
@@ -114,12 +114,14 @@ def _read(name: str) -> Any:
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise ModelLoadError(
-                f"{folder} has no config.json, so it is no network written by "
-                "timm.models.save_for_hf."
+                f"{folder}: expected a network written by timm.models.save_for_hf, and there is no "
+                "config.json."
             )
         name, source = f"local-dir:{folder}", str(folder)
     elif looks_like_path(name):
-        raise ModelLoadError(f"{folder} is no folder, so there is no network of timm in it.")
+        raise ModelLoadError(
+            f"{folder}: expected a folder with a timm network, and there is no such folder."
+        )
     else:
         source = f"timm/{name}"
         if name.partition(".")[0] not in timm.list_models():

@@ -1,1 +1,1 @@
-"""Finding faces: one adapter per heavy dependency, imported only when asked for."""
+"""Face, person and object detectors: one module for each heavy library."""

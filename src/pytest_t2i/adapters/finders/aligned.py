@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 SIZE = 128
 """Side of an aligned face in pixels."""
 AROUND = 1.6
-"""Side of the square that is cut out, in those of the face's box: headwear and collar belong."""
+"""Side of the crop relative to the face's box, so that headwear and collar are included."""
 
 
 def aligned_faces(finder: FaceDetector, images: Sequence[Image]) -> list[Image | None]:
     """The largest face of every picture; None where there is none.
 
-    A finder that gives landmarks gives the eyes first: they are turned level. Without landmarks
-    the box is taken as it is.
+    The first two landmarks of a face are the eyes, which are turned level. A box without landmarks
+    is not turned.
     """
     return [
         aligned(image, boxes[0]) if boxes else None
@@ -31,7 +31,7 @@ def aligned_faces(finder: FaceDetector, images: Sequence[Image]) -> list[Image |
 
 
 def aligned(image: Image, box: Box) -> Image:
-    """A face, turned about its middle and cut out.
+    """Turn a face about its centre and crop it.
 
     >>> from PIL import Image
     >>> aligned(Image.new("RGB", (64, 64)), Box(16, 16, 48, 48)).size

@@ -1,8 +1,8 @@
-"""Face chips: the largest face cut out upright, as FairFace feeds its network (predict.py).
+"""Face chips: the largest face, upright and cropped, as input of FairFace (predict.py).
 
-The picture's longer side is brought to 800 pixels, a face is found (FairFace: by dlib's CNN with
-one upsampling), five landmarks turn the eyes level, and a square of 300 pixels is cut with a
-quarter of padding around.
+The picture's longer side is scaled to 800 pixels, a face is detected (by FairFace with dlib's CNN
+and one upsampling), the eyes are turned level by five landmarks, and a square of 300 pixels is
+cropped with a quarter of padding.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LANDMARKS = "shape_predictor_5_face_landmarks.dat"
 SIZE = 300
 """Side of a chip in pixels."""
 PADDING = 0.25
-"""Around the face, as a share of its size."""
+"""Padding around the face, as a share of the face's size."""
 
 
 class Chip(NamedTuple):
@@ -40,30 +40,32 @@ class Chip(NamedTuple):
     pixels: np.ndarray
     """RGB, uint8 [SIZE, SIZE, 3]."""
     faces: int
-    """In the picture."""
+    """Number of faces in the picture."""
 
 
 class Chips:
-    """Cuts the largest face out of every picture."""
+    """Crops the largest face of every picture."""
 
     def __init__(self, faces: FaceDetector, landmarks: Path | None = None) -> None:
         """Read the landmark model.
 
         Args:
-            faces: Finds them.
-            landmarks: Path of shape_predictor_5_face_landmarks.dat; None takes the one of the
+            faces: face detector.
+            landmarks: path of shape_predictor_5_face_landmarks.dat; None for the file of the
                 package face_recognition_models.
 
         Raises:
-            ModelLoadError: there is no such file, or it holds something else.
+            ModelLoadError: the file does not exist, or has other content.
         """
         path = landmarks or packaged(LANDMARKS)
         if not path.is_file():
-            raise ModelLoadError(f"there is no file {path}. Give the path of {LANDMARKS}.")
+            raise ModelLoadError(f"the file {path} does not exist. Give the path of {LANDMARKS}.")
         try:
             self._predictor = dlib.shape_predictor(str(path))
         except RuntimeError as error:
-            raise ModelLoadError(f"{path} is not {LANDMARKS}: {error}") from error
+            raise ModelLoadError(
+                f"{path}: expected {LANDMARKS}, got another file ({error}). Give its path."
+            ) from error
         self._faces = faces
         self._landmarks = f"sha256:{file_digest(path)}"
 
@@ -87,7 +89,7 @@ class Chips:
 
     def _cut(self, image: Image, box: Box) -> np.ndarray:
         picture = fitted(image, FAIRFACE_LONGEST)
-        # A dlib rectangle names its last pixel, a box the edge after it.
+        # A dlib rectangle includes its last pixel; a box ends at the edge after it.
         corners = (
             round(box.left * picture.wider),
             round(box.top * picture.higher),

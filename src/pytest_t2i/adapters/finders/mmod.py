@@ -1,9 +1,9 @@
 """Faces by the network of dlib's CNN detector, run by torch: the default of clip-enhance.
 
-Weights, pyramid, threshold and suppression are those of ``dlib-cnn``; it is several times quicker
-on a CPU, runs on a GPU, and needs no dlib. Scores differ by 0.05 on average, since dlib keeps the
-levels of its pyramid in one sheet, which shifts the places that are looked at: docs/detectors.md
-says how often the two agree.
+Weights, pyramid, threshold and suppression are those of ``dlib-cnn``. This implementation is
+several times faster on a CPU, runs on a GPU, and needs no dlib. Scores differ by 0.05 on average,
+as dlib puts the levels of its pyramid into one image, which shifts the positions of the window.
+docs/detectors.md reports how often the two agree.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 def load(options: LoadOptions) -> MmodFaces:
-    """The network with the settings of FairFace, one per weights and device in a process.
+    """Load the network with the settings of FairFace, once per weights and device in a process.
 
     Args:
-        options: ``source`` is the path of mmod_human_face_detector.dat; "" takes the one of the
-            package face_recognition_models.
+        options: ``source`` is the path of mmod_human_face_detector.dat; "" stands for the file of
+            the package face_recognition_models.
 
     Raises:
         MissingExtraError: torch or face_recognition_models is not installed.
-        ModelLoadError: there is no such file, or it holds something else.
+        ModelLoadError: the file does not exist, or has other content.
         ConfigurationError: no such device.
     """
     device = str(pick_device(options.device))
@@ -49,7 +49,7 @@ def load(options: LoadOptions) -> MmodFaces:
 
 
 class MmodFaces(CnnFinder):
-    """The network run by torch; obeys FaceDetector. On a CPU it takes one thread."""
+    """A FaceDetector that runs the network through torch, on a CPU with one thread."""
 
     def __init__(
         self, weights: Path, settings: CnnSettings | None = None, *, device: str = "cpu"
@@ -57,7 +57,7 @@ class MmodFaces(CnnFinder):
         """Read the weights.
 
         Raises:
-            ModelLoadError: there is no such file, or it holds something else.
+            ModelLoadError: the file does not exist, or has other content.
         """
         self._network = Mmod(cnn_weights(weights), device)
         self._threads = one_thread if device == "cpu" else nullcontext

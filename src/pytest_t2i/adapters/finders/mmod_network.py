@@ -1,7 +1,8 @@
 """The network of dlib's CNN face detector (max-margin object detection, King 2015) in torch.
 
-A window of 80 x 80 pixels slides over a pyramid whose levels shrink by 5/6; what scores above 0 is
-a face, and of overlapping ones the surest stays. The weights are dlib's own file.
+A window of 80 x 80 pixels slides over a pyramid whose levels shrink by 5/6. Windows that score
+above 0 are faces; of overlapping ones the one with the highest score is kept. The weights are
+dlib's file.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ with needs("the face detector mmod", "diffusers"):
     from torch.nn import functional
 
 MEAN = (122.782, 117.001, 104.298)
-"""Red, green, blue; dlib subtracts it and divides by 256."""
+"""Mean of red, green and blue; dlib subtracts it and divides by 256."""
 WINDOW = 80
 SHRINK = 5 / 6
 STRIDED = 3
-"""Convolutions with stride 2 and no padding; the others keep the size."""
+"""Number of first convolutions with stride 2 and no padding; the others keep the size."""
 MARGIN = 35
-"""Pixels of nothing around a level: dlib's 11, and three steps of 8 so that the window fits."""
+"""Width in pixels of a level's empty margin: dlib's 11, and three steps of 8 for the window."""
 SMALLEST = 5
-"""Pixels: the pyramid ends above this side."""
+"""Side in pixels at which the pyramid ends."""
 
 
 class Face(NamedTuple):
-    """Where the window was, in pixels of what was looked at."""
+    """Edges of the window in pixels of the given picture, and its score."""
 
     left: float
     top: float
@@ -49,7 +50,7 @@ class Mmod:
         """Read dlib's file.
 
         Raises:
-            ModelLoadError: the file holds something else.
+            ModelLoadError: the file has other content.
         """
         try:
             data = weights.read_bytes()
@@ -57,7 +58,8 @@ class Mmod:
             layers = list(convolutions(data))
         except (ValueError, IndexError, OverflowError) as error:
             raise ModelLoadError(
-                f"{weights} is not mmod_human_face_detector.dat ({error})."
+                f"{weights}: expected mmod_human_face_detector.dat, got another file ({error}). "
+                "Give its path."
             ) from error
         self._layers = [
             (torch.from_numpy(layer.weights).to(device), torch.from_numpy(layer.bias).to(device))
@@ -67,7 +69,7 @@ class Mmod:
         self._device = device
 
     def faces(self, pixels: np.ndarray, upsampling: int, least: float = 0.0) -> list[Face]:
-        """The faces of one picture, RGB uint8 [height, width, 3], the surest first."""
+        """The faces of a picture, RGB uint8 [height, width, 3], the highest score first."""
         picture = torch.tensor(pixels).to(self._device).permute(2, 0, 1).float()
         for _ in range(upsampling):
             picture = _resized(picture, 2 * picture.shape[1], 2 * picture.shape[2])
@@ -86,7 +88,7 @@ class Mmod:
             level = _resized(level, *smaller)
 
     def _scores(self, level: torch.Tensor) -> torch.Tensor:
-        # dlib keeps all levels in one sheet with space between them; here each has its own.
+        # dlib puts all levels into one image with margins; here each level is an image.
         current = functional.pad(level[None], (MARGIN,) * 4)
         for place, (weights, bias) in enumerate(self._layers):
             stride, padding = (2, 0) if place < STRIDED else (1, weights.shape[-1] // 2)
@@ -99,7 +101,7 @@ class Mmod:
 def _windows(scores: torch.Tensor, across: float, down: float, least: float) -> Iterator[Face]:
     rows, columns = torch.nonzero(scores > least, as_tuple=True)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        # Place x of a strided layer is the middle 2 x + 2 of what it read, three times over.
+        # Position x of a strided layer is centred at 2 x + 2 of its input, for three layers.
         x, y = (8 * place + 14 - MARGIN for place in (column, row))
         half = WINDOW / 2
         yield Face(

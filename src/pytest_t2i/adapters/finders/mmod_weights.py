@@ -1,9 +1,9 @@
-"""Reads mmod_human_face_detector.dat, dlib's serialization of its CNN face detector, without dlib.
+"""Read mmod_human_face_detector.dat, dlib's serialised CNN face detector, without dlib.
 
-The format (dlib ``serialize.h``, ``dnn/layers.h``): integers are a byte with sign and number of
-bytes, then the bytes; a floating point number is two integers, mantissa and exponent; text is its
-length and its bytes; a tensor is a version, four dimensions and little-endian 32 bit floats.
-Layers follow one another under their names: con_4, bn_con2, relu_110.
+The format (dlib ``serialize.h``, ``dnn/layers.h``) is as follows. An integer is one byte with sign
+and length, then its bytes. A floating-point number is two integers, mantissa and exponent. A text
+is its length and its bytes. A tensor is a version, four dimensions and little-endian 32-bit floats.
+Layers follow one another with their names: con_4, bn_con2, relu_110.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ START = b"\x01\x01\x01\x0aloss_mmod_"
 EPSILON = 1e-4
 """dlib's DEFAULT_BATCH_NORM_EPS."""
 FILTERS = ((16, 3, 5), (32, 16, 5), (32, 32, 5), (45, 32, 5), (45, 45, 5), (45, 45, 5), (1, 45, 9))
-"""Outputs, inputs and side of the seven convolutions."""
+"""Outputs, inputs and kernel side of the seven convolutions."""
 TENSOR = 2
 """Version of a serialized tensor."""
 
 
 class Convolution(NamedTuple):
-    """One layer, with the normalization that follows it worked in."""
+    """One layer, merged with the normalisation that follows it."""
 
     weights: np.ndarray
     """[outputs, inputs, side, side] float32."""
@@ -36,13 +36,13 @@ class Convolution(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """Walks through the bytes."""
+    """Reads values from the bytes, one after another."""
 
     data: bytes
     at: int = 0
 
     def integer(self) -> int:
-        """A signed integer."""
+        """Read a signed integer."""
         control = self.data[self.at]
         count = control & 0x0F
         start, self.at = self.at + 1, self.at + 1 + count
@@ -50,36 +50,36 @@ class Reader:
         return -value if control & 0x80 else value
 
     def number(self) -> float:
-        """A floating point number."""
+        """Read a floating-point number."""
         mantissa = self.integer()
         return float(mantissa * 2.0 ** self.integer())
 
     def tensor(self) -> np.ndarray:
-        """A tensor, flat."""
+        """Read a tensor as a flat array."""
         if self.integer() != TENSOR:
-            raise ValueError("no tensor where one is expected")
+            raise ValueError("expected a tensor, got another value")
         count = int(np.prod([self.integer() for _ in range(4)]))
         start, self.at = self.at, self.at + 4 * count
         return np.array(struct.unpack(f"<{count}f", self.data[start : self.at]), np.float32)
 
     def alias(self) -> None:
-        """Passes over a description of a part of a tensor: a version and four dimensions."""
+        """Skip the description of a part of a tensor: a version and four dimensions."""
         for _ in range(5):
             self.integer()
 
 
 def overlap_of(data: bytes) -> float:
-    """Largest intersection over union of two faces that both stay."""
+    """Largest intersection over union of two faces that are both kept."""
     reader = Reader(data, len(START))
-    # Version of the options, width and height of the window; losses of false alarms and misses,
-    # overlap with the truth in training.
+    # Skipped: version of the options, width and height of the window, losses of false alarms and
+    # misses, overlap with the truth in training.
     for read in (*[reader.integer] * 3, *[reader.number] * 3):
         read()
     return reader.number()
 
 
 def convolutions(data: bytes) -> Iterator[Convolution]:
-    """The layers in their order, which is that of the file."""
+    """The layers in the order of the file, which is that of the network."""
     at = 0
     for outputs, inputs, side in FILTERS:
         at = data.index(CONVOLUTION, at) + len(CONVOLUTION)
@@ -91,10 +91,10 @@ def convolutions(data: bytes) -> Iterator[Convolution]:
 
 
 def _normalized(data: bytes, at: int, layer: Convolution) -> Convolution:
-    """Gamma (x - mean) / sqrt(variance + eps) + beta, worked into weights and bias."""
+    """Merge gamma (x - mean) / sqrt(variance + eps) + beta into weights and bias."""
     reader = Reader(data, data.index(NORMALIZATION, at) + len(NORMALIZATION))
     gamma, beta = np.split(reader.tensor(), 2)
-    # Where gamma and beta lie in their tensor; means and deviations of the last batch.
+    # Skipped: positions of gamma and beta in their tensor, means and deviations of the last batch.
     for read in (reader.alias, reader.alias, reader.tensor, reader.tensor):
         read()
     mean, variance = reader.tensor(), reader.tensor()

@@ -1,6 +1,6 @@
-"""Faces by MTCNN (Zhang et al. 2016) through facenet-pytorch, whose wheel brings the weights.
+"""Faces by MTCNN (Zhang et al. 2016) through facenet-pytorch, whose wheel contains the weights.
 
-The package pins an old torch and numpy that it does not need, so it is installed without them:
+The package pins an old torch and numpy that it does not need, so install it without dependencies:
 ``pip install --no-deps facenet-pytorch``.
 """
 
@@ -27,41 +27,42 @@ try:
 except ModuleNotFoundError as missing:
     if missing.name != "facenet_pytorch":
         raise
-    # No extra can say --no-deps, so the message must.
+    # An extra cannot express --no-deps, so the message does.
     raise ConfigurationError(
         "the face detector mtcnn needs the package 'facenet_pytorch', which is not installed. "
-        "Run: pip install --no-deps facenet-pytorch (its pins ask for an old torch that it does "
-        "not need)"
+        "Run: pip install --no-deps facenet-pytorch (it pins an old torch that it does not need)"
     ) from None
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 THRESHOLDS = (0.6, 0.7, 0.7)
-"""Least probability at each of the three networks; the library's own."""
+"""Least probability in each of the three networks; the library's defaults."""
 SMALLEST = 20
-"""Pixels: least side of a face; the library's own."""
+"""Least side of a face in pixels; the library's default."""
 
 
 def load(options: LoadOptions) -> MtcnnFaces:
-    """MTCNN, one per device in a process.
+    """Load MTCNN, once per device in a process.
 
     Raises:
         ConfigurationError: facenet-pytorch is not installed, or there is no such device.
-        ModelLoadError: weights were given; it has none to choose.
+        ModelLoadError: weights were given; there are none to choose.
     """
     if options.source:
         raise ModelLoadError(
-            f"mtcnn has no weights to choose, got {options.source!r}. Write mtcnn alone."
+            f"expected mtcnn alone, as it has no weights to choose, got mtcnn:{options.source}. "
+            "Leave out what stands behind the colon."
         )
     device = str(pick_device(options.device))
     return shared(("mtcnn", device), lambda: MtcnnFaces(device=device))
 
 
 class MtcnnFaces(FaceFinder):
-    """Boxes with probability and five landmarks; obeys FaceDetector.
+    """A FaceDetector of boxes with probability and five landmarks.
 
-    Landmarks: left eye, right eye, nose, left and right mouth corner, as seen.
+    Landmarks: left eye, right eye, nose, left and right mouth corner; left and right are those of
+    the picture.
     """
 
     def __init__(
@@ -75,10 +76,10 @@ class MtcnnFaces(FaceFinder):
         """Prepare the three networks.
 
         Args:
-            thresholds: Least probability at each of them.
-            smallest: Least side of a face in pixels of what is looked at.
-            longest: Pixels that the longer side is brought to first; None leaves it.
-            device: As torch names it.
+            thresholds: least probability in each network.
+            smallest: least side of a face in pixels of the scaled picture.
+            longest: longer side in pixels to which a picture is scaled first; None for no scaling.
+            device: torch's name of the device.
         """
         self._smallest = smallest
         with memory_guard("loading MTCNN"):
@@ -105,7 +106,7 @@ class MtcnnFaces(FaceFinder):
 
     def _faces_in_all(self, pictures: Sequence[Fitted]) -> Iterator[list[Box]]:
         if min(pictures[0].pixels.shape[:2]) < self._smallest:
-            # The pyramid would have no level, over which the library falls.
+            # The pyramid would have no level, at which the library fails.
             yield from ([] for _ in pictures)
             return
         with memory_guard("looking for faces"):

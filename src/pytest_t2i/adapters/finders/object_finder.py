@@ -1,4 +1,4 @@
-"""What finders of objects have in common: a picture looked at once, the largest object first."""
+"""Base class of object detectors: cached objects, the largest first."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST = 256
-"""Pictures whose objects, with masks, are remembered."""
+"""Number of pictures whose objects, with masks, are cached."""
 
 
 class ObjectFinderBase(Described, ABC):
-    """Objects of every picture, kept by its pixels; obeys ObjectFinder."""
+    """Base class of an ObjectFinder that caches objects by a picture's pixels."""
 
     batch = 8
-    """Pictures that go through the library at once."""
+    """Number of pictures passed to the library at once."""
 
     def __init__(self, facts: Mapping[str, str]) -> None:
-        """Args: all that changes what it finds."""
+        """Args: all that changes the objects found."""
         super().__init__(facts)
         self._memory: PictureMemory[tuple[FoundObject, ...]] = PictureMemory(MOST)
 
@@ -34,7 +34,7 @@ class ObjectFinderBase(Described, ABC):
         """The objects of at most ``batch`` RGB pictures, in any order within a picture."""
 
     def objects(self, images: Sequence[Image]) -> list[tuple[FoundObject, ...]]:
-        """The objects of every picture, the largest first; none of one that cannot be read."""
+        """The objects of every picture, the largest first; none where it cannot be read."""
         pictures = [readable(image) for image in images]
         objects = iter(self._memory.of([p for p in pictures if p is not None], self._sorted))
         return [() if picture is None else next(objects) for picture in pictures]

@@ -1,7 +1,7 @@
-"""Weights of the package face_recognition_models: found, and never imported.
+"""Find weights in the package face_recognition_models, without importing the package.
 
-Its code needs an old setuptools; its files are what is wanted. Without it dlib's own file will do,
-which ``t2i fetch mmod`` brings.
+The package's code needs an old setuptools; only its files are used. Without the package, dlib's own
+file is used, which ``t2i fetch mmod`` downloads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "mmod_human_face_detector.dat"
 
 
 def packaged(name: str = NAME) -> Path:
-    """A weights file of the package; without it the fetched one.
+    """Path of a weights file of the package, else of the downloaded file.
 
     Raises:
         MissingExtraError: neither is on this machine.
@@ -29,6 +29,6 @@ def packaged(name: str = NAME) -> Path:
         path = fetched("mmod") if name == NAME else None
         if path is not None:
             return path
-        # The path of the file will do as well: dlib-cnn:PATH, mmod:PATH.
+        # The user may also give the path of the file: dlib-cnn:PATH, mmod:PATH.
         raise MissingExtraError(f"the file {name}", "clip-enhance", PACKAGE) from None
     return Path(str(files.locate_file(f"{PACKAGE}/models/{name}")))

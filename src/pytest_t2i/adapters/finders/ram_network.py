@@ -1,8 +1,9 @@
-"""The network of RAM (Zhang et al. 2024), built of library parts and filled from its authors' file.
+"""The network of RAM (Zhang et al. 2024), built from library parts, with its authors' weights.
 
-Their own code is on no package index, and imports what transformers 5 no longer has. What names a
-picture is small: a Swin transformer looks at it, two layers of cross-attention ask its tokens about
-each tag, and a line per tag answers. The rest of the file served training and is left out.
+The authors' code is on no package index, and does not run with transformers 5. Only a part of the
+network gives the tags: a Swin transformer encodes the picture, two layers of cross-attention
+combine each tag with the picture's tokens, and a linear layer gives a logit per tag. The other
+weights in the file served training and are not loaded.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 HEADS = 4
-"""Of cross-attention; the file does not tell."""
+"""Number of heads of the cross-attention, which the file does not contain."""
 EPSILON = 1e-12
-"""Of layer normalisation, as BERT has it."""
+"""Epsilon of layer normalisation, as in BERT."""
 SIDE_OF_WINDOW = 32
-"""Pixels of a picture's side for each token of a window's: 384 for 12, 224 for 7."""
+"""Side of a picture in pixels, divided by the side of a window in tokens: 384 / 12, 224 / 7."""
 ENCODER = "visual_encoder."
 LAYER = "tagging_head.encoder.layer.{}."
 POSITIONS = re.compile(r"layers\.(\d+)\.blocks\.(\d+)\.attn\.relative_position_bias_table")
-"""Table of a block; its size tells the window, its columns are heads."""
+"""Name of a block's table; its size gives the window, its columns are heads."""
 OLD_NAME = "vision_multi."
-"""Of the tagging head in files of before."""
+"""Name of the tagging head in older files."""
 
 
 class Ram(nn.Module):  # type: ignore[misc]
-    """Pictures to a logit for each tag; sizes are those of the weights.
+    """Network that gives a logit for each tag of a picture; sizes follow from the weights.
 
     Args:
-        weights: names and tensors as the authors' file has them.
+        weights: names and tensors of the authors' file.
 
     Raises:
-        KeyError: a tensor that is needed is absent.
+        KeyError: a required tensor is absent.
         RuntimeError: tensors do not fit each other.
     """
 
@@ -57,13 +58,13 @@ class Ram(nn.Module):  # type: ignore[misc]
 
     @property
     def side(self) -> int:
-        """Pixels of a picture's side."""
+        """Side of a picture in pixels."""
         return int(self.encoder.patch_embed.img_size[0])
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Logits [pictures, tags] of normalised pixels [pictures, 3, side, side]."""
         tokens = self.encoder.forward_features(pixels).flatten(1, 2)
-        # The mean of all tokens stands before them.
+        # The first token is the mean of all others.
         tokens = self.project(torch.cat([tokens.mean(dim=1, keepdim=True), tokens], dim=1))
         asked = self.labels.expand(len(pixels), -1, -1)
         for layer in self.layers:
@@ -73,7 +74,7 @@ class Ram(nn.Module):  # type: ignore[misc]
 
 
 class _Asking(nn.Module):  # type: ignore[misc]
-    """A layer of BERT without attention to itself: tags ask the picture's tokens."""
+    """A layer of BERT with cross-attention from tags to the picture's tokens only."""
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
         super().__init__()
@@ -99,7 +100,7 @@ class _Asking(nn.Module):  # type: ignore[misc]
         self.after_all = _norm(weights, "output.LayerNorm")
 
     def forward(self, asked: Tensor, tokens: Tensor) -> Tensor:
-        """What is known of each tag after this layer, [pictures, tags, width]."""
+        """The state of each tag after this layer, [pictures, tags, width]."""
         seen, _ = self.attention(asked, tokens, tokens, need_weights=False)
         asked = self.after_attention(asked + seen)
         further: Tensor = self.after_all(asked + self.narrow(functional.gelu(self.widen(asked))))
@@ -107,7 +108,7 @@ class _Asking(nn.Module):  # type: ignore[misc]
 
 
 def _swin(weights: Mapping[str, Tensor]) -> SwinTransformer:
-    """The encoder, whose sizes are read off its weights."""
+    """The encoder, whose sizes follow from its weights."""
     depths: dict[int, int] = {}
     heads: dict[int, int] = {}
     window = 0
@@ -134,7 +135,7 @@ def _swin(weights: Mapping[str, Tensor]) -> SwinTransformer:
 
 
 def _label_embeddings(weights: Mapping[str, Tensor]) -> Tensor:
-    """[tags, width]: a fixed embedding of each tag, carried into the width of the layers."""
+    """[tags, width]: a fixed embedding of each tag, projected to the width of the layers."""
     labels = weights["label_embed"].float()
     if "wordvec_proj.weight" in weights:
         labels = functional.linear(
@@ -144,7 +145,7 @@ def _label_embeddings(weights: Mapping[str, Tensor]) -> Tensor:
 
 
 def _count(weights: Mapping[str, Tensor]) -> int:
-    """Layers of the tagging head."""
+    """Number of layers of the tagging head."""
     pattern = re.compile(re.escape(LAYER).replace(r"\{\}", r"(\d+)"))
     numbers = [int(place[1]) for place in map(pattern.match, weights) if place]
     if not numbers:

@@ -1,6 +1,6 @@
-"""Tags by RAM, with which Wu tags pictures: its authors' files in one folder.
+"""Tags by RAM, as in Wu, with its authors' files in one folder.
 
-This project has never run the published weights: it tests a tiny random network in their layout.
+This project has never run the published weights. It tests a tiny random network in their layout.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LIMIT = 0.68
-"""How sure RAM has to be of a tag where no file says it."""
+"""Least probability of a tag where no file gives one."""
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's colours."""
+"""Mean and standard deviation of ImageNet's colours."""
 
 
 class RamTags:
-    """The tags of which RAM is sure enough."""
+    """Tags whose probability by RAM exceeds their limit."""
 
     def __init__(self, folder: Path, device: torch.device) -> None:
-        """Load what lies in a folder.
+        """Load the files in a folder.
 
         Raises:
-            ConfigurationError: a file is absent, or there are several of weights.
+            ConfigurationError: a file is absent, or there are several weights files.
             ModelLoadError: the weights are damaged, or of another network, such as RAM++.
             FileFormatError: another number of tags or limits than the weights have.
         """
@@ -80,7 +80,7 @@ class RamTags:
 
     def _pixels(self, image: Image) -> torch.Tensor:
         side = self._network.side
-        # 2 is bilinear, as torchvision resizes pictures.
+        # 2 is bilinear, the default of torchvision.
         small = np.asarray(image.convert("RGB").resize((side, side), 2), np.float32) / 255
         scaled = (small - np.array(MEAN, np.float32)) / np.array(DEVIATION, np.float32)
         return torch.from_numpy(scaled).permute(2, 0, 1)[None].to(self._device)
@@ -99,16 +99,18 @@ def _read(path: Path) -> Ram:
         saved: Any = torch.load(path, map_location="cpu", weights_only=True)
     weights = saved.get("model", saved) if isinstance(saved, dict) else {}
     if "reweight_scale" in weights:
-        raise ModelLoadError(f"{path}: these are weights of RAM++, which is not read; take RAM's.")
+        raise ModelLoadError(f"{path}: expected weights of RAM, got RAM++: give those of RAM.")
     try:
         return Ram(weights)
     except (KeyError, RuntimeError) as error:
         said = str(error).splitlines()[0]
-        raise ModelLoadError(f"{path}: expected the weights of RAM, got others ({said}).") from None
+        raise ModelLoadError(
+            f"{path}: expected weights of RAM, got others ({said}): give those of RAM."
+        ) from None
 
 
 def _limits(folder: Path, count: int) -> torch.Tensor:
-    """[tags] how sure RAM has to be of each."""
+    """[tags]: least probability of each tag."""
     path = folder / LIMITS
     if not path.is_file():
         return torch.full((count,), LIMIT)
@@ -116,7 +118,7 @@ def _limits(folder: Path, count: int) -> torch.Tensor:
     try:
         limits = torch.tensor([float(line) for line in lines])
     except ValueError:
-        raise FileFormatError(path, "expected a number from 0 to 1 a line.") from None
+        raise FileFormatError(path, "expected a number from 0 to 1 in each line.") from None
     if len(limits) != count:
         raise FileFormatError(
             path, f"expected a limit for each of {count} tags, got {len(limits)}."

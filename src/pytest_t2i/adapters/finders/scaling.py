@@ -1,7 +1,7 @@
-"""A picture fitted to the size at which faces are looked for, and the way back. No library.
+"""Scale a picture to the size for face detection, and map boxes back to the picture.
 
-FairFace looks for faces with the longest side at 800 pixels, enlarging smaller pictures (its
-``predict.py``), because dlib's detectors know faces from 80 pixels on, 40 with one upsampling.
+FairFace detects faces with the longest side at 800 pixels and enlarges smaller pictures (its
+``predict.py``), as dlib's detectors find faces from 80 pixels on, or 40 with one upsampling.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FAIRFACE_CONFIDENCE = 0.0
-"""Least score of a face: the threshold of dlib's CNN itself, which FairFace keeps."""
+"""Least score of a face: the default of dlib's CNN, which FairFace uses."""
 FAIRFACE_UPSAMPLING = 1
-"""Times that a picture is doubled before it is looked at."""
+"""Number of times that a picture is doubled before the search."""
 FAIRFACE_LONGEST = 800
-"""Pixels."""
+"""Longest side in pixels."""
 
 
 class Fitted(NamedTuple):
-    """A picture at the size at which it is looked at."""
+    """A scaled picture."""
 
     pixels: np.ndarray
     """RGB, uint8 [height, width, 3]."""
     wider: float
-    """Its width as a multiple of the picture's own."""
+    """Scaled width divided by the picture's own width."""
     higher: float
-    """Its height as a multiple of the picture's own."""
+    """Scaled height divided by the picture's own height."""
 
     def box(
         self,
@@ -39,7 +39,7 @@ class Fitted(NamedTuple):
         score: float,
         landmarks: tuple[tuple[float, float], ...] = (),
     ) -> Box:
-        """A box found here (left, top, right, bottom), in the picture's own pixels."""
+        """Map a box (left, top, right, bottom) to the picture's own pixels."""
         left, top, right, bottom = corners
         return Box(
             left / self.wider,
@@ -51,13 +51,13 @@ class Fitted(NamedTuple):
         )
 
     def upright(self, rectangle: Any, score: float) -> Box:
-        """The box of a rectangle of dlib, which names its last pixel, not the edge after it."""
+        """The box of a dlib rectangle, which includes its last pixel."""
         right, bottom = rectangle.right() + 1, rectangle.bottom() + 1
         return self.box((rectangle.left(), rectangle.top(), right, bottom), score)
 
 
 def fitted_size(width: int, height: int, longest: int | None) -> tuple[int, int]:
-    """Width and height with the longer side at ``longest``, rounded down as FairFace does.
+    """Width and height with the longer side at ``longest``, rounded down as in FairFace.
 
     >>> fitted_size(200, 100, 800), fitted_size(1000, 1200, 800), fitted_size(5, 7, None)
     ((800, 400), (666, 800), (5, 7))
@@ -70,9 +70,9 @@ def fitted_size(width: int, height: int, longest: int | None) -> tuple[int, int]
 
 
 def fitted(image: Image, longest: int | None = None) -> Fitted:
-    """The picture with its longer side at ``longest`` pixels; None leaves it as it is.
+    """Scale the picture's longer side to ``longest`` pixels; None for no scaling.
 
-    Bilinear with the corners kept and without smoothing, as ``dlib.resize_image`` does.
+    Scaling is bilinear with corners kept and without smoothing, as in ``dlib.resize_image``.
     """
     pixels = np.asarray(image.convert("RGB"))
     height, width = pixels.shape[:2]
@@ -95,7 +95,7 @@ def _bilinear(pixels: np.ndarray, width: int, height: int) -> np.ndarray:
 
 
 def _places(old: int, new: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For every new place the two old ones around it and the share of the second."""
+    """For every new position its two old neighbours and the weight of the second."""
     where = np.arange(new) * ((old - 1) / max(new - 1, 1))
     first = np.floor(where).astype(int)
     return first, np.minimum(first + 1, old - 1), (where - first).astype(np.float32)

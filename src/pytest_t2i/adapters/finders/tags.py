@@ -1,4 +1,4 @@
-"""Names to look for in a picture: a vocabulary that is given, or what Florence-2 or RAM sees."""
+"""Tags, the names to search for in a picture: from a vocabulary, Florence-2 or RAM."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FLORENCE = "florence-community/Florence-2-base"
-"""In the layout that transformers reads without code of its own."""
+"""Florence-2 in the layout that transformers loads without remote code."""
 TASK = "<OD>"
-"""Object detection: boxes with names, of which the names are taken."""
+"""Florence-2's task of object detection, of whose result the names are used."""
 NAMES, LIMITS = "ram_tag_list.txt", "ram_tag_list_threshold.txt"
-"""RAM's files of tags, one a line, and of how sure of each it has to be."""
+"""RAM's files of tags, one a line, and of their least probabilities."""
 RAM_FILES = (
     "a folder with RAM's files, ram_swin_large_14m.pth (hub: xinyu1205/recognize_anything_model), "
     f"{NAMES} and {LIMITS} (ram/data in the authors' repository xinyu1205/recognize-anything)"
 )
 NEW_TOKENS = 256
 MOST_LETTERS = 60
-"""A longer line of a vocabulary is no name."""
+"""Largest length of a name in a vocabulary."""
 
 
 class Tags(Protocol):
-    """Says which names to look for."""
+    """A source of tags for pictures."""
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -43,7 +43,7 @@ class Vocabulary:
     """The same names for every picture."""
 
     def __init__(self, words: Sequence[str], place: str = "given") -> None:
-        """Args: names, and where they come from, for messages."""
+        """Args: the names, and their file for messages."""
         self._words = list(dict.fromkeys(" ".join(word.lower().split()) for word in words))
         self._words = [word for word in self._words if word]
         if not self._words:
@@ -55,10 +55,10 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: Path) -> Vocabulary:
-        """From a text file with a name a line.
+        """Read a text file with one name a line.
 
         Raises:
-            FileFormatError: it is empty, or a line is no name.
+            FileFormatError: the file is empty, or a line is no name.
         """
         return cls(read_text(path, kind="vocabulary").splitlines(), str(path))
 
@@ -74,10 +74,10 @@ class Vocabulary:
 
 
 class FlorenceTags:
-    """The names of what Florence-2 detects (Xiao et al. 2023)."""
+    """Names of the objects that Florence-2 detects (Xiao et al. 2023)."""
 
     def __init__(self, model: Any, processor: Any, facts: Mapping[str, str]) -> None:
-        """Args: network, processor, and the facts behind the weights."""
+        """Args: the network, the processor, and the facts of the fingerprint."""
         self._model, self._processor, self._facts = model, processor, dict(facts)
 
     @property
@@ -87,7 +87,7 @@ class FlorenceTags:
         return {**named, "tags": f"florence-2 {TASK}"}
 
     def tags(self, image: Image) -> list[str]:
-        """Names of what is detected."""
+        """Names of the detected objects."""
         device = self._model.device
         given = self._processor(text=TASK, images=image, return_tensors="pt").to(device)
         pixels = given["pixel_values"].to(self._model.dtype)
@@ -102,7 +102,7 @@ class FlorenceTags:
 
 
 def names_in(answer: Mapping[str, Any]) -> list[str]:
-    """The names of Florence's answer, each once.
+    """The names in Florence-2's answer, each once.
 
     >>> names_in({"<OD>": {"bboxes": [[0, 0, 1, 1]] * 3, "labels": ["Tie", "hat", "tie."]}})
     ['tie', 'hat']

@@ -1,9 +1,9 @@
-"""ultralytics, kept from sending, installing, running code of files and changing other libraries.
+"""Import ultralytics without its side effects: uploads, installations, unsafe unpickling, patches.
 
-Left alone it creates a settings file in the user's configuration folder, looks whether the network
-is there, reports usage, installs packages it misses, unpickles weights without restrictions, and
-sets the threads of torch and OpenCV, which others run on, too. Whoever needs ultralytics takes it
-from :func:`ultralytics`, and runs it within :func:`contained`.
+By default ultralytics creates a settings file in the user's configuration folder, tests the
+network, reports usage, installs packages it misses, unpickles weights without restrictions, and
+sets the threads of torch and OpenCV for the whole process. Every module that needs ultralytics
+imports it from :func:`ultralytics`, and runs it within :func:`contained`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ WHILE_IMPORTING = {
     "ULTRALYTICS_SAFE_LOAD": "true",
 }
 SWITCHED_OFF = ("sync", "clearml", "comet", "dvc", "mlflow", "raytune", "tensorboard", "wandb")
-"""Settings: usage reports, and every service that training would report to."""
+"""Settings that are switched off: usage reports, and services that training would report to."""
 
 
 def ultralytics() -> Any:
-    """The package ultralytics, which then sends, fetches and installs nothing by itself.
+    """Return the package ultralytics, which then sends, fetches and installs nothing by itself.
 
-    The first call imports it, and every one after it was unloaded. Other libraries stay as they
-    were, and its settings lie in a temporary folder.
+    The first call imports the package; so does the first one after the package was unloaded. Other
+    libraries stay as they were, and the settings of ultralytics lie in a temporary folder.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: ultralytics is not installed.
 
     >>> ultralytics().__name__
     'ultralytics'
@@ -53,16 +53,16 @@ def ultralytics() -> Any:
 
 @contextmanager
 def contained() -> Iterator[None]:
-    """Runs ultralytics: torch keeps its number of threads, and nothing is installed.
+    """Run ultralytics without changes of torch's threads and without installations.
 
-    When a model is put on the CPU it would set the number to that of the cores less one.
+    Otherwise a model on the CPU sets the number of threads to that of the cores less one.
     """
     import torch
     from ultralytics.utils import checks, torch_utils
 
     before = torch.get_num_threads()
     torch_utils.NUM_THREADS = before
-    # Whoever imported it first may have let it install what a file asks for.
+    # Other code that imported ultralytics first may have allowed installations.
     installing, checks.AUTOINSTALL = checks.AUTOINSTALL, False
     try:
         yield
@@ -74,15 +74,15 @@ def contained() -> Iterator[None]:
 
 @contextmanager
 def known_classes_only() -> Iterator[None]:
-    """Reads checkpoints, which are pickles: only tensors and classes of networks are rebuilt.
+    """Read checkpoints, which are pickles, with tensors and known network classes only.
 
-    Whatever imported ultralytics before, and however it is set: its own list of classes is made to
-    hold for what is read here, without what others let torch rebuild, and no network is made by
-    calling its class, which could fetch files on the checkpoint's word; a saved one is filled from
-    its parts.
+    Whatever imported ultralytics before, and whatever its settings are, its own list of classes
+    applies here, without classes that other code allowed in torch. No network is made by a call of
+    its class, as such a call could download files that the checkpoint names; saved networks are
+    rebuilt from their parts.
 
     Raises:
-        ModelLoadError: this version of ultralytics or torch cannot do so.
+        ModelLoadError: the installed ultralytics or torch cannot restrict unpickling.
     """
     from torch import serialization
     from ultralytics.nn import tasks
@@ -132,11 +132,11 @@ def _imported() -> Any:
     folder = tempfile.mkdtemp(prefix="t2i-ultralytics-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with needs("YOLO", "yolo"), _unpatched(), _environment():
-        # Its options are read once, at import; what the user's own process set before stays.
+        # ultralytics reads these variables once, at import.
         os.environ |= {**WHILE_IMPORTING, "YOLO_CONFIG_DIR": folder}
         import ultralytics
         from ultralytics.utils import LOGGER, SETTINGS, events
-    # A plain dict underneath: its own update would write the file.
+    # The update of a plain dict, as the settings' own update would write the file.
     dict.update(SETTINGS, dict.fromkeys(SWITCHED_OFF, False))
     events.events.enabled = False
     LOGGER.setLevel(logging.ERROR)
@@ -145,9 +145,9 @@ def _imported() -> Any:
 
 @contextmanager
 def _unpatched() -> Iterator[None]:
-    """What ultralytics changes in other libraries is put back: opening, printing, threads.
+    """Restore what ultralytics changes in other libraries: opening files, printing, threads.
 
-    Its ``PIL.Image.open`` wants a further package for every picture that cannot be read.
+    Its ``PIL.Image.open`` requires another package for every picture that cannot be read.
     """
     import cv2
     import numpy as np
@@ -167,7 +167,7 @@ def _unpatched() -> Iterator[None]:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Environment variables are put back: it sets those of OpenMP for all that starts later."""
+    """Restore environment variables, as ultralytics sets those of OpenMP for later processes."""
     before = dict(os.environ)
     try:
         yield

@@ -1,7 +1,7 @@
 """People by YOLOv8 through ultralytics (Jocher et al. 2023; Lyu section 5.1).
 
-The package and the weights made with it are AGPL-3.0: nothing of it is imported unless a detector
-that needs it is asked for by name.
+The package and weights trained with it are under AGPL-3.0. The package is only imported for a
+detector that needs it.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 DEFAULT = "yolov8n.pt"
-"""The smallest YOLOv8 trained on COCO; Lyu does not say which size."""
+"""The smallest YOLOv8 trained on COCO; Lyu does not name the size."""
 PERSON = "person"
-"""Name of the class, whatever its number is in a model."""
+"""Name of the class of people; its number depends on the model."""
 CONFIDENCE = 0.25
-"""Least score of a box, the library's own: docs/detectors.md compares others."""
+"""Least score of a box, the library's default; docs/detectors.md compares others."""
 OVERLAP = 0.5
-"""IoU from which two boxes are one person. At the library's 0.7 the head-and-shoulders box and the
-whole-body box of one person both stay, and single portraits count as two people."""
+"""IoU at which two boxes are merged. At the library's default of 0.7 the head-and-shoulders box and
+the whole-body box of one person are both kept, so that single portraits count as two people."""
 
 
 def load(options: LoadOptions) -> YoloPersons:
-    """People by YOLOv8, one per weights and device in a process.
+    """Load YOLOv8 as a person detector, once per weights and device in a process.
 
     Args:
         options: ``source`` is a path of .pt, .onnx or .tflite weights, or the name of weights that
-            ultralytics publishes (``yolov8n.pt``), which are fetched once; "" is the default.
+            ultralytics publishes (``yolov8n.pt``), which are downloaded once; "" is the default.
 
     Raises:
         MissingExtraError: ultralytics is not installed.
-        ModelLoadError: no such weights, or not those of a detector that knows people.
+        ModelLoadError: there are no such weights, or they have no class of people.
         ConfigurationError: no such device.
     """
     device = str(pick_device(options.device))
@@ -57,7 +57,7 @@ def load(options: LoadOptions) -> YoloPersons:
 
 
 class YoloPersons(Finder):
-    """The boxes of the class called person; obeys PersonDetector."""
+    """A PersonDetector with the boxes of the class ``person``."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class YoloPersons(Finder):
         """Load weights.
 
         Args:
-            source: Path of .pt, .onnx or .tflite weights, or a name that ultralytics publishes.
-            confidence: Smallest score of a box, 0 to 1.
-            overlap: Largest intersection over union of two boxes that both stay, 0 to 1.
-            size: Side in pixels that pictures are fitted into; None is that of the training.
-            device: As torch names it.
+            source: path of .pt, .onnx or .tflite weights, or a name that ultralytics publishes.
+            confidence: least score of a box, 0 to 1.
+            overlap: largest intersection over union of two boxes that are both kept, 0 to 1.
+            size: side in pixels into which pictures are fitted; None for that of the training.
+            device: torch's name of the device.
         """
         path = weights_file(source)
         self._model = YoloModel(path, device)
@@ -84,7 +84,7 @@ class YoloPersons(Finder):
             "conf": confidence,
             "iou": overlap,
             "classes": self._classes,
-            # Padding to the smallest rectangle would let a picture's boxes depend on its batch.
+            # Padding to the smallest rectangle would make a picture's boxes depend on its batch.
             "rect": False,
             **({"imgsz": size} if size else {}),
         }
@@ -116,25 +116,25 @@ def _boxes(raw: Any) -> list[Box]:
 
 
 def weights_file(source: str) -> Path:
-    """The file of the weights; a published name is fetched into the cache."""
+    """Path of the weights file; weights with a published name are downloaded into the cache."""
     path = Path(source).expanduser()
     if path.suffix not in FORMATS:
         raise ModelLoadError(
-            f"weights={source!r} are not YOLO weights that can be read. Give a path that ends in "
-            f"{', '.join(FORMATS)}, or a name such as {DEFAULT}."
+            f"weights={source!r}: expected a path that ends in {', '.join(FORMATS)}, or a name "
+            f"such as {DEFAULT}."
         )
     if path.is_file():
         return path
     if looks_like_path(source) or "/" in source:
         raise ModelLoadError(
-            f"there is no file {path}. Give the path of YOLO weights ({', '.join(FORMATS)}), or a "
-            f"name such as {DEFAULT}, which is fetched."
+            f"the file {path} does not exist. Give the path of YOLO weights "
+            f"({', '.join(FORMATS)}), or a name such as {DEFAULT}, which is downloaded."
         )
     return _fetched(source)
 
 
 def _fetched(name: str) -> Path:
-    """Weights by a published name; those that ``t2i fetch`` knows come with their checksum."""
+    """Download weights by a published name; for those of ``t2i fetch`` the checksum is verified."""
     ultralytics()
     from ultralytics.utils.downloads import GITHUB_ASSETS_NAMES, attempt_download_asset
 
@@ -143,8 +143,8 @@ def _fetched(name: str) -> Path:
             sorted(weights for weights in GITHUB_ASSETS_NAMES if weights.startswith("yolov8"))
         )
         raise ModelLoadError(
-            f"ultralytics publishes no weights {name!r}, and there is no such file. It has, among "
-            f"others, {known}."
+            f"{name!r}: expected a file or a name of weights that ultralytics publishes, such as "
+            f"{known}."
         )
     target = cache_file().parent / "ultralytics" / name
     checked = next((one for one in published().values() if one.file == name), None)
@@ -182,7 +182,7 @@ def _person_classes(names: dict[int, str], path: Path) -> list[int]:
     if not chosen:
         known = ", ".join(list(names.values())[:8])
         raise ModelLoadError(
-            f"{path} has no class {PERSON!r}; it knows {known}, ... Give weights that do, such as "
-            f"{DEFAULT}."
+            f"{path}: expected weights with the class {PERSON!r}, got {known}, ... Give other "
+            f"weights, such as {DEFAULT}."
         )
     return chosen

@@ -1,4 +1,4 @@
-"""A YOLO through ultralytics: read without running anything, and asked one way."""
+"""A YOLO model through ultralytics, loaded without running code of the weights file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".pt", ".onnx", ".tflite")
 RUNTIMES = {".onnx": "onnx onnxruntime", ".tflite": "ai-edge-litert"}
-"""Format -> packages that it needs besides ultralytics."""
+"""Format -> packages that the format needs besides ultralytics."""
 
 
 class YoloModel:
@@ -31,11 +31,11 @@ class YoloModel:
 
         Raises:
             MissingExtraError: ultralytics is not installed.
-            ModelLoadError: they are no such weights, or want to run code.
+            ModelLoadError: the file has no such weights, or contains code.
         """
         library = ultralytics()
         self._model, self.names = _read(library, path)
-        # An exported graph has a device and a fixed batch of its own, mostly of one.
+        # An exported graph has a fixed device and batch size, mostly of one picture.
         self.is_exported = path.suffix != ".pt"
         self._device = "cpu" if self.is_exported else device
         self.facts: Mapping[str, str] = {
@@ -44,11 +44,11 @@ class YoloModel:
         }
 
     def look(self, images: Sequence[Image], what: str, **how: Any) -> list[Any]:
-        """The boxes of every picture, as ultralytics gives them; ``what`` is looked for."""
+        """The boxes of every picture, as ultralytics returns them; ``what`` is for messages."""
         return [result.boxes for result in self.results(images, what, **how)]
 
     def results(self, images: Sequence[Image], what: str, **how: Any) -> list[Any]:
-        """Boxes and, of a segmentation model, masks of every picture, as ultralytics has them."""
+        """Boxes and any masks of every picture, as ultralytics returns them."""
         with memory_guard(f"looking for {what}"), contained():
             return list(
                 self._model.predict(
@@ -61,9 +61,9 @@ class YoloModel:
 def _read(library: Any, path: Path) -> tuple[Any, dict[int, str]]:
     try:
         with memory_guard(f"loading {path.name}"), contained(), known_classes_only():
-            # The task of an exported graph is a guess, and a warning, unless it is said.
+            # Without a task, ultralytics guesses that of an exported graph, with a warning.
             model = library.YOLO(str(path), task="detect")
-            # Asking for the names is what loads an exported graph.
+            # Reading the names loads an exported graph.
             return model, dict(model.names)
     except ModelLoadError:
         raise
@@ -72,9 +72,9 @@ def _read(library: Any, path: Path) -> tuple[Any, dict[int, str]]:
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelLoadError(
-            f"{path} is not a YOLO model that ultralytics can read ({type(error).__name__}: "
-            f"{first}). Give {', '.join(FORMATS[:-1])} or {FORMATS[-1]} weights of a detection "
-            "model."
+            f"{path}: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]} weights of a YOLO "
+            "detection model, got a file that ultralytics cannot read "
+            f"({type(error).__name__}: {first})."
         ) from error
 
 

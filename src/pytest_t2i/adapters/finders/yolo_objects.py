@@ -1,7 +1,7 @@
-"""Objects by any YOLO of ultralytics: boxes by a detection model, masks by a segmentation one.
+"""Objects by any YOLO of ultralytics: boxes by a detection model, masks by a segmentation model.
 
-The package and the weights made with it are AGPL-3.0: nothing of it is imported unless a finder
-that needs it is asked for by name.
+The package and weights trained with it are under AGPL-3.0. The package is only imported for a
+detector that needs it.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ DEFAULT = "yolov8n-seg.pt"
 CONFIDENCE = 0.3
 """Least score of an object."""
 OVERLAP = 0.5
-"""IoU from which two boxes are one object, whatever their names."""
+"""IoU at which two boxes are merged, whatever their names."""
 
 
 def load(options: LoadOptions) -> YoloObjects:
-    """Objects by a YOLO, one per weights and device in a process.
+    """Load a YOLO as an object detector, once per weights and device in a process.
 
     Args:
         options: ``source`` is a path of .pt, .onnx or .tflite weights, or the name of weights that
-            ultralytics publishes (``yolov8n-seg.pt``), which are fetched once; "" is the default.
-            An alias may also name a CLIP that knows the pictures that it was made for.
+            ultralytics publishes (``yolov8n-seg.pt``), which are downloaded once; "" is the
+            default. An alias may also name a CLIP with the domain of the weights.
 
     Raises:
         MissingExtraError: ultralytics is not installed.
-        ModelLoadError: no such weights, or not those of a detection or segmentation model.
-        ConfigurationError: no such device.
+        ModelLoadError: there are no such weights, or they are of no detection or segmentation
+        model. ConfigurationError: no such device.
     """
     device = str(pick_device(options.device))
     source = options.source or DEFAULT
@@ -54,7 +54,7 @@ def load(options: LoadOptions) -> YoloObjects:
 
 
 class YoloObjects(ObjectFinderBase):
-    """All classes of a YOLO; obeys ObjectFinder and MadeFor."""
+    """An ObjectFinder and MadeFor with all classes of a YOLO."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class YoloObjects(ObjectFinderBase):
         """Load weights.
 
         Args:
-            source: Path of weights, or a name that ultralytics publishes.
-            confidence: Smallest score of an object, 0 to 1.
-            device: As torch names it.
-            judge: Knows the kind of pictures that the weights were made for; None: any.
+            source: path of weights, or a name that ultralytics publishes.
+            confidence: least score of an object, 0 to 1.
+            device: torch's name of the device.
+            judge: encoder with the domain of the weights; None for any kind of pictures.
         """
         self._judge = judge
         path = weights_file(source)
@@ -94,11 +94,11 @@ class YoloObjects(ObjectFinderBase):
 
     @property
     def made_for(self) -> str:
-        """The kind of pictures that its weights were made for; "" for any."""
+        """The kind of pictures that the weights were made for; "" for any."""
         return self._judge.made_for if self._judge else ""
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of that kind."""
+        """Whether each picture is of the kind that the weights were made for."""
         return self._judge.in_domain(images) if self._judge else [True] * len(images)
 
     def _find(self, images: Sequence[Image]) -> list[list[FoundObject]]:

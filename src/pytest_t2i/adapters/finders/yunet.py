@@ -1,6 +1,6 @@
-"""Faces by YuNet (Wu et al. 2023) through OpenCV: small, quick on a CPU, weights as one ONNX file.
+"""Faces by YuNet (Wu et al. 2023) through OpenCV: a small network that is fast on a CPU.
 
-The weights are published with the OpenCV Zoo: ``t2i fetch yunet``, or ``yunet:PATH``.
+The weights are one ONNX file of the OpenCV Zoo: run ``t2i fetch yunet``, or give ``yunet:PATH``.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ with needs("the face detector yunet", "yunet"):
     import cv2
 
 CONFIDENCE = 0.6
-"""Least score of a face; OpenCV's own 0.9 misses turned and painted ones."""
+"""Least score of a face; OpenCV's default of 0.9 misses turned and painted faces."""
 OVERLAP = 0.3
-"""Largest intersection over union of two boxes that both stay; OpenCV's own."""
+"""Largest intersection over union of two boxes that are both kept; OpenCV's default."""
 MOST = 5000
-"""Boxes that are kept before overlapping ones are dropped; OpenCV's own."""
+"""Largest number of boxes before overlapping ones are dropped; OpenCV's default."""
 
 
 def load(options: LoadOptions) -> YunetFaces:
-    """YuNet, one per weights in a process.
+    """Load YuNet, once per weights in a process.
 
     Args:
-        options: ``source`` is the path of the ONNX file; "" takes what t2i fetch yunet brought.
+        options: ``source`` is the path of the ONNX file; "" stands for that of t2i fetch yunet.
 
     Raises:
         MissingExtraError: OpenCV is not installed.
-        ModelLoadError: they are absent, or the file holds something else.
+        ModelLoadError: the weights are absent, or the file has other content.
     """
     weights = Path(options.source).expanduser() if options.source else fetched("yunet")
     if weights is None:
@@ -48,9 +48,10 @@ def load(options: LoadOptions) -> YunetFaces:
 
 
 class YunetFaces(FaceFinder):
-    """Boxes with score and five landmarks; obeys FaceDetector.
+    """A FaceDetector of boxes with score and five landmarks.
 
-    Landmarks: left eye, right eye, nose, left and right mouth corner, as seen.
+    Landmarks: left eye, right eye, nose, left and right mouth corner; left and right are those of
+    the picture.
     """
 
     def __init__(
@@ -64,16 +65,18 @@ class YunetFaces(FaceFinder):
         """Read the weights.
 
         Args:
-            weights: The ONNX file.
-            confidence: Least score of a face, 0 to 1.
-            overlap: Largest intersection over union of two boxes that both stay.
-            longest: Pixels that the longer side is brought to first; None leaves it.
+            weights: path of the ONNX file.
+            confidence: least score of a face, 0 to 1.
+            overlap: largest intersection over union of two boxes that are both kept.
+            longest: longer side in pixels to which a picture is scaled first; None for no scaling.
 
         Raises:
-            ModelLoadError: there is no such file, or it holds something else.
+            ModelLoadError: the file does not exist, or has other content.
         """
         if not weights.is_file():
-            raise ModelLoadError(f"there is no file {weights}. Give the path of YuNet's ONNX file.")
+            raise ModelLoadError(
+                f"the file {weights} does not exist. Give the path of YuNet's ONNX file."
+            )
         try:
             self._network = cv2.FaceDetectorYN.create(
                 str(weights), "", (320, 320), confidence, overlap, MOST
@@ -82,7 +85,8 @@ class YunetFaces(FaceFinder):
         except cv2.error as error:
             first = str(error).strip().partition("\n")[0]
             raise ModelLoadError(
-                f"{weights} is not a YuNet model that OpenCV {cv2.__version__} can read ({first})."
+                f"{weights}: expected a YuNet model, got a file that OpenCV {cv2.__version__} "
+                f"cannot read ({first}). Run t2i fetch yunet, or give another path."
             ) from error
         super().__init__(
             {

@@ -1,1 +1,1 @@
-"""Language models: one adapter per heavy dependency, imported only when asked for."""
+"""Language models: one module for each heavy library, imported only when a name needs it."""

@@ -1,4 +1,4 @@
-"""Where an endpoint is, that it is waited for, and whether a text of its holds the key."""
+"""Check an endpoint's address, report retries, and search texts for the key."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pytest_t2i.adapters.support.secrets import is_word
 from pytest_t2i.errors import ConfigurationError, printable
 
 FAILED = 400
-"""First HTTP status that is no answer."""
+"""First HTTP status of an error."""
 
 
 def base_url(given: str, variable: str, key: str) -> str:
-    """The address that an environment variable holds; "" where it holds none.
+    """Check the address in an environment variable; "" where the variable is empty.
 
-    Raises ConfigurationError for what is no address; it shows neither key nor user.
+    Raises ConfigurationError for an invalid address; the message shows neither key nor user.
 
     >>> base_url("http://127.0.0.1:8000/v1", "OPENAI_BASE_URL", "sk-0")
     'http://127.0.0.1:8000/v1'
@@ -27,8 +27,8 @@ def base_url(given: str, variable: str, key: str) -> str:
         shown = given.rpartition("@")[2].partition("?")[0]
         got = "one that holds the key" if key in shown else repr(shown)
         raise ConfigurationError(
-            f"{variable}: expected an address such as http://127.0.0.1:8000/v1, got {got}: set it, "
-            "or unset it for OpenAI's own."
+            f"{variable}: expected an address such as http://127.0.0.1:8000/v1, got {got}: correct "
+            "the variable, or unset it to use OpenAI's own endpoint."
         )
     return given
 
@@ -57,9 +57,9 @@ def host(address: str) -> str:
 
 
 def holds(text: str, key: str) -> bool:
-    r"""Whether a text holds the key, as it is or in the escapes of JSON.
+    r"""Whether a text contains the key, plain or with escapes of JSON.
 
-    An endpoint that asks for no key takes any word, such as "none", which is no secret.
+    An endpoint without keys accepts any word, such as "none", which is no secret.
 
     >>> holds(r"is it \u0073k-0123-4567?", "sk-0123-4567"), holds("none of them", "none")
     (True, False)
@@ -73,7 +73,7 @@ def _unescaped(text: str) -> str:
 
 
 class Waiting:
-    """Says on stderr that an endpoint is asked again: nothing waits without saying for what."""
+    """Reports on stderr each time that a request to an endpoint is repeated."""
 
     def __init__(self, name: str, where: str, times: int) -> None:
         self._name, self._where, self._times = name, where, times
@@ -81,7 +81,7 @@ class Waiting:
 
     @property
     def hooks(self) -> dict[str, list[Any]]:
-        """What the HTTP library calls at each request and each response."""
+        """Hooks that the HTTP library calls at each request and each response."""
         return {"request": [self._asking], "response": [self._answered]}
 
     def _asking(self, request: Any) -> None:

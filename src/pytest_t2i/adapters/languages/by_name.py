@@ -1,4 +1,4 @@
-"""A language model by the name that ``--llm`` takes."""
+"""Load a language model by a name as in ``--llm``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ANSWERING = (
     "openai:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), transformers:FOLDER or hub id, file:FILE, or "
     "module:factory[:SOURCE]"
 )
-"""Language models that answer, as ``--llm`` names them."""
+"""Values of ``--llm`` for language models that answer questions."""
 CONTINUING = "transformers:FOLDER or hub id, or module:factory[:SOURCE] of one with next_tokens"
-"""Language models that continue texts."""
+"""Values of ``--llm`` for language models that continue texts."""
 ANSWERING_ONLY = ("openai", "file")
-"""Adapters that continue no text, whatever their source: neither key nor file is looked for."""
+"""Adapters that cannot continue texts, which is reported without a look at their source."""
 
 
 def answering(
@@ -27,36 +27,38 @@ def answering(
     catalogue: Catalogue,
     limits: AnswerLimits = AnswerLimits(),  # noqa: B008 - frozen
 ) -> Language:
-    """The language model of this name, for questions, with bounds on its answers over HTTP.
+    """Load a language model that answers questions, with limits on its answers over HTTP.
 
-    Raises UnknownNameError for what nothing is registered under, ConfigurationError for one that
-    answers nothing.
+    Raises UnknownNameError for a name that is not registered, ConfigurationError for a language
+    model that cannot answer questions.
     """
     language = _loaded(name, registry, catalogue, limits=limits)
     if not isinstance(language, Language):
-        raise _unfit(name, f"{type(language).__name__} answers no questions", ANSWERING)
+        raise _unfit(name, "answers questions", type(language).__name__, ANSWERING)
     return CheckedAnswers(language)
 
 
 def continuing(
     name: str, registry: Registry, catalogue: Catalogue, device: str = "auto"
 ) -> NextTokens:
-    """The language model of this name, to go on with texts.
+    """Load a language model that continues texts.
 
-    Raises UnknownNameError for what nothing is registered under, ConfigurationError for one that
-    continues nothing.
+    Raises UnknownNameError for a name that is not registered, ConfigurationError for a language
+    model that cannot continue texts.
     """
     adapter = name.partition(":")[0]
     if adapter in ANSWERING_ONLY and adapter not in registry.local:
-        raise _unfit(name, f"{adapter} continues no texts", CONTINUING)
+        raise _unfit(name, "continues texts", adapter, CONTINUING)
     language = _loaded(name, registry, catalogue, device)
     if not isinstance(language, NextTokens):
-        raise _unfit(name, f"{type(language).__name__} continues no texts", CONTINUING)
+        raise _unfit(name, "continues texts", type(language).__name__, CONTINUING)
     return language
 
 
-def _unfit(name: str, problem: str, fit: str) -> ConfigurationError:
-    return ConfigurationError(f"--llm {name}: {problem}. Take {fit}.")
+def _unfit(name: str, ability: str, got: str, choice: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"--llm {name}: expected a language model that {ability}, got {got}. Choose {choice}."
+    )
 
 
 def _loaded(
@@ -74,18 +76,18 @@ def _loaded(
         raise
     except Exception as error:
         raise ConfigurationError(
-            f"--llm {name}: expected a factory that takes LoadOptions and gives a language model; "
-            f"it failed with {type(error).__name__}: {error}. Mend it, or name another."
+            f"--llm {name}: expected a factory that takes LoadOptions and returns a language "
+            f"model, got {type(error).__name__}: {error}. Correct the factory, or name another one."
         ) from error
 
 
 def _named(name: str, registry: Registry) -> tuple[Factory, str]:
-    """The factory and the source of a name; UnknownNameError says where it was looked for."""
+    """The factory and the source of a name; UnknownNameError for an unknown one."""
     base, colon, _ = name.partition(":")
     try:
         return named_part(registry, name)
     except UnknownNameError as error:
         if error.kind != registry.kind or not colon:
             raise
-    hint = f"Neither is a language model of this name registered, nor is there a module {base!r}."
+    hint = f"No language model is registered under this name, and there is no module {base!r}."
     raise UnknownNameError(registry.kind, base, registry.names(), hint)

@@ -1,4 +1,4 @@
-"""What a language model gives is checked where it is called: anyone may have written it."""
+"""Check the results of a language model, which any distribution may provide."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pytest_t2i.protocols import Language, NextTokens
 
 
 class CheckedAnswers:
-    """A language model that answers in texts, or says that it does not; obeys Language."""
+    """A Language that wraps another one and checks that its answers are texts."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
 
     @property
     def fingerprint(self) -> str:
-        """That of the language model."""
+        """Fingerprint of the wrapped language model."""
         return self._language.fingerprint
 
     @property
     def answer_file(self) -> str | None:
-        """Where the answer lies, of a language model that always gives the same."""
+        """File with the answer, of a language model that always gives the same; else None."""
         return getattr(self._language, "answer_file", None)
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """The answer; ConfigurationError where it is no text."""
+        """The answer; ConfigurationError for an answer that is no text."""
         told: Any = self._language.answer(question, schema)
         if not isinstance(told, str):
             raise _unfit(self._language, "answer", "a text", told)
@@ -37,9 +37,9 @@ class CheckedAnswers:
 def checked_tokens(
     language: NextTokens, texts: Sequence[str], count: int
 ) -> Sequence[Sequence[NextToken]]:
-    """What it offers after texts; ConfigurationError where that is no list of NextToken for each.
+    """A language model's next tokens; ConfigurationError unless there is a list for each text.
 
-    A function: what stands around a language model would hide its fingerprint and its code.
+    This is a function, as a wrapper would hide the language model's fingerprint and code.
     """
     told: Any = language.next_tokens(texts, count)
     if not (_is_list(told) and len(told) == len(texts) and all(map(_is_row, told))):
@@ -58,4 +58,4 @@ def _is_row(told: Any) -> bool:
 
 def _unfit(language: Any, method: str, expected: str, told: Any) -> ConfigurationError:
     named = f"{type(language).__name__}.{method}"
-    return ConfigurationError(f"{named}: expected {expected}, got {shown(told)}: mend it.")
+    return ConfigurationError(f"{named}: expected {expected}, got {shown(told)}: correct its code.")

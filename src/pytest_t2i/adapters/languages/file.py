@@ -1,4 +1,4 @@
-"""An answer that lies in a file: of a model that was asked elsewhere."""
+"""A language model whose answer is read from a file, for models that run elsewhere."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from pytest_t2i.protocols import LoadOptions
 
 
 def load(options: LoadOptions) -> Written:
-    """The file of ``source``.
+    """Load the answer from the file ``source``.
 
-    Raises ConfigurationError where none is named, FileFormatError where it cannot be read.
+    Raises ConfigurationError without a file, FileFormatError for a file that cannot be read.
     """
     if not options.source:
-        raise ConfigurationError("the language adapter file needs a file: --llm file:answer.json")
+        raise ConfigurationError(
+            "--llm file: expected the name of a file, got none: write --llm file:answer.json"
+        )
     file = user_path(options.source)
     return Written(read_text(file, kind="file with an answer"), str(file))
 
 
 class Written:
-    """A written answer; obeys Language."""
+    """A Language that always gives the answer in a file."""
 
     def __init__(self, text: str, answer_file: str) -> None:
         self._text = text
         self.fingerprint = digest(["written", text])
         self.answer_file = answer_file
-        """Where the answer lies, whatever is asked: asking again does not change it."""
+        """The file. Repeating a question does not change the answer."""
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """What stands in the file, whatever is asked."""
+        """The content of the file, whatever the question is."""
         del question, schema
         return self._text

@@ -1,7 +1,7 @@
-"""Any endpoint that speaks OpenAI's protocol, through the ``openai`` library.
+"""Language models behind any endpoint with OpenAI's protocol, through the ``openai`` library.
 
-Base URL and key come from the environment and are neither logged nor stored; a message of the
-endpoint that holds the key is not shown.
+Base URL and key come from the environment and are neither logged nor stored. Messages of the
+endpoint that contain the key are not shown.
 """
 
 from __future__ import annotations
@@ -29,38 +29,44 @@ with needs("the language adapter openai", "llm"):
     import openai
 
 KEY, BASE_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-"""Environment variables."""
+"""Environment variables of key and address."""
 OPENAI = "https://api.openai.com/v1"
-"""Where OpenAI's own endpoint is."""
+"""Address of OpenAI's own endpoint."""
 TRIES = 6
-"""Times that a busy or absent endpoint is asked again; the library waits in between."""
+"""Number of repeated requests to a busy or absent endpoint; the library waits in between."""
 SECONDS = 120.0
-"""Longest wait for one answer."""
+"""Longest wait for one answer, in seconds."""
 NO_SCHEMA = (openai.BadRequestError, openai.UnprocessableEntityError)
-"""HTTP 400 and 422: what a server says that knows no schema."""
+"""Errors (HTTP 400 and 422) of a server that does not support schemas."""
 
 
 def load(options: LoadOptions) -> Endpoint:
-    """An endpoint's model.
+    """Load a language model behind an endpoint.
 
     Args:
-        options: ``source`` names the model there, such as "gpt-4o". ``extra`` may hold ``seconds``.
+        options: ``source`` is the model's name there, such as "gpt-4o"; ``extra`` may have
+            ``seconds``, the longest wait for an answer.
 
     Raises:
         MissingExtraError: the library is not installed.
-        ConfigurationError: no model is named, or the environment holds no key or no address.
+        ConfigurationError: no model is named, or the key or address in the environment is missing
+            or invalid.
     """
     if not options.source:
-        raise ConfigurationError("the language adapter openai needs a model: --llm openai:NAME")
+        raise ConfigurationError(
+            "--llm openai: expected the name of a model, got none: write --llm openai:NAME"
+        )
     key = os.environ.get(KEY, "").strip()
     if not key:
         raise ConfigurationError(
             f"openai:{options.source} needs the environment variable {KEY}, and {BASE_URL} where "
-            "the endpoint is not OpenAI's. An endpoint that asks for no key takes any word."
+            "the endpoint is not OpenAI's. For an endpoint without keys set any word."
         )
     if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError(f"{KEY}: expected printable ASCII")
-    # At its lowest level the library writes whole requests.
+        raise ConfigurationError(
+            f"{KEY}: expected printable ASCII characters, got others: set the variable again"
+        )
+    # At its lowest level the library logs whole requests.
     logging.getLogger("openai").setLevel(logging.WARNING)
     address = base_url(os.environ.get(BASE_URL, ""), BASE_URL, key) or OPENAI
     return Endpoint(lambda: _client(options, key, address), options.source, key, options.answers)
@@ -80,13 +86,13 @@ def _client(options: LoadOptions, key: str, address: str) -> openai.OpenAI:
         timeout=float(options.extra.get("seconds", SECONDS)),
         http_client=http,
     )
-    # The library closes only what it made itself.
+    # The library does not close an HTTP client that it did not make.
     weakref.finalize(client, http.close)
     return client
 
 
 class Endpoint:
-    """One model behind an endpoint; obeys Language."""
+    """A Language: one model behind an endpoint."""
 
     def __init__(
         self, connect: Callable[[], Any], model: str, key: str, limits: AnswerLimits
@@ -100,15 +106,15 @@ class Endpoint:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the address and of the model's name: what answers there may change unseen."""
+        """Hash of the address and the model's name; the model behind them may change unseen."""
         return digest(["openai", str(self._client.base_url), self._model])
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """The answer to one question; as JSON by the schema, where the endpoint takes one.
+        """Answer a question, as JSON by the schema where the endpoint supports schemas.
 
         Raises:
-            MalformedAnswerError: the answer is cut off, empty, refused or not as the protocol says,
-                or holds the key; asking again may help.
+            MalformedAnswerError: the answer is truncated, empty, refused, against the protocol, or
+                contains the key; another attempt may succeed.
             LanguageError: the endpoint does not answer, or refuses the request.
         """
         try:
@@ -116,7 +122,7 @@ class Endpoint:
         except NO_SCHEMA as error:
             if schema is None or not self._takes_schema:
                 raise self._failure(error) from None
-            # Servers of models of one's own often know no schema: the question says it, too.
+            # Many servers do not support schemas; the question describes the schema, too.
             self._takes_schema = False
             return self.answer(question, schema)
         except openai.OpenAIError as error:
@@ -134,25 +140,26 @@ class Endpoint:
         )
         if is_cut(answered.http_response):
             raise LanguageError(
-                f"{self._who} sends an answer of more than {self._limits.megabytes:g} MiB. See "
-                "that it is a language model's; --answer-limit allows more."
+                f"{self._who}: expected an answer of at most {self._limits.megabytes:g} MiB, got a "
+                "larger one. Check that the endpoint is a language model, or raise --answer-limit."
             )
         try:
             return answered.parse()
         except (ValueError, RecursionError) as error:
-            # Not the error's words: they may quote the body, and that the key.
+            # The error's own text may quote the body, which may contain the key.
             told = f"the answer's HTTP body is no whole JSON ({type(error).__name__})"
             raise MalformedAnswerError(told) from None
 
     def _within_deadline(self, ask: Callable[[], Any]) -> Any:
-        """What the endpoint gives in time, all tries together."""
+        """The endpoint's answer within the deadline for all attempts together."""
         try:
             return within(self._limits.seconds, ask, self._client.close)
         except DeadlinePassedError:
             self._client = self._connect()
             raise LanguageError(
-                f"{self._who} gave no whole answer in {self._limits.seconds:g} seconds, all tries "
-                "together. See how busy it is; --answer-deadline allows more time."
+                f"{self._who}: expected a complete answer within {self._limits.seconds:g} seconds, "
+                "all attempts together, got none. Check the endpoint's load, or raise "
+                "--answer-deadline."
             ) from None
 
     @property
@@ -161,18 +168,18 @@ class Endpoint:
 
     @staticmethod
     def _told(answered: Any) -> str:
-        # The library checks no types: any of these may be absent or of another kind.
+        # The library does not check types: any of these may be absent or of another type.
         choices = getattr(answered, "choices", None)
         if not choices or not isinstance(choices, list):
-            raise MalformedAnswerError("the answer holds no choice")
+            raise MalformedAnswerError("the answer has no choice")
         ended = getattr(choices[0], "finish_reason", None)
         message: Any = getattr(choices[0], "message", None)
         if getattr(message, "refusal", None) or ended == "content_filter":
             raise MalformedAnswerError("the model refused to answer")
         if ended == "length":
-            raise MalformedAnswerError("the answer was cut off at the endpoint's limit of tokens")
+            raise MalformedAnswerError("the answer was truncated at the endpoint's limit of tokens")
         if not hasattr(message, "content"):
-            raise MalformedAnswerError("the answer's choice holds no message")
+            raise MalformedAnswerError("the answer's choice has no message")
         if not message.content:
             raise MalformedAnswerError("the answer is empty")
         if not isinstance(message.content, str):
@@ -180,13 +187,13 @@ class Endpoint:
         return message.content
 
     def _without_key(self, content: str) -> str:
-        """The content, which would go into messages, further questions and files."""
+        """The content, which may be shown in messages; MalformedAnswerError if the key is in it."""
         if holds(content, self._key):
-            raise MalformedAnswerError("the answer holds the key and is not shown")
+            raise MalformedAnswerError("the answer contains the key and is not shown")
         return content
 
     def _failure(self, error: Exception) -> LanguageError:
-        """What went wrong, without the key, whose words an endpoint may echo."""
+        """A LanguageError for an error of the library, without the key, which it may quote."""
         if isinstance(error, openai.APIConnectionError):
             return self._silence(error)
         status = getattr(error, "status_code", None)
@@ -196,7 +203,7 @@ class Endpoint:
         return LanguageError(f"openai:{self._model}: {type(error).__name__}{code}: {told}")
 
     def _silence(self, error: Exception) -> LanguageError:
-        """Nobody answers, or breaks off: who was asked, how often, and what the network says."""
+        """A LanguageError for an endpoint that does not answer, with the network's message."""
         times = self._client.max_retries + 1
         asked = "once" if times == 1 else f"{times} times"
         told = str(error.__cause__ or error)

@@ -1,4 +1,4 @@
-"""Causal and chat models through transformers: answers, and what token may come next."""
+"""Causal and chat models through transformers: answers and next tokens."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ with needs("the language adapter transformers", "clip"):
     from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
 
 TOKENS = 2048
-"""Longest answer."""
+"""Longest answer, in tokens."""
 ROWS = 64
-"""Beginnings that go through the network at once."""
+"""Number of texts in one pass."""
 PADDING, PADDING_SHARE = 128, 0.03
-"""Embeddings without a token that a model may have: so many, or this share of them all.
+"""Largest number of embeddings without a token, and largest share: the larger one applies.
 
 Models are padded to a multiple of 64 or 128, and some keep places free: Phi-2 905 of 51,200
 (1.8 %), DeepSeek LLM 2,385 of 102,400 (2.3 %).
@@ -38,7 +38,7 @@ Models are padded to a multiple of 64 or 128, and some keep places free: Phi-2 9
 
 
 def load(options: LoadOptions) -> CausalModel:
-    """A causal model from the hub or a local folder.
+    """Load a causal model from the hub or a local folder.
 
     Raises:
         ModelLoadError: the weights are absent, gated, damaged or not safetensors, or the tokenizer
@@ -46,12 +46,17 @@ def load(options: LoadOptions) -> CausalModel:
         ConfigurationError: no model is named, or no such device or dtype.
     """
     if not options.source:
-        raise ConfigurationError("the language adapter transformers needs a hub id or a folder.")
+        raise ConfigurationError(
+            "--llm transformers: expected a hub id or a folder, got none: write "
+            "--llm transformers:FOLDER"
+        )
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device, torch.float32)
     place = folder_or_hub_id(options.source)
     if Path(place).is_dir() and not (Path(place) / "config.json").is_file():
-        raise ModelLoadError(f"{place} has no config.json, so it is no model of save_pretrained.")
+        raise ModelLoadError(
+            f"{place}: expected a model written by save_pretrained, and there is no config.json."
+        )
     with loading_weights(options.source, options.revision):
         model = from_pretrained(AutoModelForCausalLM, place, dtype, **of_revision(options.revision))
         tokenizer = _tokenizer(options.source, place, options.revision)
@@ -62,34 +67,35 @@ def load(options: LoadOptions) -> CausalModel:
 
 
 def _tokenizer(source: str, place: str, revision: str | None) -> Any:
-    """The tokenizer beside a model; ModelLoadError where a folder has none that can be read."""
+    """Load the tokenizer of a model; ModelLoadError where a folder has no readable one."""
     try:
         return AutoTokenizer.from_pretrained(place, **of_revision(revision))
     except Exception as error:
-        # Of the hub, it may as well be the network.
+        # For a hub id the cause may also be the network.
         absent = "backend tokenizer" in str(error)
         if "trust_remote_code" in str(error) or not (absent or Path(place).is_dir()):
             raise
         raise ModelLoadError(
-            f"{source} has no tokenizer that transformers can read: put the model's own beside it."
+            f"{source}: expected a tokenizer that transformers can read, and there is none: put "
+            "the model's own tokenizer into the folder."
         ) from error
 
 
 def _check_tokenizer(source: str, model: Any, tokenizer: Any) -> None:
-    """Refuse the tokenizer of another model, as far as numbers of tokens tell."""
+    """Raise ModelLoadError where the numbers of tokens show the tokenizer of another model."""
     known = int(model.get_input_embeddings().weight.shape[0])
-    # Not its length: numbers may be left out below the highest.
+    # The length of the vocabulary may be smaller, as numbers may be left out.
     highest = max(tokenizer.get_vocab().values(), default=-1)
     unused = known - 1 - highest
     if not 0 <= unused <= max(PADDING, PADDING_SHARE * known):
         raise ModelLoadError(
-            f"{source}: its tokenizer numbers {highest + 1} tokens, its model knows {known}: they "
-            "do not belong together. Put the model's own tokenizer beside it."
+            f"{source}: expected the model's own tokenizer, with about {known} tokens, got one "
+            f"with {highest + 1}. Put the model's own tokenizer into the folder."
         )
 
 
 class CausalModel(Described):
-    """A causal model with its tokenizer; obeys Language and NextTokens."""
+    """A Language and NextTokens: a causal model with its tokenizer."""
 
     def __init__(
         self, model: Any, tokenizer: Any, facts: Mapping[str, str], tokens: int = TOKENS
@@ -98,12 +104,12 @@ class CausalModel(Described):
         self._model, self._tokenizer, self._tokens = model, tokenizer, tokens
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
-        """The likeliest answer, word for word the same each time.
+        """The likeliest answer, by greedy decoding, which is the same each time.
 
         Raises:
             MalformedAnswerError: the answer is empty.
             ConfigurationError: the question is too long for the model.
-            OutOfDeviceMemoryError: the model does not fit.
+            OutOfDeviceMemoryError: the model does not fit into memory.
         """
         if schema is not None:
             question += f"\nAnswer with JSON of this schema alone:\n{json.dumps(schema)}"
@@ -125,23 +131,23 @@ class CausalModel(Described):
         return str(written)
 
     def _given(self, question: str) -> Any:
-        """The tokens of a question, in the words that a chat model expects around it."""
+        """The tokens of a question, within the template of a chat model where there is one."""
         if not getattr(self._tokenizer, "chat_template", None):
             return self._tokenizer(question, return_tensors="pt")
         told = self._tokenizer.apply_chat_template(
             [{"role": "user", "content": question}], tokenize=False, add_generation_prompt=True
         )
-        # A template writes the special tokens itself.
+        # A template adds the special tokens itself.
         return self._tokenizer(told, return_tensors="pt", add_special_tokens=False)
 
     def next_tokens(self, texts: Sequence[str], count: int) -> list[list[NextToken]]:
-        """Of each text the ``count`` likeliest tokens that may come next, the likeliest first.
+        """The ``count`` likeliest next tokens of each text, the likeliest first.
 
         Tokens that add nothing readable are left out; the end of the text counts as one.
 
         Raises:
             ConfigurationError: a text is too long for the model.
-            OutOfDeviceMemoryError: the model does not fit.
+            OutOfDeviceMemoryError: the model does not fit into memory.
         """
         likeliest: list[list[NextToken]] = []
         for start in range(0, len(texts), ROWS):
@@ -150,7 +156,7 @@ class CausalModel(Described):
 
     def _next(self, texts: list[str], count: int) -> list[list[NextToken]]:
         rows = [self._tokenizer(text)["input_ids"] for text in texts]
-        # An end token that some tokenizers write would end the sentence here.
+        # Some tokenizers add an end token, which would end the text here.
         end = self._tokenizer.eos_token_id
         rows = [row[:-1] if len(row) > 1 and row[-1] == end else row for row in rows]
         longest = max(map(len, rows))
@@ -182,7 +188,7 @@ class CausalModel(Described):
         return [NextToken(longer, probability) for longer, probability in continued.items()]
 
     def _longer(self, row: list[int], token: int, special: Container[int]) -> str | None:
-        """The text with one token more; None where that adds nothing readable."""
+        """The text with one more token; None where the token adds nothing readable."""
         if token in special:
             return None
         longer = str(self._tokenizer.decode([*row, token], skip_special_tokens=True))
@@ -196,12 +202,13 @@ class CausalModel(Described):
         return {token for token in (*several, self._tokenizer.eos_token_id) if token is not None}
 
     def _room_after(self, tokens: int) -> int:
-        """Tokens that the model can add to so many; ConfigurationError where it can add none."""
+        """Number of tokens that the model can add to so many; ConfigurationError for none."""
         most = int(getattr(self._model.config, "max_position_embeddings", 1 << 20))
         if tokens >= most:
             raise ConfigurationError(
-                f"the text has {tokens} tokens, the model takes {most} with those that it adds: "
-                "shorten the text, or choose a model that takes more."
+                f"expected fewer than {most} tokens, which is the model's limit with those that it "
+                f"adds, got a text of {tokens}: shorten the text, or choose a model with a larger "
+                "limit."
             )
         return most - tokens
 

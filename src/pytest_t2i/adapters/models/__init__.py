@@ -1,1 +1,1 @@
-"""Text-to-image models: one adapter per heavy dependency, imported only when asked for."""
+"""Text-to-image models: one module for each heavy library, imported only when a name needs it."""

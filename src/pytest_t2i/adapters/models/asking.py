@@ -1,4 +1,4 @@
-"""Asking a service for one picture until it is there, refused, or given up."""
+"""Request a picture from a service, with retries, deadlines and hidden keys."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ from pytest_t2i.protocols import AnswerLimits
 
 A = TypeVar("A")
 SAID_FROM = 2.0
-"""Seconds: a wait of so many is said on stderr."""
+"""Seconds of a wait from which on it is reported on stderr."""
 MOST_BROKEN = 3
-"""Images in a row without a picture before the endpoint is given up; the first by itself."""
+"""Number of images in a row without a picture at which the run ends; at the start one suffices."""
 LONGEST_WORDS, LONGEST_PROMPT = 300, 4000
-"""Characters that are shown of what an endpoint says, and kept of a prompt as it rewrote it."""
+"""Largest number of characters of an endpoint's messages, and of a revised prompt."""
 
 
 LATER = " Run again later, or allow more time: --t2i-answer-deadline."
 HINTS = {
-    "unreachable": " See that it runs, and that its address is right.",
-    "broken": " See that the address is that of a model that makes pictures.",
+    "unreachable": " Check that the endpoint is running and that its address is right.",
+    "broken": " Check that the address is that of a text-to-image model.",
     "endless": "",
 }
-"""What to do about a fault that stays, by its kind."""
+"""Kind of a lasting failure -> remedy."""
 
 
 class Service(Protocol):
-    """What is asked."""
+    """A service that makes pictures."""
 
     spending: Spending | None
     faults: FaultCounts | None
 
     def give_up(self) -> None:
-        """Called when a try has taken too long."""
+        """Called when an attempt has taken too long."""
 
     def say(self, line: str) -> None:
-        """Tell the user something."""
+        """Show a note to the user."""
 
 
 class Asking:
-    """Tries, waits and deadlines, and what a service may not make us show."""
+    """Requests pictures with retries, waits and deadlines, and hides keys in all messages."""
 
     def __init__(self, service: Service, limits: AnswerLimits, secrets: Secrets) -> None:
         self._service, self._limits, self._secrets = service, limits, secrets
@@ -69,7 +69,7 @@ class Asking:
         pace: Pace,
         is_over: Callable[[], bool] = lambda: False,
     ) -> Generated:
-        """What ``ask`` gives, asked until it does.
+        """The result of ``ask``, which is called until it succeeds.
 
         Raises GenerationError or ConfigurationError where the service cannot be used.
         """
@@ -79,7 +79,7 @@ class Asking:
             began = time.monotonic()
             until = min(until, began + self._limits.seconds)
             tried, in_vain = tried + 1, in_vain + 1
-            # Half of it at most, so that a connection that hangs leaves time for another.
+            # At most half of the time, so that a connection that hangs leaves time for another.
             seconds = max(min(self._limits.seconds / 2, until - began), 0.001)
             try:
                 given = self._paid(ask, seconds)
@@ -92,7 +92,7 @@ class Asking:
                 return given
             if isinstance(given, PassingFaultError) and (given.is_busy or given.after):
                 pace.too_many(began, given.after)
-                if pace.answers > answers:  # busy with others, so this one's turn comes
+                if pace.answers > answers:  # busy with other requests, which it answers
                     answers, in_vain = pace.answers, 1
             pause = pause_before_next(given, in_vain)
             ready = math.inf if pause is None else time.monotonic() + pause
@@ -104,13 +104,13 @@ class Asking:
         return self._without(given, tried)
 
     def once(self, call: Callable[[], A], seconds: float) -> A | T2IError:
-        """A call to the service.
+        """Call the service; return its result or error.
 
-        What it raised is given, not passed on: it may hold the request with its key.
+        An exception is returned, not raised, as it may hold the request with its key.
         """
 
         def unheard() -> A:
-            with unlogged():  # for as long as its thread lives
+            with unlogged():  # as long as the thread lives
                 return call()
 
         try:
@@ -118,24 +118,24 @@ class Asking:
                 return within(seconds, unheard, self._service.give_up)
         except DeadlinePassedError as passed:
             kind = "unfinished" if passed.has_begun else "late"
-            words = f"no whole answer in {seconds:.3g} seconds"
+            words = f"no complete answer in {seconds:.3g} seconds"
             return PassingFaultError(words, is_busy=True, kind=kind)
         except Exception as error:
             known = fault_of(error)
             if known is None and not self._secrets.are_in(str(error)):
                 raise
             told = known or GenerationError(f"{type(error).__name__}: {error}")
-        # Outside of the handler, so that what was raised is not its context.
+        # Outside of the handler, so that the exception is not the context of this one.
         told.__cause__ = told.__context__ = told.__traceback__ = None
         told.args = (self.shown(told),)
         return told
 
     def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
-        """Words of a service without the key, and not too many."""
+        """A message of a service, without the key and shortened."""
         return self._secrets.hide_in(" ".join(str(words).split()))[:most]
 
     def _paid(self, ask: Callable[[float], Generated], seconds: float) -> Generated | T2IError:
-        """One try, whose money is reserved before, and given back where it was not charged."""
+        """One attempt; its cost is reserved before, and released if it was not charged."""
         spending = self._service.spending
         if spending is not None:
             spending.reserve()
@@ -158,25 +158,25 @@ class Asking:
             counts.add(RefusedError.kind)
 
     def _tell(self, told: T2IError, pause: float) -> None:
-        """Say for what is waited; once, where several wait at the same time."""
+        """Report the reason of a wait, once where several requests wait at the same time."""
         now = time.monotonic()
         with self._lock:
             is_new = pause >= SAID_FROM and now >= self._told_until
             self._told_until = now + pause if is_new else self._told_until
         if is_new:
-            self._service.say(f"{told}; asked again in {pause:.0f} seconds")
+            self._service.say(f"{told}; the next attempt is in {pause:.0f} seconds")
 
     def _without(self, told: T2IError, tried: int) -> Generated:
-        """A single picture that stays broken loses no other; everything else ends the run."""
+        """Return an unreadable image for a single broken picture; raise every other error."""
         if isinstance(told, BrokenPictureError):
             with self._lock:
                 self._broken += 1
                 is_lone = self._broken < MOST_BROKEN
             if is_lone:
                 return Generated(None, refusal=f"{Undetected.UNREADABLE}: {told}")
-        asked, hint = f" (asked {tried} times)" if tried > 1 else "", ""
+        asked, hint = f" (after {tried} attempts)" if tried > 1 else "", ""
         if isinstance(told, PassingFaultError):
-            asked += f", and is to wait {told.after:g} seconds" if told.after else ""
+            asked += f", and demands a wait of {told.after:g} seconds" if told.after else ""
             hint = HINTS.get(told.kind, LATER)
         kind = ConfigurationError if isinstance(told, ConfigurationError) else GenerationError
         raise kind(

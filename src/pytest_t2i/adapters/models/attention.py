@@ -1,10 +1,10 @@
-"""Word attention of a pipeline: where in the picture each word of the prompt was looked at.
+"""Word attention of a pipeline: a map over the picture for each word of the prompt.
 
-For UNets as DAAM has it (Tang et al. 2023; Wu section 6.1): cross-attention to the prompt, of the
-conditional half, summed over steps, blocks and heads, the coarsest maps left out. For MM-DiT (SD3,
-FLUX): from pictures to texts in the joint attention. Processors of our own have the pipeline's
-own do the work, so that no pixel changes, and reckon the attention beside it; maps are summed on
-the device as they come, and never kept whole.
+For UNets the maps are those of DAAM (Tang et al. 2023; Wu section 6.1): cross-attention to the
+prompt, of the conditional half, summed over steps, blocks and heads, without the coarsest maps. For
+MM-DiT (SD3, FLUX) they are the joint attention from picture tokens to text tokens. The pipeline's
+own attention processors are wrapped, so that no pixel changes; the wrappers compute the attention a
+second time. Maps are summed on the device at each step, and single maps are not stored.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     import numpy as np
 
 COARSEST = 8
-"""Maps whose side is this much smaller than the latent's say too little of places (DAAM)."""
+"""Ratio of the latent's side to a map's side from which on the map is left out, as in DAAM."""
 CROSS = "attn2.processor"
-"""Ends the names of a UNet's processors of cross-attention."""
+"""Suffix of the names of a UNet's cross-attention processors."""
 MOST_TOKENS = 512
-"""Of a prompt; FLUX reads as many."""
+"""Largest number of tokens of a prompt, which is FLUX's limit."""
 JOINT = ("StableDiffusion3Pipeline", "FluxPipeline")
 
 
 @dataclass(slots=True)
 class Sums:
-    """Attention of pictures to tokens, summed as it comes."""
+    """Sums of the attention from pictures to tokens."""
 
     pictures: int
-    """Pictures of the batch; guidance adds rows without a prompt, which come first."""
+    """Number of pictures in the batch; guidance adds rows without a prompt before them."""
     by_size: dict[int, torch.Tensor] = field(default_factory=dict)
-    """Places of a map -> sums, [pictures, tokens, places]."""
+    """Number of positions of a map -> sums, [pictures, tokens, positions]."""
     counted: dict[int, int] = field(default_factory=dict)
-    """Places of a map -> heads, blocks and steps that were summed."""
+    """Number of positions of a map -> number of summed heads, blocks and steps."""
     texts: int = 0
-    """Tokens that stand before the picture in a joint sequence (FLUX), once they are known."""
+    """Number of text tokens before the picture tokens in a joint sequence (FLUX), once known."""
 
     def add(self, query: torch.Tensor, key: torch.Tensor, texts: slice, scale: float) -> None:
-        """Softmax over all keys, of which the texts' are kept; [rows, heads, length, d] each."""
+        """Add softmax(query key), kept for text tokens; shapes are [rows, heads, length, d]."""
         query, key = query[-self.pictures :], key[-self.pictures :]
         places = query.shape[2]
         total = self.by_size.get(places)
@@ -63,12 +63,12 @@ class Sums:
 
 
 class Watching:
-    """Stands before a processor of the pipeline: gives what that gives, and reckons beside it."""
+    """Wraps an attention processor: returns its result, and adds up the attention."""
 
     def __init__(self, inner: Any, sums: Sums) -> None:
         self.inner, self.sums = inner, sums
 
-    # diffusers hands a processor what its signature names.
+    # diffusers passes the arguments that are in a processor's signature.
     def __call__(
         self,
         attn: Any,
@@ -77,7 +77,7 @@ class Watching:
         *rest: Any,
         **named: Any,
     ) -> Any:
-        """What the pipeline's own processor gives; the attention is reckoned beside it."""
+        """Return the wrapped processor's result, and add up the attention."""
         if encoder_hidden_states is not None:
             self.reckon(attn, hidden_states, encoder_hidden_states)
         return self.inner(attn, hidden_states, encoder_hidden_states, *rest, **named)
@@ -88,7 +88,7 @@ class Watching:
 
 
 class Cross(Watching):
-    """Stands before a UNet's processor of cross-attention."""
+    """Wraps a UNet's cross-attention processor."""
 
     def reckon(self, attn: Any, places: Any, texts: Any) -> None:
         """Add the attention of the picture's places to the texts."""
@@ -101,7 +101,7 @@ class Cross(Watching):
 
 
 class JointOfSD3(Watching):
-    """Stands before a processor of joint attention in which the picture comes first."""
+    """Wraps a joint attention processor in which picture tokens come first."""
 
     def reckon(self, attn: Any, places: Any, texts: Any) -> None:
         """Add the attention of the picture's places to the texts."""
@@ -113,7 +113,7 @@ class JointOfSD3(Watching):
 
 
 class JointOfFlux(Watching):
-    """Stands before a processor of joint attention in which texts come first, with positions."""
+    """Wraps a joint attention processor in which text tokens come first, with positions."""
 
     def __call__(
         self,
@@ -124,7 +124,7 @@ class JointOfFlux(Watching):
         image_rotary_emb: Any = None,
         **named: Any,
     ) -> Any:
-        """What the pipeline's own processor gives; the attention is reckoned beside it."""
+        """Return the wrapped processor's result, and add up the attention."""
         from diffusers.models.embeddings import apply_rotary_emb
 
         query = attn.norm_q(attn.to_q(hidden_states).unflatten(-1, (attn.heads, -1)))
@@ -154,7 +154,7 @@ class JointOfFlux(Watching):
 
 @contextmanager
 def observed(pipeline: Any, pictures: int) -> Iterator[Sums | None]:
-    """While it lasts, the pipeline's attention to the prompt is summed; None where it has none."""
+    """A context that sums the pipeline's attention to the prompt; None where it has none."""
     network: Any = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
     kind = _kind(pipeline)
     before = dict(network.attn_processors) if hasattr(network, "attn_processors") else {}
@@ -189,20 +189,20 @@ def _kind(pipeline: Any) -> type[Any] | None:
 def word_maps(
     sums: Sums, pipeline: Any, family: Family, prompts: Sequence[str], size: tuple[int, int]
 ) -> list[np.ndarray]:
-    """For each picture [n_words, height, width] float16, of ``attention_words`` of its prompt.
+    """The maps of each picture, [n_words, height, width] float16, for ``attention_words``.
 
     Args:
-        sums: what was summed while the pictures were made.
-        pipeline: that made them; its tokenizers say which tokens a word is.
-        family: how the pipeline lays its tokens out.
-        prompts: of each picture.
-        size: width and height of the pictures; maps have their shape.
+        sums: sums of the batch.
+        pipeline: pipeline of the pictures, whose tokenizers give the tokens of a word.
+        family: layout of the pipeline's tokens.
+        prompts: prompt of each picture.
+        size: width and height of the pictures; the maps have the same aspect.
     """
     maps = _laid_out(sums, size)
     made = []
     for row, prompt in enumerate(prompts):
         places = [token_places(pipeline, family, prompt, word) for word in attention_words(prompt)]
-        # A word that was cut off with the end of a long prompt was looked at nowhere.
+        # A word in the truncated end of a long prompt has no tokens, and an empty map.
         words = [
             maps[row][of_word].mean(dim=0) if of_word else torch.zeros_like(maps[row][0])
             for of_word in places
@@ -213,7 +213,7 @@ def word_maps(
 
 
 def _laid_out(sums: Sums, size: tuple[int, int]) -> torch.Tensor:
-    """[pictures, tokens, height, width] of the finest map: the mean over sizes, blocks, heads."""
+    """[pictures, tokens, height, width] at the finest size: the mean over sizes, blocks, heads."""
     width, height = size
     finest = max(sums.by_size)
     shape = _shape(finest, width / height)
@@ -234,7 +234,7 @@ def _laid_out(sums: Sums, size: tuple[int, int]) -> torch.Tensor:
 
 
 def _shape(places: int, aspect: float) -> tuple[int, int]:
-    """Rows and columns of a map with so many places, of a picture with this width / height."""
+    """Rows and columns of a map with so many positions, for a picture's width / height."""
     rows = min(
         (r for r in range(1, places + 1) if places % r == 0),
         key=lambda r: abs(math.log(places / r / r / aspect)),
@@ -243,13 +243,13 @@ def _shape(places: int, aspect: float) -> tuple[int, int]:
 
 
 def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[int]:
-    """Where the tokens of a word stand among those of the prompt, all its repeats included."""
+    """Indices of a word's tokens among those of the prompt, repetitions included."""
     places: list[int] = []
     start = 0
     for number, name in enumerate(family.sequence):
         tokenizer = getattr(pipeline, name, None)
         is_last = number == len(family.sequence) - 1
-        # Only where several stand in a row does the pipeline say how long each is.
+        # Only pipelines with several tokenizers have this attribute.
         length = int(getattr(pipeline, "tokenizer_max_length", MOST_TOKENS))
         if tokenizer is not None:
             most = int(tokenizer.model_max_length) if is_last else length
@@ -262,7 +262,7 @@ def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[
 
 
 def _ids_of(tokenizer: Any, word: str) -> list[list[int]]:
-    """The word's tokens, at the beginning of a text and within it."""
+    """The word's tokens at the beginning of a text and within a text."""
     spelled = (word, f" {word}", word.capitalize())
     ids = [list(tokenizer(spelling, add_special_tokens=False)["input_ids"]) for spelling in spelled]
     return [spelling for k, spelling in enumerate(ids) if spelling and spelling not in ids[:k]]

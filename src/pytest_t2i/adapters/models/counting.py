@@ -1,4 +1,4 @@
-"""A model behind HTTP that counts its faults and what it spends, in any process of a run."""
+"""Have a model behind HTTP count its failures and costs, in any process of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_t2i.protocols import LoadOptions, TextToImage
 
 @dataclass(frozen=True, slots=True)
 class CountingFactory:
-    """Loads a model and tells it what the run may spend, and where it counts."""
+    """A factory that gives a model the run's counters of failures and costs."""
 
     factory: Factory
     faults: FaultCounts
@@ -21,7 +21,7 @@ class CountingFactory:
     """None where no price is known."""
 
     def __call__(self, options: LoadOptions) -> TextToImage:
-        """The model of these options; one that is no endpoint counts nothing by itself."""
+        """Load the model; a model that is no endpoint gets no counters."""
         model: TextToImage = self.factory(options)
         if isinstance(model, EndpointModel):
             model.faults, model.spending = self.faults, self.spending

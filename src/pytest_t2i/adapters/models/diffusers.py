@@ -1,10 +1,10 @@
-"""Any diffusers text-to-image pipeline as a model under test.
+"""Any diffusers text-to-image pipeline as the model under test.
 
-Image k depends on request k alone: its noise comes from a generator of its own on the CPU, its
-text is encoded alone, and on the CPU the arithmetic is arranged so that the rows of a batch do
-not feel each other (see ``pipelines.settle``).
+Image k depends on request k alone: it has its own noise generator on the CPU, its text is encoded
+separately, and on the CPU the arithmetic is arranged so that the rows of a batch do not influence
+each other (see ``pipelines.settle``).
 
-Over 300 lines: texts, noise, steps and what is watched of them meet in one pass of the pipeline.
+Over 300 lines: texts, noise, steps and their traces are handled in one pass of the pipeline.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def load(options: LoadOptions) -> DiffusersModel:
     """Load a pipeline from the hub or a local folder.
 
     Args:
-        options: ``source`` is a hub id or a folder. ``extra`` may hold ``variant`` (file variant
+        options: ``source`` is a hub id or a folder. ``extra`` may have ``variant`` (file variant
             such as "fp16"), ``scheduler`` (class name in diffusers), ``call`` (further arguments
-            of the pipeline's ``__call__``), ``parts`` (name of a part -> folder or hub id that it
-            is taken from), ``changes`` (safetensors file whose tensors replace those of the same
+            of the pipeline's ``__call__``), ``parts`` (name of a part -> folder or hub id with
+            that part), ``changes`` (safetensors file whose tensors replace those of the same
             names) and ``cpu_offload``.
 
     Raises:
@@ -75,7 +75,9 @@ def load(options: LoadOptions) -> DiffusersModel:
         OutOfDeviceMemoryError: the pipeline does not fit into memory.
     """
     if not options.source:
-        raise ConfigurationError("the diffusers adapter needs a hub id or a folder.")
+        raise ConfigurationError(
+            "--t2i-model: expected a hub id or a folder of a diffusers pipeline, got none"
+        )
     device = pick_device(options.device)
     folder = pipeline_folder(options)
     parts = parts_elsewhere(folder, options)
@@ -88,9 +90,9 @@ def load(options: LoadOptions) -> DiffusersModel:
 
 
 def model_in_memory(pipeline: Any, options: LoadOptions, fingerprint: str) -> DiffusersModel:
-    """A pipeline that somebody has loaded; it stays where and as it is.
+    """A model from a pipeline that is loaded already; the pipeline is not changed.
 
-    ``fingerprint`` stands for its weights.
+    ``fingerprint`` identifies the weights.
     """
     device, dtype = torch.device(pipeline.device), pipeline.dtype
     facts = {"weights": fingerprint} | _facts(pipeline, options, device, dtype)
@@ -104,7 +106,7 @@ def _half(folder: Path) -> torch.dtype:
 
 
 def _weights(folder: Path, parts: Parts, options: LoadOptions) -> dict[str, str]:
-    """What stands for the weights; a pipeline read from disk is the same wherever its parts lie."""
+    """Facts that identify the weights; they do not depend on the folders of the parts."""
     commit = hub_commit(folder)
     if not commit:
         facts = {"weights": f"sha256:{pipeline_digest(folder, parts)}"}
@@ -119,7 +121,7 @@ def _weights(folder: Path, parts: Parts, options: LoadOptions) -> dict[str, str]
 def _facts(
     pipeline: Any, options: LoadOptions, device: torch.device, dtype: torch.dtype
 ) -> dict[str, str]:
-    """Everything besides weights that changes the pictures, readable."""
+    """Facts besides the weights that change the pictures."""
     scheduler = {k: v for k, v in pipeline.scheduler.config.items() if not k.startswith("_")}
     asked = {k: v for k, v in asdict(options.defaults).items() if v is not None}
     extra = {k: options.extra[k] for k in ("variant", "call") if options.extra.get(k)}
@@ -143,7 +145,7 @@ def _plain(config: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _LastLatent:
-    """A callback_on_step_end that keeps the latents of the last step."""
+    """A callback_on_step_end that stores the latents of the last step."""
 
     value: torch.Tensor | None = None
 
@@ -156,13 +158,13 @@ class _LastLatent:
 
 
 class DiffusersModel:
-    """A loaded pipeline; obeys TextToImage and TextEmbedding."""
+    """A TextToImage and TextEmbedding with a loaded pipeline."""
 
     def __init__(
         self, pipeline: Any, device: torch.device, options: LoadOptions, facts: dict[str, str]
     ) -> None:
         self.pipeline = pipeline
-        """The diffusers pipeline itself, for engines and audits that look inside."""
+        """The diffusers pipeline, for engines and audits that need it."""
         self.device = device
         self._options = options
         self._facts = facts
@@ -173,22 +175,22 @@ class DiffusersModel:
         )
 
     def lanes(self, most: int) -> list[DiffusersModel]:
-        """One for each thread, all with the same weights and a scheduler of their own.
+        """One model for each thread, with shared weights and its own scheduler.
 
-        A GPU makes one batch at a time, beside a thread that keeps and shows pictures; a single
-        core does nothing beside another thing.
+        A GPU makes one batch at a time, beside a thread that stores and detects; on a single core
+        nothing runs in parallel.
         """
         if self.device.type != "cpu":
             return [self]
         return [self, *(self._twin() for _ in range(most - 1))] if most > 1 else []
 
     def needs_all(self, request: Request) -> bool:
-        """Whether the network itself is watched, which others use at the same time."""
+        """Whether the request observes the network, which other lanes share."""
         return not request.observe <= {TEXT_EMBEDDING, FINAL_LATENT}
 
     def stop(self) -> None:
-        """End the batch that another thread makes after its present step."""
-        self.pipeline._interrupt = True  # noqa: SLF001 - what diffusers has for this
+        """Stop another thread's batch after its present step."""
+        self.pipeline._interrupt = True  # noqa: SLF001 - diffusers has no public way
 
     def _twin(self) -> DiffusersModel:
         pipeline = copy(self.pipeline)
@@ -204,13 +206,13 @@ class DiffusersModel:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The facts behind the fingerprint, readable, and where the weights came from."""
+        """The facts behind the fingerprint, the source of the weights, and the device."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
         known = {key: value for key, value in self._facts.items() if value}
         return {"source": self._options.source, **known, "device_name": name}
 
     def resolve(self, settings: GenerationSettings) -> GenerationSettings:
-        """The settings with what they leave open filled in from the catalogue's defaults."""
+        """The settings, with open ones filled in from the catalogue's defaults."""
         own = {f.name: getattr(settings, f.name) for f in fields(settings)}
         return replace(
             self._options.defaults, **{name: v for name, v in own.items() if v is not None}
@@ -220,11 +222,12 @@ class DiffusersModel:
         """Text encoder output per prompt, each [n_tokens, d] float32 without padding tokens.
 
         Raises:
-            ConfigurationError: this pipeline class does not show its text embeddings.
+            ConfigurationError: text embeddings of this pipeline class are not supported.
         """
         if self._texts is None:
             raise ConfigurationError(
-                f"text embeddings of a {type(self.pipeline).__name__} cannot be observed."
+                f"text embeddings of a {type(self.pipeline).__name__} cannot be observed: choose a "
+                "model of another pipeline class, or deselect these tests with -k."
             )
         with memory_guard("encoding text"):
             return [self._texts.embedding(prompt) for prompt in prompts]
@@ -232,11 +235,11 @@ class DiffusersModel:
     def generate(self, requests: Sequence[Request]) -> list[Generated]:
         """Make one picture per request, in order.
 
-        Requests with different settings are made in one go per setting, and those whose velocities
-        are asked for apart from others: extra passes are made for these alone.
+        Requests are grouped by settings; requests that observe velocities form their own groups,
+        as only they need extra passes.
 
         Raises:
-            ConfigurationError: the pipeline does not take a setting that was asked for.
+            ConfigurationError: the pipeline does not accept a setting.
             OutOfDeviceMemoryError: the batch does not fit; a smaller one may.
             GenerationError: the pipeline failed.
         """
@@ -248,7 +251,7 @@ class DiffusersModel:
 
     def _make(self, group: Sequence[Request], settings: GenerationSettings) -> Iterator[Generated]:
         call = self._calls.arguments(settings)
-        # A lone picture goes through other convolution kernels than one of several.
+        # A batch of one picture uses other convolution kernels than a larger batch.
         alone = len(group) == 1 and self.device.type == "cpu" and not self._calls.doubles(call)
         batch = list(group) * 2 if alone else list(group)
         last = _LastLatent()
@@ -278,7 +281,7 @@ class DiffusersModel:
     def _word_maps(
         self, sums: Sums | None, batch: Sequence[Request], size: tuple[int, int]
     ) -> list[np.ndarray]:
-        """Attention to the words of each prompt; [] where it was not asked for or is not shown."""
+        """Attention maps of each prompt's words; [] where none were requested or available."""
         if sums is None or not sums.by_size or self._family is None:
             return []
         prompts = [request.prompt for request in batch]
@@ -287,12 +290,13 @@ class DiffusersModel:
     def _watch(
         self, group: Sequence[Request], images: int, observed: set[str]
     ) -> VelocityWatch | None:
-        """What looks on while the batch is made; None where nobody asks for it."""
+        """A watch on the velocities of the batch; None where none are requested."""
         if not observed & WATCHED:
             return None
         if self._texts is None:
             raise ConfigurationError(
-                f"velocities of a {type(self.pipeline).__name__} cannot be observed."
+                f"velocities of a {type(self.pipeline).__name__} cannot be observed: choose a "
+                "model of another pipeline class, or deselect these tests with -k."
             )
         kind_of(self.pipeline)
         return VelocityWatch(
@@ -307,7 +311,7 @@ class DiffusersModel:
     def _seen(
         self, watch: VelocityWatch, request: Request, place: int, settings: GenerationSettings
     ) -> dict[str, Any]:
-        """What was seen of one image, as fields of its trace."""
+        """The observations on one image, as fields of its trace."""
         seen: dict[str, Any] = {}
         if VELOCITY in request.observe:
             seen["spi"] = {spi_name(a): watch.spi(a, place) for a in request.attributes}
@@ -332,7 +336,7 @@ class DiffusersModel:
             raise
         except ValueError as error:
             raise ConfigurationError(
-                f"{type(self.pipeline).__name__} cannot work with these settings: {error}"
+                f"{type(self.pipeline).__name__} does not accept these settings: {error}"
             ) from error
         except Exception as error:
             raise GenerationError(
@@ -349,7 +353,7 @@ class DiffusersModel:
     def _unpacked(
         self, latents: torch.Tensor | None, settings: GenerationSettings
     ) -> torch.Tensor | None:
-        """[batch, channels, height, width]; FLUX works on 2 x 2 patches in a sequence."""
+        """Latents as [batch, channels, height, width]; FLUX has a sequence of 2 x 2 patches."""
         is_packed = hasattr(self.pipeline, "_unpack_latents")
         if latents is None or latents.ndim == len("bchw") or not is_packed:
             return latents

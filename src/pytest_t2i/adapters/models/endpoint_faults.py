@@ -1,4 +1,4 @@
-"""What an endpoint's answers mean that hold no picture: refused, ask again, or give up."""
+"""Classify an endpoint's answers without a picture: refused, temporary failure, or permanent."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
     500,
 )
 NOT_IMPLEMENTED = 501
-"""The one HTTP status from 500 on that asking again does not change."""
+"""The only permanent HTTP status from 500 on."""
 UNAVAILABLE = 503
-"""The one HTTP status from 500 on that says that nothing was begun."""
+"""The only HTTP status from 500 on that means that no work was begun."""
 NOT_CONNECTED = {
     "ConnectError", "ConnectTimeout", "ConnectionRefusedError", "NewConnectionError", "gaierror",
 }  # fmt: skip
-"""Exceptions of requests that were never sent."""
+"""Names of exceptions of requests that were never sent."""
 KIND_OF_STATUS = {TOO_MANY: "busy", UNAVAILABLE: "unavailable", TIMEOUT: "late", TOO_EARLY: "busy"}
-"""What these are counted as; others from 500 on are errors of the server."""
+"""HTTP status -> kind of failure; others from 500 on are server errors."""
 REFUSAL_CODES = {
     "contentpolicyviolation", "moderationblocked", "contentfilter", "contentfiltered",
     "contentmoderation", "safetyviolation", "responsibleaipolicyviolation", "nsfwcontent",
 }  # fmt: skip
-"""Codes of refusals by policy, in small letters and without what joins their words."""
+"""Codes of refusals by policy, in lower case and without separators."""
 REFUSING = re.compile(
     r"safety (system|filter|checker)|content (policy|policies|filter|moderation|safety)|nsfw"
     r"|violate[sd]? (our|the|its) .{0,20}polic",
     re.IGNORECASE,
 )
-"""How HTTP 400 and 422 say that without a code."""
+"""Messages of refusals by policy with HTTP 400 or 422 and no code."""
 NO_MONEY = {"insufficientquota", "billinghardlimitreached"}
-"""Codes of HTTP 429 that no waiting helps against."""
+"""Codes of HTTP 429 that are permanent."""
 
 
 class RefusedError(GenerationError):
@@ -56,7 +56,7 @@ class RefusedError(GenerationError):
 
 
 class PassingFaultError(GenerationError):
-    """May be gone when the endpoint is asked again."""
+    """A temporary failure: another attempt may succeed."""
 
     def __init__(
         self,
@@ -69,13 +69,13 @@ class PassingFaultError(GenerationError):
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        """Under which it is counted (``fault_counts.KINDS``)."""
+        """Kind under which the failure is counted (``fault_counts.KINDS``)."""
         self.after = after
-        """Seconds that the endpoint asks to wait."""
+        """Seconds of waiting that the endpoint demands; None where it demands none."""
         self.is_free = is_free
         """Whether the request was certainly not charged."""
         self.is_busy = is_busy
-        """Whether the endpoint may be asked for too much at the same time."""
+        """Whether the endpoint may have too many requests at the same time."""
 
 
 class BrokenPictureError(PassingFaultError):
@@ -83,24 +83,25 @@ class BrokenPictureError(PassingFaultError):
 
 
 class FinalFaultError(GenerationError):
-    """An HTTP status that asking again does not change; the request was not charged."""
+    """A permanent failure; the request was not charged."""
 
     is_free, kind = True, "final"
 
 
 class RedirectedError(FinalFaultError):
-    """The endpoint sends a request elsewhere."""
+    """The endpoint redirects a request to another host."""
 
     kind = "redirected"
 
     def __init__(self, status: int, where: str) -> None:
         super().__init__(
-            f"HTTP {status}: it sends to {where}; give that address as base URL, should it be right"
+            f"HTTP {status}: expected a picture, got a redirect to {where}; if that host is right, "
+            "give its address as base URL"
         )
 
 
 def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
-    """The error that an HTTP status stands for, with what the endpoint said.
+    """The error for an HTTP status, with the endpoint's message.
 
     >>> type(fault(503, "busy")).__name__, type(fault(400, "x", "moderation_blocked")).__name__
     ('PassingFaultError', 'RefusedError')
@@ -123,7 +124,7 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
 
 
 def fault_of(error: Exception) -> T2IError | None:
-    """What an exception of an HTTP library means; None for one of other code."""
+    """The error for an exception of an HTTP library; None for an exception of other code."""
     if isinstance(error, T2IError):
         return error
     response: Any = getattr(error, "response", None)
@@ -144,7 +145,7 @@ def fault_of(error: Exception) -> T2IError | None:
 
 
 def _names(error: BaseException | None) -> list[str]:
-    """What an exception is called, and those that it came from: libraries wrap one another's."""
+    """Names of an exception and of its causes, as libraries wrap exceptions."""
     names = []
     while error is not None:
         names.append(type(error).__name__)
@@ -153,31 +154,32 @@ def _names(error: BaseException | None) -> list[str]:
 
 
 def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
-    """A whole picture, from the bytes of its file where it is none yet.
+    """A decoded picture, from a picture or the bytes of its file.
 
-    Raises BrokenPictureError for one beyond the limit, and for what is no picture.
+    Raises BrokenPictureError for a file beyond the size limit or without a readable picture.
     """
     if isinstance(given, bytes) and len(given) > limits.bytes:
         raise too_large(limits)
     picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
     if picture is None:
-        raise BrokenPictureError("its answer holds no picture that can be read")
+        raise BrokenPictureError("expected a picture in the answer, got none that can be read")
     return picture
 
 
 def too_large(limits: AnswerLimits) -> BrokenPictureError:
-    """An answer beyond its limit: one without an end may be the only one of its kind."""
+    """The error for an answer beyond the size limit; another attempt may succeed."""
     return BrokenPictureError(
-        f"it sends an answer of more than {limits.megabytes:g} MiB; --t2i-answer-limit allows more",
+        f"expected an answer of at most {limits.megabytes:g} MiB, got a larger one: raise "
+        "--t2i-answer-limit",
         kind="endless",
     )
 
 
 def said(response: Any) -> tuple[str, str]:
-    """The words and the code of an error's body, in whatever of the usual forms it has."""
+    """Message and code of an error's body, in any of the usual formats."""
     try:
         text = str(response.text).strip()
-    except Exception:  # noqa: BLE001 - a body that was not read, or is in no known letters
+    except Exception:  # noqa: BLE001 - a body that was not read, or cannot be decoded
         return "", ""
     try:
         body = json.loads(text)
@@ -192,7 +194,7 @@ def said(response: Any) -> tuple[str, str]:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """What the header Retry-After holds: seconds, or a date."""
+    """Seconds of the header Retry-After, which has seconds or a date."""
     if not retry_after:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What every model behind HTTP has in common: keys, deadlines, tries, refusals. No torch."""
+"""Base class of models behind HTTP: keys, deadlines, retries and refusals. Imports no torch."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ A = TypeVar("A")
 
 
 class EndpointModel:
-    """A model behind HTTP; a service of your own says in ``ask`` how one picture is asked for.
+    """Base class of models behind HTTP; a subclass requests one picture in ``ask``.
 
-    Everything else is done here: a busy or silent endpoint is asked again until the deadline of
-    ``--t2i-answer-deadline``, a refusal becomes an undetected image, and a key is shown nowhere.
+    This class does the rest: it repeats requests to a busy or silent endpoint until the deadline
+    of ``--t2i-answer-deadline``, turns a refusal into an undetected image, and never shows the key.
 
     >>> class Grey(EndpointModel):
     ...     service = "grey"
@@ -47,25 +47,25 @@ class EndpointModel:
     """
 
     service = ""
-    """How messages call it; part of the fingerprint."""
+    """Name of the service in messages; part of the fingerprint."""
     key_variable = ""
-    """Environment variable of the key; "" where there is none."""
+    """Environment variable of the key; "" for a service without keys."""
     may_ignore_seeds = True
-    """Whether it is tried out if the same seed gives the same picture (MayIgnoreSeeds)."""
+    """Whether a run probes if the same seed gives the same picture (MayIgnoreSeeds)."""
     spending: Spending | None = None
-    """Counts what requests cost; the run sets it where it knows a price."""
+    """Counter of costs, which the run sets where a price is known."""
     faults: FaultCounts | None = None
-    """Counts how often it failed, and how; the run sets it."""
+    """Counter of failures by kind, which the run sets."""
     versions: Mapping[str, str] = EMPTY
-    """What the service says of the model's version; the run asks for it."""
+    """Version of the model that the service reported, which the run sets."""
     counted_versions: Mapping[str, str] = EMPTY
-    """The same, as far as it changes the fingerprint."""
+    """The part of ``versions`` that is in the fingerprint."""
 
     def __init__(self, model: str, address: str, limits: AnswerLimits = AnswerLimits()) -> None:  # noqa: B008 - frozen
-        """Args: the model's name there, the base URL, and bounds (``options.answers``).
+        """Args: the model's name there, the base URL, and limits (``options.answers``).
 
         Raises:
-            ConfigurationError: the address is none, the key is none, or it is missing and the
+            ConfigurationError: the address or the key is invalid, or there is no key and the
                 address is not local.
         """
         if not is_address(address):
@@ -81,7 +81,10 @@ class EndpointModel:
                 "(an endpoint on this machine or in its network needs none)"
             )
         if not (self.key.isascii() and self.key.isprintable()):
-            raise ConfigurationError(f"{self.key_variable}: expected printable ASCII")
+            raise ConfigurationError(
+                f"{self.key_variable}: expected printable ASCII characters, got others: set the "
+                "variable again"
+            )
         self._asking = Asking(self, limits, secrets_of(self.key, address))
         self._pace = Pace(limits.at_once)
 
@@ -93,14 +96,14 @@ class EndpointModel:
 
     @property
     def key(self) -> str:
-        """The key, from the environment alone; "" without one."""
+        """The key, which is read from the environment only; "" without one."""
         return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
 
     @property
     def fingerprint(self) -> str:
-        """Hash of service, address, the model's name, and its version where one is told.
+        """Hash of service, address, the model's name, and its version where one is reported.
 
-        What answers there may change unseen all the same.
+        The model behind the address may still change unseen.
         """
         service = self.service or type(self).__name__
         versions = [dict(self.counted_versions)] if self.counted_versions else []
@@ -108,73 +111,73 @@ class EndpointModel:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Which model, and where, without user, password and query."""
+        """Model, address (without user, password and query) and version."""
         told = versions_words(self.versions) or "not told"
         return {"model": self.model, "endpoint": self.address, "version": told}
 
     def ask_versions(self, seconds: float) -> Mapping[str, str]:  # noqa: ARG002 - for those who ask
-        """Ask what the service says of the model's version, once; {} where it says nothing.
+        """Request the model's version once; {} where the service reports none.
 
-        A run asks before its first picture, with few ``seconds``. What says that there is no such
-        answer may be raised.
+        A run calls this before its first picture, with a few ``seconds``. Errors of the HTTP
+        library may be raised.
         """
         return {}
 
     def versions_told(self, seconds: float) -> Mapping[str, str] | T2IError:
-        """What the service says of the model's version, or why it says nothing at this moment."""
+        """The model's version, or the error for which the service reports none now."""
         told = self._asking.once(lambda: self.ask_versions(seconds), seconds)
         if isinstance(told, T2IError):
             return told if isinstance(told, PassingFaultError) else {}
         return {name: self._asking.shown(words) for name, words in told.items()}
 
     def ask(self, request: Request, seconds: float) -> Generated | Image | bytes:
-        """Ask for one picture, once; several threads do so at the same time.
+        """Request one picture, once; several threads call this at the same time.
 
         Args:
-            request: prompt, seed, and settings, each None where it was left open.
-            seconds: time for this try; what takes longer is given up.
+            request: prompt, seed and settings; a setting is None where it was left open.
+            seconds: time limit of this attempt.
 
         Returns:
-            A picture, the bytes of its file, or ``Generated(None, refusal="...")``. For an answer
-            that is none raise ``self.fault(status, words)``. What the HTTP library raises may pass
-            through: it is known which statuses and breaks are worth another try.
+            A picture, the bytes of its file, or ``Generated(None, refusal="...")``. For an error
+            answer raise ``self.fault(status, words)``. Exceptions of HTTP libraries may be raised,
+            too: this class knows which of them are temporary.
         """
         raise NotImplementedError
 
     def fault(
         self, status: int, words: str, code: str = "", retry_after: str | None = None
     ) -> T2IError:
-        """The exception for an HTTP status: refused by policy, to be asked again, or final."""
+        """The exception for an HTTP status: refused by policy, temporary or permanent."""
         return fault(status, words, code, retry_after)
 
     def give_up(self) -> None:
-        """Called when a try has taken too long; what others ask meanwhile is to go on."""
+        """Called when an attempt has taken too long; requests of other threads must go on."""
 
     def at_once(self, requests: Sequence[Request]) -> list[Generated]:
-        """Ask for all of these pictures at the same time, as the probe of seeding does.
+        """Request all of these pictures at the same time, as the probe of seeds does.
 
         Raises:
-            GenerationError: the endpoint cannot be used; says why.
+            GenerationError: the endpoint cannot be used.
         """
         most = len(requests)
         return list(self._in_order(requests, most, Pace(most, first=most)))
 
     def each(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Generated]]:
-        """Every request with its image, as they come (MakesEach).
+        """Every request with its image, in the order of the answers (MakesEach).
 
-        Several are asked for at the same time, ``--t2i-concurrency`` at most. An error loses none
-        that is under way: it is raised when those have come.
+        At most ``--t2i-concurrency`` requests run at the same time. An error is raised after the
+        running requests have ended, so that their images are not lost.
 
         Raises:
-            GenerationError: the endpoint cannot be used; says why.
+            GenerationError: the endpoint cannot be used.
         """
         return self._flown(lambda request: request, requests, self.limits.at_once, self._pace)
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Generated]:
-        """One image after the other, in order; several are asked for at the same time.
+        """The images in order; several are requested at the same time.
 
         Raises:
-            GenerationError: the endpoint cannot be used; says why.
+            GenerationError: the endpoint cannot be used.
         """
         return self._in_order(requests, self.limits.at_once, self._pace)
 
@@ -210,12 +213,12 @@ class EndpointModel:
         return Generated(self.picture(given))
 
     def picture(self, given: Image | bytes) -> Image:
-        """A whole picture, from the bytes of its file, for an answer that holds more than that.
+        """A decoded picture, for an answer that has more than the picture.
 
-        ``Generated(self.picture(content), revised_prompt="...")`` says what the service drew.
+        ``Generated(self.picture(content), revised_prompt="...")`` adds a revised prompt.
         """
         return picture_from(given, self.limits)
 
     def say(self, line: str) -> None:
-        """Tell the user something on stderr, without the key."""
+        """Show a note on stderr, without the key."""
         print(printable(f"{self}: {self._asking.shown(line)}"), file=sys.stderr, flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""``images:DIR``: pictures made elsewhere stand in for a model, so closed models can be tested."""
+"""``images:DIR``: a folder of existing pictures as the model, to test closed models."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from pytest_t2i.files import inside, user_path
 from pytest_t2i.protocols import LoadOptions
 
 UNREADABLE = "unreadable"
-"""How the refusal of a picture begins whose file cannot be decoded."""
+"""Beginning of the refusal of a picture whose file cannot be decoded."""
 
 
 def load(options: LoadOptions) -> ImageFolder:
     """Open a folder of pictures with its manifest.
 
     Args:
-        options: ``source`` is the folder; nothing else is used.
+        options: ``source`` is the folder; no other option is used.
 
     Raises:
         ModelLoadError: the folder cannot be read, is empty, has no manifest or lacks files.
         FileFormatError: the manifest is malformed.
     """
     if not options.source:
-        raise ConfigurationError("images: needs a folder. Use --t2i-model images:DIR.")
+        raise ConfigurationError("images: expected a folder, got none: use --t2i-model images:DIR.")
     folder = user_path(options.source)
     return ImageFolder(folder, read_manifest(folder))
 
 
 class ImageFolder:
-    """A folder of pictures that obeys TextToImage: making a picture is reading it.
+    """A TextToImage that reads pictures from a folder.
 
-    The generation settings of a request are not looked at: the pictures are what they are.
+    The generation settings of a request are ignored.
     """
 
     def __init__(self, folder: Path, entries: Sequence[Entry]) -> None:
@@ -50,7 +50,7 @@ class ImageFolder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the manifest, the contents of the files that it names, and how they are read."""
+        """Hash of the manifest, the content of its files, and the version of the decoding."""
         files = [
             [prompt, seed, file, file_digest(self.folder / file), *self._drawn(file)]
             for (prompt, seed), file in sorted(self._files.items())
@@ -62,7 +62,7 @@ class ImageFolder:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where the pictures lie, how many there are, and their hash."""
+        """The folder, the numbers of pictures and prompts, and the hash of the pictures."""
         return {
             "source": str(self.folder),
             "pictures": str(len(self._files)),
@@ -76,20 +76,20 @@ class ImageFolder:
         return tuple(self._seeds)
 
     def available(self, prompt: str) -> tuple[int, ...]:
-        """Seeds of the pictures there are of a prompt; () when there is none."""
+        """Seeds of the pictures of a prompt; () where there are none."""
         return tuple(self._seeds.get(prompt, ()))
 
     def missing(self, requests: Sequence[Request]) -> list[Request]:
-        """Those requests that the folder has no picture for."""
+        """The requests without a picture in the folder."""
         return [
             request for request in requests if (request.prompt, request.seed) not in self._files
         ]
 
     def check(self, requests: Sequence[Request]) -> None:
-        """Refuse requests that the folder cannot answer, all at once.
+        """Raise one ConfigurationError for all requests without a picture.
 
         Raises:
-            ConfigurationError: says how many pictures are missing and what there is instead.
+            ConfigurationError: pictures are missing; the message names their prompts.
         """
         missing = self.missing(requests)
         if missing:
@@ -117,9 +117,9 @@ class ImageFolder:
             {request.prompt for request in missing if request.prompt not in self._seeds}
         )
         short = sorted({request.prompt for request in missing if request.prompt in self._seeds})
-        text = f"{self.folder} lacks {len(missing)} of {asked} pictures that were asked for."
+        text = f"{self.folder}: expected {asked} pictures, {len(missing)} of them are missing."
         if unknown:
-            remedy = "Make them, or deselect those tests (-k)."
+            remedy = "Add pictures, or deselect those tests (-k)."
             text += f" Not in its manifest: {_quoted(unknown)}. {remedy}"
         if short:
             few = min(len(self._seeds[prompt]) for prompt in short)

@@ -1,4 +1,4 @@
-"""``hf:PROVIDER/MODEL``: a model of any of Hugging Face's inference providers. No torch."""
+"""``hf:PROVIDER/MODEL``: a model of a Hugging Face inference provider. Imports no torch."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 KEY = "HF_TOKEN"
-"""Environment variable."""
+"""Environment variable of the token."""
 
 
 def load(options: LoadOptions) -> HuggingFaceImages:
-    """A model of a provider.
+    """Load a model of a provider.
 
     Args:
         options: ``source`` is PROVIDER/MODEL, such as fal-ai/black-forest-labs/FLUX.1-dev, or the
-            address of a dedicated endpoint; ``answers`` bounds each picture.
+            address of a dedicated endpoint; ``answers`` has the limits of an answer.
 
     Raises:
         MissingExtraError: the library is not installed.
@@ -45,22 +45,22 @@ def load(options: LoadOptions) -> HuggingFaceImages:
     if source.startswith(("http://", "https://")):
         if set("@?#") & set(source):
             raise ConfigurationError(
-                "--t2i-model hf:ADDRESS: the address has a user, a query or a fragment, which "
-                f"reports would show. Take the plain address; the token is read from {KEY}."
+                "--t2i-model hf:ADDRESS: expected an address without user, query and fragment, "
+                f"which reports would show. Give the plain address; the token is read from {KEY}."
             )
         return HuggingFaceImages("hf-inference", source, source, options.answers)
     provider, slash, model = source.partition("/")
     if not (provider and slash and model):
         raise ConfigurationError(
-            "hf: needs a provider and a model. Use --t2i-model hf:PROVIDER/MODEL, such as "
-            "hf:fal-ai/black-forest-labs/FLUX.1-dev."
+            f"hf: expected a provider and a model, got {source!r}. Use --t2i-model "
+            "hf:PROVIDER/MODEL, such as hf:fal-ai/black-forest-labs/FLUX.1-dev."
         )
     address = constants.INFERENCE_PROXY_TEMPLATE.format(provider=provider)
     return HuggingFaceImages(provider, model, address, options.answers)
 
 
 class HuggingFaceImages(EndpointModel):
-    """A model that ``InferenceClient.text_to_image`` asks; obeys TextToImage."""
+    """A TextToImage through ``InferenceClient.text_to_image``."""
 
     service, key_variable = "hf", KEY
 
@@ -69,7 +69,7 @@ class HuggingFaceImages(EndpointModel):
         self._provider: Any = provider
 
     def ask(self, request: Request, seconds: float) -> Image:
-        """One picture."""
+        """Request one picture."""
         own = {_netloc(self.address), _netloc(constants.ENDPOINT)}
         with _Bounds(own, self.limits) as bounds:
             try:
@@ -98,39 +98,41 @@ class HuggingFaceImages(EndpointModel):
         return cast("Image", picture)
 
     def _client(self, seconds: float) -> InferenceClient:
-        """One for each try, as a client has one time-out; all share the library's connections."""
-        # The token that the library keeps in a file is not taken: keys come from the environment.
+        """A client for each attempt, as a client has one time-out; connections are shared."""
+        # The token in the library's file is not used: keys are read from the environment only.
         return InferenceClient(provider=self._provider, api_key=self.key or "none", timeout=seconds)
 
 
 def _netloc(address: str) -> str:
-    """Host and port as the library writes them: without a port that goes without saying."""
+    """Host and port as the library writes them: without a default port."""
     return netloc(str(get_session().build_request("GET", address).url))
 
 
 def _meaning(error: Exception) -> Exception | None:
-    """What an exception of the library means; None for one that speaks for itself."""
+    """The error for an exception of the library; None where ``fault_of`` classifies it."""
     from PIL import UnidentifiedImageError
     from PIL.Image import DecompressionBombError
 
     if isinstance(error, T2IError) or getattr(error, "response", None) is not None:
         return None
     if isinstance(error, OfflineModeIsEnabled):
-        return ConfigurationError("HF_HUB_OFFLINE is set: unset it to ask an endpoint")
+        return ConfigurationError("HF_HUB_OFFLINE is set: unset it to use an endpoint")
     if isinstance(error, UnidentifiedImageError | DecompressionBombError):
-        return BrokenPictureError("its answer holds no picture that can be read")
+        return BrokenPictureError("expected a picture in the answer, got none that can be read")
     if isinstance(error, JSONDecodeError | LookupError | TypeError | AttributeError):
-        return BrokenPictureError(f"its answer is no provider's answer ({type(error).__name__})")
-    # A provider or a model that the library does not know.
+        return BrokenPictureError(
+            f"expected the answer of a provider, got something else ({type(error).__name__})"
+        )
+    # A ValueError stands for a provider or a model that is unknown to the library.
     return GenerationError(str(error)) if isinstance(error, ValueError) else None
 
 
 _here = threading.local()
-"""Its ``bounds`` hold for what this thread asks: others may fetch weights with the same session."""
+"""Thread-local ``bounds``: other threads may download weights with the same session."""
 
 
 class _Bounds:
-    """Where a thread's requests may go, and how much may come back."""
+    """Restricts the hosts of a thread's requests and the size of their answers."""
 
     def __init__(self, own: set[str], limits: AnswerLimits) -> None:
         self._check, self._cut = public_or(own), cut_at(limits.bytes)
@@ -149,17 +151,17 @@ class _Bounds:
 
     @property
     def is_passed(self) -> bool:
-        """Whether an answer was longer than allowed."""
+        """Whether an answer exceeded the size limit."""
         return any(is_cut(response) for response in self._responses)
 
     def of_request(self, request: Any) -> None:
-        """A request goes nowhere else, and asks for an answer that is not compressed."""
+        """Restrict a request's host, and request an uncompressed answer."""
         self._check(request)
         end_with_call(request)
         request.headers.update(PLAIN)
 
     def of_response(self, response: Any) -> None:
-        """Its body ends at the limit; what was asked for is asked for nowhere else."""
+        """End the body at the size limit; raise RedirectedError for a POST to another host."""
         named_again(response)
         where = netloc(str(response.headers.get("location", "")))
         is_elsewhere = where not in ("", netloc(str(response.request.url)))

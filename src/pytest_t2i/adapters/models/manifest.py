@@ -1,4 +1,4 @@
-"""The list that says which picture of a folder shows which prompt."""
+"""Read a folder's manifest: the prompt and seed of each picture."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
 from pytest_t2i.files import convert, inside, outside, parse_json, read_csv, read_text
 
 COLUMNS = ("file", "prompt", "seed")
-"""Of a manifest.csv; the last may be left out."""
+"""Columns of a manifest.csv; the last one is optional."""
 REVISED = "revised_prompt"
-"""A column that may be there: what a service says that it drew."""
+"""Optional column: the service's revised prompt."""
 LONGEST_PROMPT = 4000
-"""Characters that are kept of that."""
+"""Largest number of characters of a revised prompt."""
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
 EXPECTED = (
     "Expected manifest.csv:\n"
     "    file,prompt,seed\n"
     "    0001.png,a photo of one real person who is a nurse,0\n"
     'or manifest.json: [{"file": "0001.png", "prompt": "...", "seed": 0}, ...]. '
-    "The seed may be left out: the pictures of a prompt are then numbered from 0."
+    "The seed is optional: without it, the pictures of a prompt are numbered from 0."
 )
 SEED_BITS = 63
-"""Of a seed, its sign not counted: the index of a store takes no more."""
+"""Largest number of bits of a seed without its sign, which is the limit of the store's index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Entry:
     """Path relative to the folder."""
     prompt: str
     seed: int
-    """As given, or the place among the pictures of its prompt, from 0."""
+    """The given seed, or the number of the picture among those of its prompt, from 0."""
     revised_prompt: str | None = None
-    """What a service says that it drew; None where nothing stands there."""
+    """The service's revised prompt; None where there is none."""
 
 
 def read_manifest(folder: Path) -> list[Entry]:
-    """The entries of a folder's manifest, in its order.
+    """Read the entries of a folder's manifest, in their order.
 
     Raises:
         ModelLoadError: the folder cannot be read or is empty, has no manifest, or lacks files.
@@ -56,11 +56,12 @@ def read_manifest(folder: Path) -> list[Entry]:
         path, rows = folder / JSON_NAME, _json_rows(folder / JSON_NAME)
     else:
         raise ModelLoadError(
-            f"{folder} has no {CSV_NAME} and no {JSON_NAME} ({len(names)} files). {EXPECTED}"
+            f"{folder}: expected {CSV_NAME} or {JSON_NAME}, found neither among {len(names)} "
+            f"files. {EXPECTED}"
         )
     entries = list(_entries(path, rows))
     if not entries:
-        raise FileFormatError(path, "it lists no picture.", remedy=EXPECTED)
+        raise FileFormatError(path, "expected at least one picture, got none.", remedy=EXPECTED)
     _check_seeds(path, entries)
     _check_files(folder, path, entries)
     return entries
@@ -82,7 +83,7 @@ def _names_in(folder: Path) -> set[str]:
 
 
 class _Picture(msgspec.Struct):
-    """One row of the list; further columns are left to others."""
+    """One row of the manifest; other columns are ignored."""
 
     file: str
     prompt: str
@@ -91,7 +92,7 @@ class _Picture(msgspec.Struct):
 
 
 Row = tuple[str, _Picture]
-"""Where it stands ("line 3"), and what stands there."""
+"""Position ("line 3") and content of a row."""
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
@@ -146,7 +147,7 @@ def _check_seeds(path: Path, entries: list[Entry]) -> None:
             raise FileFormatError(
                 path,
                 f"{first} and {entry.file} both have seed {entry.seed} of {entry.prompt!r}.",
-                remedy="Give each its own seed, or leave the column out.",
+                remedy="Give each picture its own seed, or leave the column out.",
             )
 
 
@@ -156,11 +157,11 @@ def _check_files(folder: Path, path: Path, entries: list[Entry]) -> None:
         raise FileFormatError(
             path,
             f"{len(led_out)} of {len(files)} pictures lie outside of {folder}: {some(led_out)}.",
-            remedy="Paths are relative to the folder and stay in it; so do links.",
+            remedy="Give paths within the folder, relative to it; links must stay in it, too.",
         )
     absent = [file for file in files if inside(folder, file) is None]
     if absent:
         raise ModelLoadError(
-            f"{path} names {len(absent)} of {len(files)} files that are not in {folder}: "
-            f"{some(absent)}. Paths are relative to the folder."
+            f"{path}: expected all files in {folder}, {len(absent)} of {len(files)} are missing: "
+            f"{some(absent)}. Add them; paths are relative to the folder."
         )

@@ -1,4 +1,4 @@
-"""The file that makes a folder a diffusers pipeline; read without torch."""
+"""Read ``model_index.json``, the file that makes a folder a diffusers pipeline, without torch."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_t2i.files import parse_json, read_text
 
 INDEX = "model_index.json"
 SHOWN = 5
-"""File names listed in a message before "and N more"."""
+"""Number of file names in a message before "and N more"."""
 
 
 def check_index(folder: Path) -> None:
-    """Look whether a folder is that of a pipeline.
+    """Check that a folder is that of a pipeline.
 
     Raises:
         ModelLoadError: the folder is absent or not that of a pipeline.
@@ -29,17 +29,17 @@ def check_index(folder: Path) -> None:
     if not (folder / INDEX).is_file():
         names = sorted(path.name for path in folder.iterdir())
         raise ModelLoadError(
-            f"{folder} has no {INDEX}, so it is not a diffusers pipeline (it holds: "
-            f"{some(names, SHOWN) or 'nothing'}). Write one with pipeline.save_pretrained(folder)."
+            f"{folder}: expected a diffusers pipeline with {INDEX}, found "
+            f"{some(names, SHOWN) or 'nothing'}. Write one with pipeline.save_pretrained(folder)."
         )
     read_index(folder)
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """The pipeline's ``model_index.json``.
+    """Read a pipeline's ``model_index.json``.
 
     Raises:
-        ModelLoadError: it is not JSON, or names no pipeline class.
+        ModelLoadError: the file is not JSON, or names no pipeline class.
     """
     path = folder / INDEX
     try:
@@ -47,12 +47,15 @@ def read_index(folder: Path) -> dict[str, Any]:
     except FileFormatError as error:
         raise ModelLoadError(str(error)) from None
     if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str | list):
-        raise ModelLoadError(f"{path} names no pipeline class (key _class_name).")
+        raise ModelLoadError(
+            f"{path}: expected the name of a pipeline class under the key _class_name, got none. "
+            "Write the folder again with pipeline.save_pretrained(folder)."
+        )
     return index
 
 
 def components(index: dict[str, Any]) -> Iterator[str]:
-    """The names of the parts that a pipeline's index lists."""
+    """Names of the parts in a pipeline's index."""
     for name, value in index.items():
         if not name.startswith("_") and isinstance(value, list) and value and value[0]:
             yield name

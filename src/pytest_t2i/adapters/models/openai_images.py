@@ -1,4 +1,4 @@
-"""``openai:MODEL[@BASE_URL]``: any endpoint that speaks OpenAI's images protocol. No torch."""
+"""``openai:MODEL[@BASE_URL]``: endpoints with OpenAI's images protocol. Imports no torch."""
 
 from __future__ import annotations
 
@@ -36,60 +36,64 @@ with needs("the model openai", "endpoints"):
     import openai
 
 KEY, BASE_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-"""Environment variables."""
+"""Environment variables of key and address."""
 OPENAI = "https://api.openai.com/v1"
-"""Where OpenAI's own endpoint is."""
+"""Address of OpenAI's own endpoint."""
 NO_FORMAT = ("gpt-image", "chatgpt-image")
-"""Models that know no ``response_format``: they always answer with the picture itself."""
+"""Models without ``response_format``, which always answer with the picture itself."""
 SPARED = ("seed", "response_format")
-"""What a server need not take; pictures of one that takes no seed are drawn anew each time."""
+"""Parameters that a server may lack; without seeds every picture is drawn anew."""
 STEPS = ("num_inference_steps", "steps")
-"""Two names of one setting: a server that is strict takes one of them."""
+"""Two names of one setting, of which a strict server accepts one."""
 FAILED = 400
-"""First HTTP status that is no answer."""
+"""First HTTP status of an error."""
 UNKNOWN = re.compile(
     r"unknown|unexpected|unrecogni[sz]ed|unsupported|not (supported|permitted|allowed|known)|extra",
     re.IGNORECASE,
 )
-"""How a server says that it takes no such parameter at all."""
+"""Messages for a parameter that a server does not support."""
 
 
 def load(options: LoadOptions) -> OpenAIImages:
-    """A model behind an endpoint.
+    """Load a model behind an endpoint.
 
     Args:
-        options: ``source`` is MODEL or MODEL@BASE_URL; ``answers`` bounds each picture.
+        options: ``source`` is MODEL or MODEL@BASE_URL; ``answers`` has the limits of an answer.
 
     Raises:
         MissingExtraError: the library is not installed.
-        ConfigurationError: no model is named, the address is none, or the key is missing.
+        ConfigurationError: no model is named, the address is invalid, or the key is missing.
     """
     model, address = _named(options.source)
     if not model:
-        raise ConfigurationError("openai: needs a model. Use --t2i-model openai:MODEL[@BASE_URL].")
+        raise ConfigurationError(
+            "openai: expected the name of a model, got none: use --t2i-model "
+            "openai:MODEL[@BASE_URL]."
+        )
     return OpenAIImages(model, address, options.answers)
 
 
 def _named(source: str) -> tuple[str, str]:
-    """Model and base URL. Names of models may hold an @, as those of Cloudflare do."""
+    """Model and base URL. Names of models may contain an @, as Cloudflare's do."""
     model, at, given = source, "", os.environ.get(BASE_URL, "")
     if named := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
         model, at, given = named[1], "--t2i-model", named[2]
     elif re.search(r"@[\w.-]+:\d+(/|$)|@\w+://", source):
         raise ConfigurationError(
             "--t2i-model openai:MODEL@BASE_URL: expected a base URL that begins with http:// or "
-            "https://"
+            f"https://, got {source.rpartition('@')[2]!r}: add the scheme"
         )
     if at and ("@" in given or "?" in given or "#" in given):
         raise ConfigurationError(
-            "--t2i-model openai:MODEL@BASE_URL: the address has a user, a query or a fragment, "
-            f"which reports would show. Set the environment variable {BASE_URL} instead."
+            "--t2i-model openai:MODEL@BASE_URL: expected an address without user, query and "
+            "fragment, which reports would show. Set the environment variable "
+            f"{BASE_URL} instead."
         )
     return model, base_url(given, at or BASE_URL, os.environ.get(KEY, "").strip() or " ") or OPENAI
 
 
 class OpenAIImages(EndpointModel):
-    """A model that ``images.generate`` of the openai library asks; obeys TextToImage."""
+    """A TextToImage through ``images.generate`` of the openai library."""
 
     service, key_variable = "openai", KEY
 
@@ -108,16 +112,16 @@ class OpenAIImages(EndpointModel):
         self._client = openai.OpenAI(
             api_key=self.key or "none",
             base_url=address,
-            max_retries=0,  # tries are counted in one place: EndpointModel
+            max_retries=0,  # EndpointModel repeats requests
             http_client=self._http,
         )
-        # As the library writes it, which leaves out a port that goes without saying.
+        # As the library writes it: without a default port.
         own.add(netloc(str(self._client.base_url)))
-        # The library closes only what it made itself.
+        # The library does not close an HTTP client that it did not make.
         weakref.finalize(self, self._http.close)
 
     def ask(self, request: Request, seconds: float) -> Generated:
-        """One picture; what the server does not know is left out from then on, where it may be."""
+        """Request one picture; optional parameters that the server refuses are left out later."""
         sent = self._sent(request)
         try:
             answered = self._client.images.with_raw_response.generate(
@@ -137,7 +141,7 @@ class OpenAIImages(EndpointModel):
         return self.ask(request, seconds)
 
     def ask_versions(self, seconds: float) -> Mapping[str, str]:
-        """What ``GET /models`` tells of the model."""
+        """Versions of the model in the answer to ``GET /models``."""
         answered = self._client.models.with_raw_response.list(timeout=seconds).http_response
         if is_cut(answered):
             return {}
@@ -161,15 +165,15 @@ class OpenAIImages(EndpointModel):
         return {k: v for k, v in sent.items() if v is not None and k not in self._not_taken}
 
     def _is_spared(self, name: str) -> bool:
-        """Leave it out from now on, if a picture without it is still the one that was asked for."""
+        """Leave a parameter out from now on, if it is optional; return whether it is."""
         with self._learning:
-            if name in self._not_taken:  # another request has learnt it meanwhile
+            if name in self._not_taken:  # another thread has found this meanwhile
                 return True
             if name not in SPARED and (name not in STEPS or self._not_taken & {*STEPS}):
                 return False
             self._not_taken.add(name)
         if name == "seed":
-            self.say("the server takes no seed: every picture is drawn anew")
+            self.say("the server does not accept a seed: every picture is drawn anew")
         return True
 
     def _picture(self, answered: Any, seconds: float) -> Generated:
@@ -178,13 +182,13 @@ class OpenAIImages(EndpointModel):
         try:
             parsed = answered.parse()
         except (ValueError, RecursionError) as error:
-            # Not the error's words: they may quote the body, and that the key.
-            raise BrokenPictureError(f"no whole JSON ({type(error).__name__})") from None
+            # The error's own text may quote the body, which may contain the key.
+            raise BrokenPictureError(f"no valid JSON ({type(error).__name__})") from None
         if isinstance(parsed, str):
             kind = answered.http_response.headers.get("content-type", "no content type")
             raise GenerationError(
-                f"it answers {kind.partition(';')[0]} and no JSON; see that the base URL is that "
-                "of an images endpoint, which often ends in /v1"
+                f"expected JSON, got {kind.partition(';')[0]}; check that the base URL is that of "
+                "an images endpoint, which often ends in /v1"
             )
         data = getattr(parsed, "data", None)
         first = data[0] if isinstance(data, list) and data else None
@@ -197,14 +201,14 @@ class OpenAIImages(EndpointModel):
                 drawn = getattr(first, "revised_prompt", None)
                 told = drawn if isinstance(drawn, str) else None
                 return Generated(self.picture(read(content)), revised_prompt=told)
-        raise BrokenPictureError("its answer holds no picture")
+        raise BrokenPictureError("expected a picture in the answer, got none")
 
     def _fetched(self, url: str, seconds: float) -> bytes:
-        """What lies at a URL: of a public host or the endpoint's own, and no more than allowed."""
+        """Download a picture from a public host or the endpoint's own, within the size limit."""
         if url.startswith("data:"):
             return _decoded(url)
         if urlsplit(url).scheme not in {"http", "https"}:
-            raise BrokenPictureError("its answer names no address of a picture")
+            raise BrokenPictureError("expected the address of a picture in the answer, got none")
         # The key is not sent: it belongs to the library's client, not to this one.
         reply = self._http.get(url, follow_redirects=True, timeout=seconds)
         if is_cut(reply):
@@ -212,9 +216,9 @@ class OpenAIImages(EndpointModel):
         status = reply.status_code
         if status == TOO_MANY or status >= SERVER_ERROR:
             kind = "busy" if status == TOO_MANY else "server error"
-            raise PassingFaultError(f"HTTP {status} where the picture should be", kind=kind)
+            raise PassingFaultError(f"HTTP {status} at the picture's address", kind=kind)
         if status >= FAILED:
-            raise BrokenPictureError(f"HTTP {status} where the picture should be")
+            raise BrokenPictureError(f"HTTP {status} at the picture's address")
         return bytes(reply.content)
 
 
@@ -223,11 +227,11 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text.rpartition(",")[2])
     except (binascii.Error, ValueError):
-        raise BrokenPictureError("its answer holds no whole base64") from None
+        raise BrokenPictureError("expected base64 in the answer, got something else") from None
 
 
 def _unknown(error: Any, sent: Mapping[str, Any]) -> str | None:
-    """The parameter that a server does not know."""
+    """The parameter that a server does not support; None where the error is another one."""
     words = said(error.response)[0]
     if not UNKNOWN.search(words):
         return None

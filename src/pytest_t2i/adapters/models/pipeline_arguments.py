@@ -1,4 +1,4 @@
-"""Generation settings as arguments of a diffusers pipeline; what it would ignore is refused."""
+"""Convert generation settings to arguments of a diffusers pipeline; refuse ineffective ones."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ ARGUMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Makes the arguments of one pipeline's ``__call__``."""
+    """Builds the arguments of one pipeline's ``__call__``."""
 
     pipeline: Any
     family: Family | None
     further: Mapping[str, Any]
-    """Arguments that every call gets besides those of the settings."""
+    """Arguments of every call besides those of the settings."""
 
     @property
     def name(self) -> str:
-        """Class of the pipeline, for messages."""
+        """Name of the pipeline's class, for messages."""
         return type(self.pipeline).__name__
 
     @property
     def accepted(self) -> Mapping[str, inspect.Parameter]:
-        """What the pipeline's ``__call__`` takes."""
+        """Parameters of the pipeline's ``__call__``."""
         return inspect.signature(self.pipeline.__call__).parameters
 
     def arguments(self, settings: GenerationSettings) -> dict[str, Any]:
-        """Steps, guidance and size as the pipeline names them; texts are handed over apart.
+        """Arguments for steps, guidance and size; texts are passed separately.
 
         Raises:
-            ConfigurationError: the pipeline does not take or would ignore a setting.
+            ConfigurationError: the pipeline does not accept a setting, or would ignore it.
         """
         for name in self.further:
-            self.require(name, "the catalogue cannot set it")
+            self.require(name, "the catalogue cannot set it: remove it there")
         call = dict(self.further)
         for name, argument in ARGUMENTS.items():
             value = getattr(settings, name)
             if value is not None:
-                self.require(argument, f"{name}={value!r} cannot be asked of it")
+                self.require(argument, f"{name}={value!r} has no effect: leave it out")
                 call[argument] = value
         self._refuse_ineffective(call)
         self._refuse_numbers(settings)
@@ -60,16 +60,16 @@ class Calls:
         return call
 
     def require(self, argument: str, consequence: str) -> None:
-        """Refuse what the pipeline has no argument for.
+        """Raise ConfigurationError where the pipeline has no such argument.
 
         Raises:
-            ConfigurationError: its ``__call__`` takes no such argument.
+            ConfigurationError: ``__call__`` has no such parameter.
         """
         if argument not in self.accepted:
-            raise ConfigurationError(f"{self.name} takes no {argument}, so {consequence}.")
+            raise ConfigurationError(f"{self.name} has no argument {argument}, so {consequence}.")
 
     def doubles(self, call: Mapping[str, Any]) -> bool:
-        """Whether one request passes through the convolutions as two rows or through none."""
+        """Whether one request is two rows in the convolutions, or there are no convolutions."""
         if self.family is not None and not self.family.doubles:
             return True
         default = self.accepted.get("guidance_scale")
@@ -77,14 +77,14 @@ class Calls:
         return isinstance(guidance, int | float) and guidance > 1
 
     def _refuse_ineffective(self, call: Mapping[str, Any]) -> None:
-        """FLUX takes these arguments and ignores them, which would pass for a measurement."""
+        """Refuse arguments that FLUX accepts and ignores: a measurement would be misleading."""
         if self.family is None or self.family.doubles:
             return
         unwanted = call.get("negative_prompt")
         if unwanted is not None:
             raise ConfigurationError(
-                f"{self.name} does not follow a negative prompt (negative_prompt={unwanted!r}). "
-                "Leave it out."
+                f"{self.name} ignores a negative prompt, got negative_prompt={unwanted!r}. Leave "
+                "it out."
             )
         is_distilled = not self.pipeline.transformer.config.get("guidance_embeds", True)
         if is_distilled and call.get("guidance_scale"):
@@ -95,7 +95,7 @@ class Calls:
 
     def _refuse_numbers(self, settings: GenerationSettings) -> None:
         if settings.steps is not None and settings.steps < 1:
-            raise ConfigurationError(f"steps={settings.steps}: at least 1 is needed.")
+            raise ConfigurationError(f"steps={settings.steps}: expected at least 1.")
         processor = getattr(self.pipeline, "image_processor", None)
         multiple = int(processor.config.vae_scale_factor if processor else 1)
         multiple *= int(getattr(self.pipeline, "patch_size", 1))
@@ -103,5 +103,5 @@ class Calls:
             value = getattr(settings, name)
             if value is not None and (value <= 0 or value % multiple):
                 raise ConfigurationError(
-                    f"{name}={value} does not suit {self.name}: give a multiple of {multiple}."
+                    f"{name}={value}: expected a multiple of {multiple} for {self.name}."
                 )

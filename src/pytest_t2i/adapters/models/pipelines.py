@@ -1,4 +1,4 @@
-"""From a hub id or a local folder to a ready diffusers pipeline, or one clear message."""
+"""Load a diffusers pipeline from a hub id or a local folder, with clear error messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_t2i.errors import (
 )
 from pytest_t2i.protocols import LoadOptions
 
-# Nothing is sent anywhere but to fetch the weights that were named (CRAFT.md).
+# No telemetry: the hub is only used to download the weights that the user named.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 with needs("the diffusers adapter", "diffusers"):
@@ -37,17 +37,17 @@ with needs("the diffusers adapter", "diffusers"):
     from diffusers.pipelines import pipeline_utils
     from safetensors import SafetensorError, safe_open
 
-# diffusers before 0.37 knows only torch_dtype, later ones warn about it; goes when the
-# requirement in pyproject.toml passes that version.
+# diffusers before 0.37 has only torch_dtype, later versions warn about it. Remove this when
+# pyproject.toml requires 0.37.
 DTYPE_ARGUMENT = "dtype" if hasattr(pipeline_utils, "_resolve_dtype") else "torch_dtype"
 PICKLES = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def pipeline_folder(options: LoadOptions) -> Path:
-    """The local folder that holds the pipeline; fetched from the hub first where needed.
+    """The local folder of the pipeline, downloaded from the hub where needed.
 
     Raises:
-        ModelLoadError: there is no such model, it is gated, it cannot be fetched or has no
+        ModelLoadError: there is no such model, the model is gated, cannot be downloaded or has no
             safetensors, or the folder is not that of a pipeline.
     """
     source = options.source
@@ -70,11 +70,11 @@ def pipeline_folder(options: LoadOptions) -> Path:
 
 
 def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
-    """The folders of the parts that the catalogue takes from elsewhere; all files are looked at.
+    """The folders of parts that the catalogue replaces; the files of all parts are checked.
 
     Raises:
         UnknownNameError: the pipeline has no part of that name.
-        ModelLoadError: a part is absent or holds broken files.
+        ModelLoadError: a part is absent or has damaged files.
     """
     known = list(components(read_index(folder)))
     parts = part_folders(options, known, folder)
@@ -85,7 +85,10 @@ def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
 
 def _check_weights(root: Path, folder: Path) -> None:
     if not folder.is_dir():
-        raise ModelLoadError(f"{root} is incomplete: its {INDEX} names {folder.name}/, absent.")
+        raise ModelLoadError(
+            f"{root}: expected the folder {folder.name}/, which {INDEX} names, and it does not "
+            "exist. Download or write the pipeline again."
+        )
     files = sorted(path for path in folder.iterdir() if path.is_file())
     pickles = [path for path in files if path.suffix in PICKLES]
     safe = [path for path in files if path.suffix == ".safetensors"]
@@ -98,19 +101,19 @@ def _check_weights(root: Path, folder: Path) -> None:
                 pass
         except (SafetensorError, OSError) as error:
             raise ModelLoadError(
-                f"{path} is damaged ({error}). Delete it and fetch or write it again."
+                f"{path} is damaged ({error}). Delete the file, and download or write it again."
             ) from None
 
 
 def load_pipeline(
     folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype, device: torch.device
 ) -> Any:
-    """The pipeline on its device, quiet, with the parts and the scheduler that were asked for.
+    """Load the pipeline onto its device, with the parts and the scheduler of the options.
 
     Raises:
-        ModelLoadError: its files do not make a text-to-image pipeline.
-        ConfigurationError: its own code was not allowed, or the scheduler does not fit.
-        OutOfDeviceMemoryError: it does not fit into memory.
+        ModelLoadError: the files are not those of a text-to-image pipeline.
+        ConfigurationError: remote code was not allowed, or the scheduler does not fit.
+        OutOfDeviceMemoryError: the pipeline does not fit into memory.
     """
     _check_code(folder, options)
     hush()
@@ -144,7 +147,7 @@ def _read(folder: Path, options: LoadOptions, dtype: torch.dtype) -> Any:
         "variant": options.extra.get("variant"),
         "trust_remote_code": options.trust_remote_code,
     }
-    # diffusers asks to be told once more of parts that were saved as absent (SD3 without T5).
+    # diffusers requires an explicit None for parts that were saved as absent (SD3 without T5).
     index = read_index(folder)
     wanted |= {name: None for name, value in index.items() if value == [None, None]}
     pipeline_class: Any = diffusers.DiffusionPipeline
@@ -165,12 +168,13 @@ def _text_to_image(pipeline: Any, source: str) -> Any:
         return diffusers.AutoPipelineForText2Image.from_pipe(pipeline)
     except ValueError:
         raise ModelLoadError(
-            f"{source!r} holds a {type(pipeline).__name__}, which does not make pictures from text."
+            f"{source!r}: expected a text-to-image pipeline, got a {type(pipeline).__name__}. "
+            "Choose another model."
         ) from None
 
 
 def _without_shift(pipeline: Any) -> None:
-    # SD3 and FLUX add a shift that the autoencoder of an SD 1.x or SDXL does not have.
+    # SD3 and FLUX add a shift that the autoencoder of SD 1.x or SDXL does not have.
     vae: Any = getattr(pipeline, "vae", None)
     if vae is not None and "shift_factor" in vae.config and vae.config.shift_factor is None:
         vae.register_to_config(shift_factor=0.0)
@@ -187,23 +191,23 @@ def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:
     fitting = [kind.__name__ for kind in pipeline.scheduler.compatibles]
     if fitting and name not in {*fitting, type(pipeline.scheduler).__name__}:
         raise ConfigurationError(
-            f"scheduler={name!r} does not fit {type(pipeline).__name__} with its "
-            f"{type(pipeline.scheduler).__name__}. Fitting: {', '.join(sorted(fitting))}."
+            f"scheduler={name!r}: expected one that fits {type(pipeline).__name__} with its "
+            f"{type(pipeline.scheduler).__name__}: {', '.join(sorted(fitting))}."
         )
     pipeline.scheduler = chosen.from_config(pipeline.scheduler.config)
 
 
 def settle(pipeline: Any, device: torch.device) -> None:
-    """Arrange memory so that a picture hardly depends on its batch, on most CPUs by no bit.
+    """Arrange memory so that a picture does not depend on its batch, to the bit on most CPUs.
 
-    oneDNN's 1x1 convolutions depend on the batch in the default layout and not in channels_last
-    (also the faster one); the decoder takes as many images at any time. With MKL_CBWR (devices.py)
-    and a lone request made twice, the tiny models of all four families agree exactly on an Intel
-    CPU with AVX-512. MKL is strict on Intel's only: on AMD's, and on some with AVX2 alone, a guided
-    SDXL, or a few values of any, differ by 1 of 255.
+    oneDNN's 1x1 convolutions depend on the batch in the default layout, and not in channels_last,
+    which is also faster; the decoder always gets the same number of images. With MKL_CBWR
+    (devices.py) and a single request made twice, the tiny models of all four families agree exactly
+    on an Intel CPU with AVX-512. MKL is strict on Intel CPUs only: on AMD CPUs, and on some with
+    AVX2 only, a guided SDXL, or a few values of any model, differ by 1 of 255.
 
-    Another number of threads is another matter: GroupNorm of torch 2.15 sums channels_last by
-    thread, and a few values of a picture come out 1 of 255 apart.
+    The number of threads changes pictures: GroupNorm of torch 2.15 sums channels_last by thread,
+    and a few values of a picture differ by 1 of 255.
     """
     # A watermark would depend on whether invisible-watermark happens to be installed.
     if getattr(pipeline, "watermark", None) is not None:
@@ -223,7 +227,7 @@ def settle(pipeline: Any, device: torch.device) -> None:
 def _decode_pairs(
     decode: Callable[..., Any], latents: torch.Tensor, return_dict: bool = True, **further: Any
 ) -> Any:
-    """What ``decode`` gives, always of two images at a time, which is faster than of one."""
+    """The result of ``decode``, always for two images at a time, which is faster than one."""
     even = torch.cat([latents, latents[-1:]]) if len(latents) % 2 else latents
     pairs = [decode(pair, return_dict=False, **further)[0] for pair in even.split(2)]
     pictures = torch.cat(pairs)[: len(latents)]
@@ -231,7 +235,7 @@ def _decode_pairs(
 
 
 def hush() -> None:
-    """Keep the libraries' progress bars and remarks out of the terminal."""
+    """Disable the libraries' progress bars and messages."""
     for library in (diffusers, transformers):
         library.utils.logging.set_verbosity_error()
         library.utils.logging.disable_progress_bar()

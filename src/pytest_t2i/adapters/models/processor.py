@@ -1,4 +1,4 @@
-"""Whether this machine's processor can compute in a number format that was asked for."""
+"""Check that this machine's processor supports a number format."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ with needs("running a neural network", "diffusers"):
     import torch
 
 TRIAL = "import torch; torch.nn.Linear(64, 64).bfloat16()(torch.ones(64, 64).bfloat16())"
-"""Takes the instructions that matrix products of pipelines take."""
+"""A program that uses the same instructions as the matrix products of pipelines."""
 
 
 def check_processor(device: torch.device, dtype: torch.dtype) -> None:
-    """Nothing, where pictures can be made in this number format.
+    """Raise ConfigurationError where the processor fails in this number format.
 
-    Some virtual machines announce AMX, the matrix unit of newer CPUs, and stop at its
-    instructions: the process ends at the first product in bfloat16, without a word. That is tried
-    out in a process of its own.
+    Some virtual machines announce AMX, the matrix unit of newer CPUs, but do not support its
+    instructions: the process is killed at the first product in bfloat16, without a message. A
+    separate process tests this.
 
     Raises:
-        ConfigurationError: it stops there; says what to do.
+        ConfigurationError: that process was killed.
     """
     if device.type != "cpu" or dtype is not torch.bfloat16 or not _announces_amx():
         return
     if not _survives():
         raise ConfigurationError(
-            "dtype='bfloat16' stops this processor, which announces matrix instructions (AMX) that "
-            "it does not carry out. Leave the number format out (float32 on a CPU), or set the "
-            "environment variable DNNL_MAX_CPU_ISA=AVX512_CORE_FP16, which does without them."
+            "dtype='bfloat16' fails on this processor, which announces matrix instructions (AMX) "
+            "that it does not support. Leave the number format out (float32 on a CPU), or set the "
+            "environment variable DNNL_MAX_CPU_ISA=AVX512_CORE_FP16 to avoid them."
         )
 
 
@@ -42,6 +42,6 @@ def _announces_amx() -> bool:
 
 @cache
 def _survives() -> bool:
-    """A signal ends a process with a negative status."""
+    """Whether the test program ends normally: a signal gives a negative status."""
     trial = subprocess.run([sys.executable, "-c", TRIAL], check=False, capture_output=True)  # noqa: S603 - our own line
     return trial.returncode >= 0

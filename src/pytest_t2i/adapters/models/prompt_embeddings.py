@@ -1,4 +1,4 @@
-"""Prompt embeddings of diffusers pipelines: made once per text, handed over per batch."""
+"""Prompt embeddings of diffusers pipelines, computed once per text and cached."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     import numpy as np
 
 CACHE_BYTES = 512 * 2**20
-"""Bound of the embeddings kept in main memory: 4 MB each for FLUX, 40 kB for small models."""
+"""Largest size of the cache in main memory; an embedding has 4 MB for FLUX, 40 kB for SD."""
 
 Embeds = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one pipeline class encodes text and takes the result."""
+    """How one pipeline class encodes text."""
 
     outputs: tuple[str, ...]
-    """What ``encode_prompt`` returns, named as ``__call__`` takes it."""
+    """Results of ``encode_prompt``, by their argument names in ``__call__``."""
     sequence: tuple[str, ...]
-    """Tokenizers whose tokens make up ``prompt_embeds``, in the order of its rows."""
+    """Tokenizers of the tokens in ``prompt_embeds``, in the order of its rows."""
     doubles: bool = True
     """Whether guidance runs the network on twice the batch at once."""
 
@@ -39,7 +39,7 @@ PLAIN = ("prompt_embeds", "negative_prompt_embeds")
 POOLED = (*PLAIN, "pooled_prompt_embeds", "negative_pooled_prompt_embeds")
 FAMILIES: Mapping[str, Family] = {
     "StableDiffusionPipeline": Family(PLAIN, ("tokenizer",)),
-    # Both CLIP towers see the same tokens; their features stand side by side.
+    # Both CLIP encoders get the same tokens; their features are concatenated.
     "StableDiffusionXLPipeline": Family(POOLED, ("tokenizer_2",)),
     "StableDiffusion3Pipeline": Family(POOLED, ("tokenizer", "tokenizer_3")),
     "FluxPipeline": Family(
@@ -49,7 +49,7 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def family_of(pipeline: object) -> Family | None:
-    """The family of a pipeline or of the class it derives from; None when it is not known."""
+    """The family of a pipeline's class or base class; None where it is not known."""
     names = (cls.__name__ for cls in type(pipeline).__mro__)
     return next((FAMILIES[name] for name in names if name in FAMILIES), None)
 
@@ -57,9 +57,9 @@ def family_of(pipeline: object) -> Family | None:
 class TextBank:
     """Encodes each text of one pipeline once.
 
-    A text is encoded alone, so that its embedding does not depend on the texts beside it, and
-    kept in main memory, least recently used first to go. ``further`` are arguments of every call
-    of the pipeline; those that concern texts are heeded here.
+    A text is encoded alone, so that its embedding does not depend on other texts, and cached in
+    main memory; the least recently used one is dropped first. ``further`` are arguments of every
+    call of the pipeline, of which those of ``encode_prompt`` are used.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class TextBank:
         return self._remembered("positive", prompt)
 
     def _negative(self, negative: str | None) -> Embeds:
-        # None and "" differ: SDXL answers None with zeros (force_zeros_for_empty_prompt).
+        # None and "" differ: SDXL encodes None as zeros (force_zeros_for_empty_prompt).
         return self._remembered("negative", negative)
 
     def _remembered(self, side: str, text: str | None) -> Embeds:
-        with self._turn:  # threads that share the pipeline ask for the same texts
+        with self._turn:  # threads share the pipeline and its texts
             return self._kept(side, text)
 
     def _kept(self, side: str, text: str | None) -> Embeds:

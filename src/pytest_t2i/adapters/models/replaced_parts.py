@@ -1,7 +1,7 @@
-"""Parts of a pipeline that lie elsewhere, and tensors that take the place of its own.
+"""Replace parts of a pipeline by other folders, and tensors by those of a file.
 
-A catalogue entry may name another folder for a part (``parts``) and a file whose tensors replace
-those of the same names (``changes``). Nothing is copied: while a pipeline is read, it lies in a
+A catalogue entry may name another folder for a part (``parts``), and a file whose tensors replace
+those of the same names (``changes``). Nothing is copied: the pipeline is read from a temporary
 folder of links.
 """
 
@@ -27,22 +27,22 @@ with needs("the diffusers adapter", "diffusers"):
     from safetensors.torch import load_file
 
 PATTERNS = [f"*{suffix}" for suffix in sorted(WEIGHTS_AND_CONFIGS - {".py"})]
-"""Files that a part is made of; code is none of them."""
+"""Files of a part; code is left out."""
 Parts = Mapping[str, Path]
-"""Name of a part -> the folder that it lies in."""
+"""Name of a part -> its folder."""
 
 
 def part_folders(options: LoadOptions, known: Sequence[str], root: Path) -> dict[str, Path]:
-    """The folder of each part that lies elsewhere; fetched from the hub first where needed.
+    """The folder of each replaced part, downloaded from the hub where needed.
 
     Args:
         options: ``extra["parts"]`` maps names to folders or hub ids.
-        known: the parts that the pipeline in ``root`` has.
-        root: its folder, for messages.
+        known: names of the pipeline's parts.
+        root: folder of the pipeline, for messages.
 
     Raises:
         UnknownNameError: the pipeline has no part of that name.
-        ModelLoadError: there is no such folder, or it cannot be fetched.
+        ModelLoadError: there is no such folder, or it cannot be downloaded.
     """
     asked: Mapping[str, str] = options.extra.get("parts", {})
     for name in asked:
@@ -56,7 +56,10 @@ def _folder(source: str) -> Path:
     if folder.is_dir():
         return folder.resolve()
     if looks_like_path(source) or source.count("/") != 1:
-        raise ModelLoadError(f"{source!r} holds no part of a pipeline: there is no such folder.")
+        raise ModelLoadError(
+            f"{source!r}: expected a folder with a part of a pipeline, or a hub id, and there is "
+            "no such folder."
+        )
     try:
         return Path(huggingface_hub.snapshot_download(source, allow_patterns=PATTERNS))
     except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
@@ -65,7 +68,7 @@ def _folder(source: str) -> Path:
 
 @contextmanager
 def assembled(root: Path, parts: Parts) -> Iterator[Path]:
-    """A folder in which the pipeline of ``root`` lies with these parts, while it lasts."""
+    """A temporary folder with links to the pipeline in ``root`` and to the replaced parts."""
     if not parts:
         yield root
         return
@@ -81,13 +84,13 @@ def assembled(root: Path, parts: Parts) -> Iterator[Path]:
 def _link(source: Path, target: Path) -> None:
     try:
         target.symlink_to(source.resolve(), target_is_directory=source.is_dir())
-    except OSError:  # Windows asks for a right to make links
+    except OSError:  # on Windows links need a privilege
         copy = shutil.copytree if source.is_dir() else shutil.copy2
         copy(source, target)
 
 
 def pipeline_digest(root: Path, parts: Parts) -> str:
-    """Hex SHA-256 over what the pipeline is read from: the same wherever its parts lie."""
+    """Hex SHA-256 of the pipeline's files; it does not depend on the folders of the parts."""
     files = {path.relative_to(root).as_posix(): path for path in root.rglob("*")}
     files = {name: path for name, path in files.items() if name.split("/")[0] not in parts}
     for part, folder in parts.items():
@@ -104,15 +107,15 @@ def pipeline_digest(root: Path, parts: Parts) -> str:
 
 
 def apply_changes(pipeline: Any, file: str) -> None:
-    """Put the tensors of a safetensors file, named ``part.weight``, in the place of the pipeline's.
+    """Replace tensors of the pipeline by those of a safetensors file, named ``part.weight``.
 
     Raises:
-        ModelLoadError: there is no such file, or it is damaged.
+        ModelLoadError: the file does not exist, or is damaged.
         ConfigurationError: the pipeline has no such weight, or one of another shape.
     """
     path = Path(file).expanduser()
     if not path.is_file():
-        raise ModelLoadError(f"changes: {file} does not exist.")
+        raise ModelLoadError(f"changes: the file {file} does not exist. Correct the catalogue.")
     try:
         tensors = {_common(name): tensor for name, tensor in load_file(path).items()}
     except (SafetensorError, OSError) as error:
@@ -121,7 +124,8 @@ def apply_changes(pipeline: Any, file: str) -> None:
     unknown = sorted(set(tensors) - set(own))
     if unknown:
         raise ConfigurationError(
-            f"{path} changes what {type(pipeline).__name__} does not have: {some(unknown)}."
+            f"{path}: expected weights of {type(pipeline).__name__}, got names that it does not "
+            f"have: {some(unknown)}."
         )
     for name, tensor in tensors.items():
         if tensor.shape != own[name].shape:
@@ -141,5 +145,5 @@ def _weights(pipeline: Any) -> dict[str, torch.Tensor]:
 
 
 def _common(name: str) -> str:
-    # transformers 5 leaves text_model out of the names of some text encoders' weights.
+    # transformers 5 drops text_model from the names of some text encoders' weights.
     return name.replace(".text_model.", ".")

@@ -1,4 +1,4 @@
-"""How often one picture of an endpoint is asked for, and after which waits."""
+"""The number of requests for one picture of an endpoint, and the waits between them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pytest_t2i.adapters.models.endpoint_faults import BrokenPictureError, Passi
 from pytest_t2i.errors import T2IError
 
 TRIES, TRIES_OF_BROKEN = 8, 3
-"""Times that one image is asked for: of a busy endpoint, and where no picture comes."""
+"""Largest number of requests for one image: to a busy endpoint, and where no picture comes."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
-"""Seconds between two tries, where the endpoint names none; each wait is twice the one before."""
+"""Seconds of the first and the longest wait, where the endpoint demands none; waits double."""
 
 
 def pause_before_next(told: T2IError, tried: int) -> float | None:
-    """Seconds until an image is asked for again; None where it is not.
+    """Seconds until the next request for an image; None where there is none.
 
     >>> pause_before_next(PassingFaultError("busy"), 3)
     4.0

@@ -1,7 +1,8 @@
-"""Which version of a model a server says that it serves: what ``GET /models`` tells of it.
+"""The version of a model that a server reports in its answer to ``GET /models``.
 
-OpenAI's own answer has ``created`` alone. Xinference adds ``model_revision``, vLLM ``root`` (where
-the weights lie), SGLang Diffusion the pipeline and its number formats; LocalAI has the name alone.
+OpenAI's own answer has ``created`` only. Xinference adds ``model_revision``, vLLM ``root`` (the
+path of the weights), SGLang Diffusion the pipeline and its number formats; LocalAI has the name
+only.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ TELLING = (
     "system_fingerprint", "root", "parent", "model_path", "quantization", "dtype",
     "dit_precision", "vae_precision", "pipeline_name", "pipeline_class", "updated", "modified_at",
 )  # fmt: skip
-"""Fields that say which weights, or how they are run."""
+"""Fields that identify the weights or how they are run."""
 LONGEST = 200
-"""Characters of a value that count."""
+"""Largest number of characters of a value."""
 FRESH = 3600.0
-"""Seconds: a model that was created so shortly ago was created by the question (vLLM, SGLang)."""
+"""Age in seconds below which ``created`` is ignored: vLLM and SGLang write the present time."""
 
 
 def versions_in(body: Any, model: str, *, is_local: bool) -> dict[str, str]:
-    """What an answer to ``GET /models`` tells of a model; {} where it tells nothing.
+    """A model's version fields in an answer to ``GET /models``; {} where there are none.
 
-    ``created`` counts for a public service alone: servers that people start themselves write there
-    when they were asked, or started.
+    ``created`` counts for public services only: local servers write the time of the request or of
+    their start.
 
     >>> told = {"data": [{"id": "m", "revision": "a1"}, {"id": "n", "revision": "b2"}]}
     >>> versions_in(told, "m", is_local=True)
@@ -39,12 +40,12 @@ def versions_in(body: Any, model: str, *, is_local: bool) -> dict[str, str]:
 
 
 def versions_words(versions: Mapping[str, str]) -> str:
-    """``revision a1, root /weights``."""
+    """Version fields in words, such as ``revision a1, root /weights``."""
     return ", ".join(f"{name} {text}" for name, text in versions.items())
 
 
 def _entry(body: Any, model: str) -> Mapping[str, Any]:
-    """What is said of this model; of the only one, whatever its name, where there is no other."""
+    """The entry of this model, or the only entry, whatever its name."""
     listed = body.get("data", [body]) if isinstance(body, Mapping) else body
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         return {}

@@ -1,16 +1,17 @@
-"""What a diffusers pipeline would do at each step: velocities for its prompt and for descriptions.
+"""Velocities of a diffusers pipeline at each step, for its prompt and for descriptions.
 
-A flow model (SD3, FLUX) gives velocities itself. A UNet gives the noise, the clean latent or the
-v of Salimans and Ho (2022); in the variance-preserving space that its input lies in, that v is the
-velocity of the probability-flow ODE by the angle whose cosine and sine are the shares of picture
-and noise:
+A flow model (SD3, FLUX) predicts velocities. A UNet predicts the noise, the clean latent or the v
+of Salimans and Ho (2022). In the variance-preserving space of its input, v is the velocity of the
+probability-flow ODE with respect to the angle whose cosine and sine are the shares of picture and
+noise:
 
     x = a x0 + s e,  v = a e - s x0,  so  a v = e - s x  from the noise e, s v = a x - x0 from x0
 
-Only its direction is needed, so no division by a small share takes place. All are turned towards
-the picture. Guidance adds the same to both descriptions, so it cancels in their difference and
-only changes the prompt's velocity, which comes with and without it at no further pass. Where that
-velocity lies between both descriptions is told of the one without guidance, as theirs are.
+Only the direction of v is needed, so that there is no division by a small share. All velocities
+point towards the picture. Guidance adds the same term to both descriptions, which cancels in their
+difference; it only changes the prompt's velocity, which is known with and without guidance from the
+same pass. The centred SPI uses the prompt's velocity without guidance, like those of the
+descriptions.
 """
 
 from __future__ import annotations
@@ -40,19 +41,19 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 ALIKE = 1e-6
-"""A batch's rows may differ by so much of their length although they are told the same."""
+"""Relative difference below which the velocities of two descriptions count as equal."""
 ROWS = 32
-"""Rows that the extra passes send through the network at once, at least one image's."""
+"""Number of rows in one extra pass, at least those of one text."""
 
 
 WATCHED = frozenset({VELOCITY, ALL_VELOCITIES, FORESEEN})
-"""Traces for which the network is looked at while it runs."""
+"""Traces that need a hook on the network."""
 Alike = tuple[GenerationSettings, frozenset[str], tuple[Attribute, ...]]
-"""What requests that are made in one go have in common."""
+"""Settings and observations that requests of one batch share."""
 
 
 def alike(requests: Sequence[Request]) -> dict[Alike, list[int]]:
-    """Places of requests by settings, and by what is asked of their velocities."""
+    """Indices of requests, grouped by settings and by observations on velocities."""
     groups: dict[Alike, list[int]] = {}
     for place, request in enumerate(requests):
         watched = request.observe & WATCHED
@@ -63,35 +64,35 @@ def alike(requests: Sequence[Request]) -> dict[Alike, list[int]]:
 
 @dataclass(slots=True)
 class Step:
-    """What is kept of one pass of the network."""
+    """The observations on one pass of the network."""
 
     noise: float
     """Share of noise in the latent, from 1 to 0."""
     spi: dict[Attribute, torch.Tensor]
-    """[3, n]: cosine with guidance, without, and centred."""
+    """SPI, [3, n]: cosine with guidance, cosine without, and centred."""
     foreseen: torch.Tensor | None
-    """x0 as it is foreseen here, [n, ...] on the CPU."""
+    """Predicted x0 (the denoising preview), [n, ...] on the CPU; None where not requested."""
     velocities: torch.Tensor | None
-    """Towards the picture, up to a factor above 0: [n, ...] on the CPU."""
+    """Velocity towards the picture, up to a positive factor, [n, ...] on the CPU."""
 
 
 @dataclass(slots=True)
 class VelocityWatch:
-    """Looks on while a pipeline makes one batch."""
+    """Records velocities while a pipeline makes one batch."""
 
     pipeline: Any
     texts: TextBank
     images: int
     attributes: Sequence[Attribute]
     foresees: bool = False
-    """Whether the picture that each step foresees is kept."""
+    """Whether denoising previews are recorded."""
     keeps_all: bool = False
-    """Whether velocities are kept whole."""
+    """Whether whole velocities are recorded."""
     steps: list[Step] = field(default_factory=list)
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """While the pipeline is called."""
+        """A context in which to call the pipeline."""
         handle = network(self.pipeline).register_forward_hook(self._look, with_kwargs=True)
         try:
             yield
@@ -99,14 +100,14 @@ class VelocityWatch:
             handle.remove()
 
     def spi(self, attribute: Attribute, place: int) -> np.ndarray:
-        """[4, n_steps]: share of noise, SPI with guidance, SPI without, centred SPI."""
+        """SPI of an image, [4, n_steps]: share of noise, with guidance, without, and centred."""
         rows = torch.tensor([[step.noise for step in self.steps]], dtype=torch.float64)
         index = torch.stack([step.spi[attribute][:, place] for step in self.steps], dim=1)
         array: np.ndarray = torch.cat([rows, index.double().cpu()]).numpy()
         return array
 
     def stacked(self, name: str, place: int) -> torch.Tensor:
-        """[n_steps, ...] of one image: "foreseen" or "velocities"."""
+        """The field "foreseen" or "velocities" of all steps for one image, [n_steps, ...]."""
         return torch.stack([getattr(step, name)[place] for step in self.steps])
 
     def _look(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
@@ -125,16 +126,16 @@ class VelocityWatch:
         self.steps.append(
             Step(
                 time.noise,
-                self._leans(module, call, latent, time, moved),
+                self._spi_of(module, call, latent, time, moved),
                 time.clean(latent, guided.float()).cpu() if self.foresees else None,
                 moved[0].cpu() if self.keeps_all else None,
             )
         )
 
-    def _leans(
+    def _spi_of(
         self, module: Any, call: dict[str, Any], latent: torch.Tensor, time: Time, moved: Any
     ) -> dict[Attribute, torch.Tensor]:
-        """SPI of each attribute; reduced here, so that nothing of a latent's size is kept."""
+        """SPI of each attribute, computed here so that no array of a latent's size is stored."""
         texts = [text for a in self.attributes for text in (a.positive, a.negative)]
         distinct = list(dict.fromkeys(texts))
         at_once = max(1, ROWS // self.images)
@@ -144,10 +145,10 @@ class VelocityWatch:
             predicted = module.forward(**self._asked(call, part))[0].float()
             for text, rows in zip(part, predicted.split(self.images), strict=True):
                 toward[text] = time.toward(latent, rows)
-        return {a: _leaning(moved, toward[a.positive], toward[a.negative]) for a in self.attributes}
+        return {a: _spi(moved, toward[a.positive], toward[a.negative]) for a in self.attributes}
 
     def _asked(self, call: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
-        """The same call for each of several texts, image by image."""
+        """The arguments of the same call for several texts, image by image."""
         n, times = self.images, len(texts)
         embeds = self.texts.arguments([text for text in texts for _ in range(n)], None)
         asked = {name: _again(value, n, times) for name, value in call.items()}
@@ -158,32 +159,32 @@ class VelocityWatch:
             asked["added_cond_kwargs"] = {
                 name: _again(value, n, times) for name, value in added.items()
             } | {"text_embeds": embeds["pooled_prompt_embeds"].to(_input(call).dtype)}
-        # Of FLUX these say where tokens stand, not which image they belong to.
+        # These arguments of FLUX are positions of tokens, which are the same for all images.
         return asked | {name: call[name] for name in ("txt_ids", "img_ids") if name in call}
 
 
 POSITIONS = ("sample", "timestep")
-"""Arguments that a UNet is given by place."""
+"""Positional arguments of a UNet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Where in the making a pass of the network stands."""
+    """The shares of picture and noise at a pass of the network."""
 
     kind: str
-    """"flow", or what the network of a variance-preserving scheduler predicts."""
+    """"flow", or the prediction type of a variance-preserving scheduler."""
     picture: float
     """Share a of the picture in the latent."""
     noise: float
-    """Share s of the noise."""
+    """Share s of the noise in the latent."""
 
     @classmethod
     def of(cls, pipeline: Any, timestep: Any) -> Time:
-        """Of a pass at this timestep."""
+        """The shares at a timestep."""
         at = float(timestep.reshape(-1)[0]) if isinstance(timestep, torch.Tensor) else timestep
         kind = kind_of(pipeline)
         if kind == "flow":
-            # FLUX is told the share itself, SD3 a thousand times it.
+            # FLUX gets the share itself, SD3 a thousand times the share.
             of_flux = type(network(pipeline)).__name__.startswith("Flux")
             noise = at if of_flux else at / pipeline.scheduler.config.num_train_timesteps
             return cls(kind, 1.0 - noise, noise)
@@ -194,7 +195,7 @@ class Time:
         return cls(kind, squared**0.5, (1.0 - squared) ** 0.5)
 
     def toward(self, latent: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
-        """Direction in which the latent moves, towards the picture."""
+        """Direction of the latent's velocity, towards the picture."""
         if self.kind == "epsilon":
             return self.noise * latent - predicted
         if self.kind == "sample":
@@ -202,7 +203,7 @@ class Time:
         return -predicted
 
     def clean(self, latent: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
-        """x0 as it is foreseen: where the velocity of now would lead."""
+        """The predicted x0, to which the present velocity leads."""
         if self.kind == "flow":
             return latent - self.noise * predicted
         if self.kind == "epsilon":
@@ -218,7 +219,7 @@ def network(pipeline: Any) -> Any:
 
 
 def kind_of(pipeline: Any) -> str:
-    """What the network gives: "flow", "epsilon", "v_prediction" or "sample".
+    """The network's prediction type: "flow", "epsilon", "v_prediction" or "sample".
 
     Raises ConfigurationError for a scheduler whose velocities are not known.
     """
@@ -230,12 +231,13 @@ def kind_of(pipeline: Any) -> str:
         return str(told)
     raise ConfigurationError(
         f"velocities of a {type(pipeline).__name__} with a {type(scheduler).__name__} "
-        f"(prediction_type={told!r}) cannot be had: a flow or a noise schedule is needed."
+        f"(prediction_type={told!r}) cannot be computed: expected a flow scheduler or one with a "
+        "noise schedule. Choose another scheduler or model."
     )
 
 
 def decoded(pipeline: Any, latents: Any) -> list[Image]:
-    """Pictures of latents, as the pipeline makes them of its last one; two at a time."""
+    """Decode latents to pictures as the pipeline does, two at a time."""
     vae = pipeline.vae
     scaled = latents / vae.config.scaling_factor + (getattr(vae.config, "shift_factor", None) or 0)
     pictures: list[Image] = []
@@ -248,7 +250,7 @@ def decoded(pipeline: Any, latents: Any) -> list[Image]:
 
 @contextmanager
 def _upcast(vae: Any) -> Iterator[None]:
-    """In float32 what says of itself that it overflows in float16: SDXL's own VAE."""
+    """Run a VAE in float32 where its config declares that float16 overflows (SDXL's VAE)."""
     if vae.dtype != torch.float16 or not getattr(vae.config, "force_upcast", False):
         yield
         return
@@ -265,21 +267,22 @@ def _input(call: Mapping[str, Any]) -> torch.Tensor:
 
 
 def _again(value: Any, images: int, times: int) -> Any:
-    """The conditional rows of a batched argument, repeated; anything else as it is."""
+    """The conditional rows of a batched argument, repeated; other values unchanged."""
     if not isinstance(value, torch.Tensor) or value.ndim == 0 or len(value) < images:
         return value
     return value[-images:].repeat(times, *([1] * (value.ndim - 1)))
 
 
-def _leaning(moved: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
-    """[3, n]: cosines of [2, n, ...] with a difference of [n, ...], and the place between.
+def _spi(moved: torch.Tensor, positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
+    """SPI, [3, n]: cosines of ``moved`` [2, n, ...] with positive - negative, and centred SPI.
 
-    NaN where the network is told the same by both descriptions.
+    NaN where both descriptions give the same velocity.
     """
     moved, toward, away = moved.double(), positive.double().flatten(1), negative.double().flatten(1)
-    moved, lean = moved.flatten(2), toward - away
-    cosines = torch.nn.functional.cosine_similarity(moved, lean[None], dim=2)
-    # Guidance adds a multiple of what leads away from the empty text, not from the midpoint.
-    between = ((moved[1] - (toward + away) / 2) * lean).sum(1) / ((lean**2).sum(1) / 2)
-    alike = lean.norm(dim=1) <= ALIKE * toward.norm(dim=1)
+    moved, direction = moved.flatten(2), toward - away
+    cosines = torch.nn.functional.cosine_similarity(moved, direction[None], dim=2)
+    # Without guidance, as guidance adds a term away from the empty text, not from the midpoint.
+    halves = (direction**2).sum(1) / 2
+    between = ((moved[1] - (toward + away) / 2) * direction).sum(1) / halves
+    alike = direction.norm(dim=1) <= ALIKE * toward.norm(dim=1)
     return torch.cat([cosines, between[None]]).masked_fill(alike, torch.nan)

@@ -1,1 +1,1 @@
-"""What adapters share: devices, loading, digests, pictures, the code of what is registered."""
+"""Helpers shared by adapters: devices, loading, digests, pictures, HTTP, digests of code."""

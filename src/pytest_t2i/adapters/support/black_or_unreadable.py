@@ -1,4 +1,4 @@
-"""What can be said of a picture without any model: is it readable, is it black. Pillow only."""
+"""Decide without any model whether a picture is readable and whether it is black."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_black(image: Image) -> bool:
 
 
 def readable(image: Image | None) -> Image | None:
-    """The picture as RGB with its pixels decoded; None where they cannot be.
+    """The picture as RGB with its pixels decoded; None where they cannot be decoded.
 
     Pillow reads pixels late: a truncated file opens without complaint and fails on first use.
 
@@ -54,9 +54,9 @@ def picture_digest(image: Image) -> bytes:
 
 
 def gate(image: Image | None) -> Image | Undetected:
-    """The picture as detectors are given it, or why none need look at it.
+    """The picture for detectors, or the reason why it needs none.
 
-    The one place where it is decided that a picture is black, or none at all.
+    Only this function decides that a picture is black or unreadable.
 
     >>> from PIL import Image
     >>> gate(Image.new("RGB", (8, 8))).value, gate(None).value
@@ -69,7 +69,7 @@ def gate(image: Image | None) -> Image | Undetected:
 
 
 def decoded(content: bytes) -> Image | Undetected:
-    """The picture that a file holds, or why no detector need look at it.
+    """The picture in a file's content, or the reason why it needs no detector.
 
     >>> decoded(b"no picture").value
     'unreadable'
@@ -79,6 +79,6 @@ def decoded(content: bytes) -> Image | Undetected:
     try:
         with Images.open(io.BytesIO(content)) as opened:
             return gate(opened)
-    # ImportError: ultralytics, where others imported it, wants a package for what cannot be read.
+    # ImportError: once imported, ultralytics requires a package for files that cannot be read.
     except (OSError, SyntaxError, ValueError, ImportError, Images.DecompressionBombError):
         return Undetected.UNREADABLE

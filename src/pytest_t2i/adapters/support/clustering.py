@@ -11,23 +11,24 @@ with needs("spectral clustering", "origins"):
     from sklearn.cluster import SpectralClustering
 
 MOST = 8
-"""Clusters that an eigengap is looked for among."""
+"""Largest number of clusters that the eigengap is searched for."""
 FLOOR = 1e-3
-"""Least similarity: a graph in pieces has no eigenvectors that tell them apart."""
+"""Least similarity, which keeps the graph connected: the eigenvectors of separate pieces are
+arbitrary."""
 FEWEST = 4
-"""Images that can be told apart into clusters at all."""
+"""Smallest number of images that can be clustered."""
 
 
 def spectral_clusters(features: np.ndarray, count: int | None, seed: int) -> np.ndarray:
-    """The cluster of each row, numbered from 0.
+    """Cluster the rows and return each row's cluster, numbered from 0.
 
     Args:
         features: unit rows, [n_images, d].
-        count: number of clusters; None takes the largest gap between eigenvalues.
-        seed: of k-means in the space of eigenvectors.
+        count: number of clusters; None chooses it by the largest gap between eigenvalues.
+        seed: seed of k-means in the space of eigenvectors.
 
     Raises:
-        ConfigurationError: there are fewer images than clusters, or too few for any.
+        ConfigurationError: there are fewer images than clusters, or fewer than 4.
     """
     n = len(features)
     if n < FEWEST or n <= (count or 0):
@@ -46,16 +47,16 @@ def spectral_clusters(features: np.ndarray, count: int | None, seed: int) -> np.
 
 
 def affinities(features: np.ndarray) -> np.ndarray:
-    """Similarity of each two rows, by their distance beside the median one."""
+    """Similarity of each two rows: their squared distance relative to the median, exponentiated."""
     squares = np.maximum(2.0 - 2.0 * features @ features.T, 0.0)
     typical = float(np.median(squares[~np.eye(len(features), dtype=bool)])) or 1.0
     return np.asarray(FLOOR + (1.0 - FLOOR) * np.exp(-squares / typical))
 
 
 def by_eigengap(affinity: np.ndarray) -> int:
-    """How many clusters the normalised Laplacian's eigenvalues show: 2 to 8."""
+    """Number of clusters, 2 to 8, by the largest gap between the Laplacian's eigenvalues."""
     degrees = affinity.sum(axis=1)
     laplacian = np.eye(len(affinity)) - affinity / np.sqrt(np.outer(degrees, degrees))
     values = np.linalg.eigvalsh(laplacian)[: min(MOST, len(affinity) - 1) + 1]
-    # The first gap alone says that there is one component, which is so by this affinity.
+    # The first gap only shows that the graph is connected, which FLOOR ensures.
     return int(np.argmax(np.diff(values[1:]))) + 2

@@ -1,7 +1,7 @@
-"""What a factory's code is, as a digest: another version of a detector is another detector.
+"""Digest of a factory's code: it makes another version of a detector another detector.
 
-Of each module its syntax tree counts, without what cannot change a word: comments, docstrings,
-layout, and what is raised. With it count the modules of its own package that it imports.
+A module counts with its syntax tree, without comments, docstrings, layout and raised exceptions,
+none of which can change a detection. The modules of the same package that it imports count, too.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pytest_t2i.files import stamp, stamps
 
 OURS = "pytest_t2i."
 ADAPTERS = "pytest_t2i.adapters."
-"""Of ours, only what is plugged in counts: the rest is the same for all."""
+"""Of this package only the adapters count: the rest is the same for all detectors."""
 NO_WORD_OF_THEIRS = {
     f"{ADAPTERS}{name}"
     for name in ("registry", "catalogue", "support.loading", "support.html", "support.code")
 }
-"""Modules of ours that detectors import and that cannot change what they say."""
+"""Modules of this package that detectors import and that cannot change a detection."""
 
 
 class Module(NamedTuple):
-    """One module of Python, loaded or not."""
+    """Name and path of a Python module, loaded or not."""
 
     name: str
     path: Path
@@ -46,9 +46,9 @@ def code_of_entry_point(module: str) -> str:
 
 
 def code_of_factory(factory: Callable[..., Any]) -> str:
-    """Digest of the module that a factory was written in, with what it imports from beside it.
+    """Digest of the module that defines a factory, and of the modules beside it that it imports.
 
-    "" where there is no source: then its own word, the fingerprint, is all there is.
+    "" where there is no source: then only the component's own fingerprint identifies it.
     """
     while isinstance(factory, partial):
         factory = factory.func
@@ -63,7 +63,7 @@ def code_of_factory(factory: Callable[..., Any]) -> str:
     path = Path(file).resolve()
 
     def beside(name: str) -> Module | None:
-        """A loaded module of this name, if it lies in the same folder or below."""
+        """The loaded module of this name, if it lies in the same folder or below."""
         loaded = Path(getattr(sys.modules.get(name), "__file__", None) or "/").resolve()
         return Module(name, loaded) if loaded.is_relative_to(path.parent) else None
 
@@ -71,7 +71,7 @@ def code_of_factory(factory: Callable[..., Any]) -> str:
 
 
 def version_of_package(module: str) -> str:
-    """What changes whenever a source file of a module's package does; reads none of them.
+    """A digest that changes with every source file of a module's package, without reading them.
 
     >>> version_of_package("pytest_t2i.adapters.detectors.clip") != version_of_package("json")
     True
@@ -89,7 +89,7 @@ def _stamped(package: str) -> str:
 
 
 def module_in(name: str) -> Module | None:
-    """A module by its name, found without importing it; None where it has no source."""
+    """Find a module by its name without importing it; None where it has no source."""
     top, *parts = name.split(".")
     spec = find_spec(top)
     if spec is None or spec.origin is None:
@@ -101,7 +101,7 @@ def module_in(name: str) -> Module | None:
 
 
 def _digest(first: Module | None, own: Callable[[str], Module | None]) -> str:
-    """Of a module and all that it imports: of ``own`` modules, and of ours that are plugged in."""
+    """Digest of a module and of all ``own`` modules and adapters that it imports."""
     waiting = [first] if first else []
     trees: dict[str, str] = {}
     while waiting:
@@ -132,7 +132,7 @@ def _parsed(path: Path, version: str | None) -> ast.Module | None:
 
 @cache
 def _imported(module: Module, version: str | None) -> frozenset[str]:
-    """Absolute names that a module imports: modules, and what may be modules."""
+    """Absolute names that a module imports; some may be functions or classes."""
     tree = _parsed(module.path, version)
     is_package = module.path.name == "__init__.py"
     package = module.name if is_package else module.name.rpartition(".")[0]
@@ -162,7 +162,7 @@ def _tree(path: Path, version: str | None) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    """Leaves out what cannot change a word."""
+    """Removes docstrings and raised exceptions, which cannot change a detection."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

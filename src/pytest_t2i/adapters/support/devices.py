@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, OutOfDeviceMemoryError
 
-# Matrix products of MKL depend on the number of rows, so a picture would change with its batch
-# ("same images, bit for bit"). Strict reproducibility has no measurable cost here. MKL
-# reads this once, at its first call; a value set by the user is left alone.
+# MKL's matrix products depend on the number of rows, so that a picture would change with its batch.
+# Strict reproducibility has no measurable cost here. MKL reads this variable once, at its first
+# call; a value set by the user is kept.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 with needs("running a neural network", "diffusers"):
@@ -30,7 +30,7 @@ OUT_OF_MEMORY = (
 
 
 def available_devices() -> list[str]:
-    """Names that can be asked for on this machine, e.g. ["cpu", "cuda:0"]."""
+    """Names of the devices of this machine, e.g. ["cpu", "cuda:0"]."""
     names = ["cpu"]
     if torch.cuda.is_available():
         names += [f"cuda:{index}" for index in range(torch.cuda.device_count())]
@@ -40,7 +40,7 @@ def available_devices() -> list[str]:
 
 
 def pick_device(name: str = "auto") -> torch.device:
-    """The torch device of this name; "auto" takes CUDA, else MPS, else the CPU.
+    """The torch device of this name; "auto" chooses CUDA, else MPS, else the CPU.
 
     Raises:
         ConfigurationError: the name is unknown, or this machine has no such device.
@@ -52,9 +52,7 @@ def pick_device(name: str = "auto") -> torch.device:
     known = {"cpu", "cuda", "mps"}
     kind, _, index = name.partition(":")
     if kind not in known or (index and not (kind == "cuda" and index.isdigit())):
-        raise ConfigurationError(
-            f"device={name!r} is not a device name. Use auto, cpu, cuda, cuda:N or mps."
-        )
+        raise ConfigurationError(f"device={name!r}: expected auto, cpu, cuda, cuda:N or mps.")
     wanted = name if index or kind != "cuda" else "cuda:0"
     if wanted not in have:
         raise ConfigurationError(_no_device(name, kind, have))
@@ -78,9 +76,9 @@ def _build() -> str:
 
 
 def pick_dtype(name: str, device: torch.device, half: torch.dtype = torch.float16) -> torch.dtype:
-    """The number format of this name; "auto" takes ``half`` on CUDA and float32 elsewhere.
+    """The number format of this name; "auto" chooses ``half`` on CUDA and float32 elsewhere.
 
-    MPS stays at float32: several models turn black there in half precision.
+    MPS uses float32: several models make black pictures there in half precision.
 
     Raises:
         ConfigurationError: the name is unknown.
@@ -89,18 +87,18 @@ def pick_dtype(name: str, device: torch.device, half: torch.dtype = torch.float1
         return half if device.type == "cuda" else torch.float32
     if name not in DTYPES:
         raise ConfigurationError(
-            f"dtype={name!r} is not a number format. Use auto, {', '.join(DTYPES)}."
+            f"dtype={name!r}: expected a number format: auto, {', '.join(DTYPES)}."
         )
     return DTYPES[name]
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """Name of a number format as the options write it: torch.float32 is float32."""
+    """Name of a number format in the options: torch.float32 becomes float32."""
     return str(dtype).removeprefix("torch.")
 
 
 class _Quiet:
-    """No warnings while any thread is inside: Python keeps one list of filters for all."""
+    """Suppresses warnings while any thread is inside: all threads share Python's filters."""
 
     def __init__(self) -> None:
         self._turn, self._inside = threading.Lock(), 0
@@ -126,14 +124,14 @@ _QUIET = _Quiet()
 
 @contextmanager
 def memory_guard(doing: str) -> Iterator[None]:
-    """Runs a library: out of memory becomes OutOfDeviceMemoryError, its warnings stay inside.
+    """Run a library's code: suppress its warnings, and make OutOfDeviceMemoryError of no memory.
 
     Raises:
         OutOfDeviceMemoryError: the block ran out of memory of the GPU or the machine.
     """
     try:
-        # The libraries warn of each other's deprecations; under pytest -W error a user's run
-        # would fail for what the user cannot mend.
+        # Libraries warn of each other's deprecations; under pytest -W error a user's run would
+        # fail for faults that the user cannot correct.
         with _QUIET:
             yield
     except (RuntimeError, MemoryError) as error:
@@ -142,18 +140,18 @@ def memory_guard(doing: str) -> Iterator[None]:
         text = str(error).strip().partition("\n")[0]
     else:
         return
-    # Raised outside the handler: the traceback of the first error keeps every tensor alive.
+    # Raised outside the handler, as the traceback of the first error keeps every tensor alive.
     free_memory()
     raise OutOfDeviceMemoryError(f"out of device memory while {doing}: {text}")
 
 
 @contextmanager
 def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
-    """Runs a library that loads weights: whatever goes wrong becomes one clear message.
+    """Run a library that loads weights; any error becomes a ModelLoadError with a clear message.
 
     Raises:
         ModelLoadError: the weights are absent, gated or damaged.
-        OutOfDeviceMemoryError: they do not fit.
+        OutOfDeviceMemoryError: the weights do not fit into memory.
     """
     with memory_guard(f"loading {source!r}"):
         try:
@@ -168,10 +166,10 @@ def loading_weights(source: str, revision: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Runs torch on one thread of the CPU.
+    """Run torch on one thread of the CPU.
 
-    Small networks over many sizes wait for one another more than they share work: dlib's face
-    network took 1.5 s of a processor for a picture on one thread and 6 s on two of a busy machine.
+    Threads of a small network wait for one another more than they share work: dlib's face network
+    took 1.5 s of processor time for a picture on one thread, and 6 s on two of a busy machine.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -182,14 +180,14 @@ def one_thread() -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether this error of torch says that memory ran out."""
+    """Whether an error of torch means that memory ran out."""
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY)
 
 
 def free_memory() -> None:
-    """Give cached memory back to the device."""
+    """Return cached memory to the device."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""Digests of files and folders, remembered so that a second look at big weights is quick."""
+"""Digests of files and folders; those of large files are cached between runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pytest_t2i.data import digest
 
 WEIGHTS_AND_CONFIGS = {".safetensors", ".json", ".txt", ".model", ".py"}
 WORTH_REMEMBERING = 64 * 2**20
-"""Bytes; a smaller file is read faster than a cache is opened and written."""
+"""Size in bytes from which on a digest is cached; a smaller file is read faster than a cache."""
 CHUNK = 2**20
 
 
 def file_digest(path: Path) -> str:
     """Hex SHA-256 of a file's contents.
 
-    The digest of a large file is remembered under its place, size, change times and inode.
+    The digest of a large file is cached under its path, size, change times and inode.
     """
     real = path.resolve()
     status = real.stat()
@@ -37,7 +37,7 @@ def file_digest(path: Path) -> str:
 
 
 def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -> str:
-    """Hex SHA-256 over the names and contents of the files that make a model.
+    """Hex SHA-256 of the names and contents of a model's files.
 
     Hidden files and folders (.git, .cache) are left out.
     """
@@ -52,7 +52,7 @@ def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -
 
 
 def cache_file() -> Path:
-    """Where digests of large files are kept between runs."""
+    """Path of the cache of digests."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "pytest-t2i" / "digests.json"
 
@@ -75,7 +75,7 @@ def _remembered() -> dict[str, str]:
 
 
 def _remember(known: Mapping[str, str]) -> None:
-    # A cache that cannot be written costs time at the next run and nothing else.
+    # A cache that cannot be written only costs time at the next run.
     with contextlib.suppress(OSError):
         target = cache_file()
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""The one door for text of others: cleaned, and escaped for where it goes.
+"""Clean text of others, and escape it for its destination.
 
-Names, words, prompts and messages come from files, models and people. Whatever they hold, they stay
-text: in Markdown, on a page, in a cell of a table, on a terminal. Pages are escaped by their
-templates, which clean each value here (``html.environment``).
+Names, words, prompts and messages come from files, models and people. They must stay plain text in
+Markdown, on a page, in a table's cell and on a terminal. Templates escape pages, and clean each
+value with this module (``html.environment``).
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from markupsafe import Markup
 from pytest_t2i.errors import printable
 
 NOTHING = "&#8203;"
-"""A space of no width: what it stands in is no mention, no number of an issue and no address."""
+"""A zero-width space, which breaks mentions, issue numbers and addresses."""
 MARKS, REFERS = "\\`*_[]|~$", "@#!%^~$&"
-"""Signs that format a text; signs before the name of a person, an issue, a label."""
+"""Characters that format a text; characters before the name of a person, an issue, a label."""
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 SIGN = re.compile(r"[\\`*_\[\]|~$&<>@#!%^]|:(?=//)|\bwww(?=\.)|\bGH(?=-\d)", re.IGNORECASE)
-"""What Markdown, or a host of repositories, takes for more than text."""
+"""Text with a special meaning in Markdown or to a host of repositories."""
 BEGINS = re.compile(r"\d{1,9}(?=[.)](?:\s|$))|(?=[-+]\s|[-=]{2,}\s*$|#{1,6}(?:\s|$))")
-"""Before the sign that makes a list, a heading or a line of what follows."""
+"""Beginning of a line that Markdown takes for a list, a heading or a rule."""
 COMMAND = re.compile(r"`([^`]+)`")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a cell that a spreadsheet computes."""
+"""First characters of a cell that a spreadsheet takes for a formula."""
 LINK = re.compile(r"[\\\[\]]")
 
 
 def line(text: str) -> str:
-    r"""One line of a terminal: nothing steers it, nothing begins another.
+    r"""The text as one line for a terminal, without control characters and line breaks.
 
     >>> line("a nurse\n\x1b[31mPASS")
     'a nurse \\x1b[31mPASS'
@@ -39,7 +39,7 @@ def line(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Markdown in which the text is nothing but text, in a line or in a cell of a table.
+    r"""The text as Markdown without formatting, for a line or a table's cell.
 
     >>> escape("<b>@someone</b> | #12")
     '&lt;b&gt;@&#8203;someone&lt;/b&gt; \\| #&#8203;12'
@@ -57,7 +57,7 @@ def _harmless(found: re.Match[str]) -> str:
 
 
 def code(text: str) -> str:
-    """Markdown that shows the text as code; not for a cell of a table.
+    """The text as Markdown code; not for a table's cell.
 
     >>> code("a`b")
     "`a'b`"
@@ -67,7 +67,7 @@ def code(text: str) -> str:
 
 
 def with_code(text: str) -> str:
-    """Markdown in which what stands between backticks is code, and all else nothing but text.
+    """The text as Markdown in which only text between backticks is formatted, as code.
 
     >>> with_code("`t2i label a_b`, then ask @someone")
     '`t2i label a_b`, then ask @&#8203;someone'
@@ -79,14 +79,14 @@ def with_code(text: str) -> str:
 
 
 def _between(part: str) -> str:
-    """A part of a sentence keeps the blanks around it."""
+    """Escape a part of a sentence and keep the blanks around it."""
     told = escape(part)
     before, after = (" " * each.isspace() for each in (part[:1], part[-1:]))
     return f"{before}{told}{after}" if told else " " * bool(part)
 
 
 def cell(value: Any) -> Any:
-    """A value for a CSV file: of a text, no spreadsheet takes it for a formula.
+    """A value for a CSV file; a text that a spreadsheet would take for a formula is quoted.
 
     >>> cell("=1+1"), cell("-"), cell(-1)
     ("'=1+1", "'-", -1)
@@ -98,7 +98,7 @@ def cell(value: Any) -> Any:
 
 
 def message(text: str) -> str:
-    r"""A message of SARIF, in which brackets would be a link.
+    r"""The text as a SARIF message, with brackets escaped, which would be a link.
 
     >>> message("[here](https://example.org)")
     '\\[here\\](https://example.org)'
@@ -107,7 +107,7 @@ def message(text: str) -> str:
 
 
 def clean(value: Any) -> Any:
-    r"""A text, or tables and lists with texts, of which none steers what shows it.
+    r"""Remove control characters from a text, or from all texts in dicts and lists.
 
     >>> clean({"a\x1b": ["b\u202e", 3]})
     {'a\\x1b': ['b\\u202e', 3]}

@@ -1,4 +1,4 @@
-"""How often a service failed in which way, counted in a file that a run's processes share."""
+"""Count the failures of a service by kind, in a file that a run's processes share."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pytest_t2i.adapters.support.shared_counts import SharedCounts
 KINDS: Mapping[str, str] = MappingProxyType(
     {
         "busy": "busy (HTTP 429)",
-        "unavailable": "away (HTTP 503)",
-        "server error": "error of the server (HTTP 5xx)",
+        "unavailable": "unavailable (HTTP 503)",
+        "server error": "server error (HTTP 5xx)",
         "late": "no answer in time",
-        "unfinished": "answer that did not end in time",
+        "unfinished": "unfinished answer",
         "dropped": "broken connection",
         "unreachable": "no connection",
-        "broken": "broken picture, or none",
+        "broken": "damaged or missing picture",
         "endless": "answer beyond the size limit",
         "refused": "refused by policy",
-        "redirected": "redirect elsewhere",
-        "final": "error that no asking again helps against",
+        "redirected": "redirect to another host",
+        "final": "permanent error",
     }
 )
-"""Kind of a fault -> how it is told."""
+"""Kind of a failure -> its description."""
 OTHER = "final"
-"""What is of no other kind."""
+"""Kind of all failures that have no other kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultCounts:
-    """Counts by kind.
+    """Counts of failures by kind.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -47,20 +47,20 @@ class FaultCounts:
 
     @property
     def counted(self) -> dict[str, int]:
-        """Kind -> times; without those that were not met."""
+        """Kind -> count, without kinds that did not occur."""
         if not self.file.exists():
             return {}
         with self._shared.locked():
             return self._shared.read()
 
     def add(self, kind: str) -> None:
-        """One more."""
+        """Count one failure."""
         with self._shared.locked():
             counts = self._shared.read()
             self._shared.write({**counts, kind: counts.get(kind, 0) + 1})
 
     def clear(self) -> None:
-        """The run is over: nothing is left of it."""
+        """Remove the file at the end of the run."""
         self._shared.clear()
 
     @property
@@ -69,7 +69,7 @@ class FaultCounts:
 
 
 def fault_words(counts: Mapping[str, int]) -> str:
-    """``busy (HTTP 429): 12, broken connection: 3``, the most frequent first.
+    """Counts of failures in words, the most frequent first.
 
     >>> fault_words({"dropped": 3, "busy": 12})
     'busy (HTTP 429): 12, broken connection: 3'

@@ -1,4 +1,4 @@
-"""Several calls at the same time, whose results are handed over one by one as they come."""
+"""Run several calls at the same time, and yield each result when it is ready."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from typing import Generic, NamedTuple, TypeVar
 A = TypeVar("A")
 B = TypeVar("B")
 PATIENCE = 30.0
-"""Seconds after an error in which calls that are under way may still give what they have."""
+"""Seconds that running calls have to finish after an error."""
 
 
 class StoppedError(Exception):
-    """A call ended because the others have: it has neither a result nor an error."""
+    """A call ended because the others were stopped: it has neither a result nor an error."""
 
 
 class _Landed(NamedTuple, Generic[A, B]):
-    """What became of one call."""
+    """Result of one call."""
 
     argument: A
     given: list[B]
-    """Its result; [] where it raised something."""
+    """The return value; [] where the call raised an exception."""
     raised: BaseException | None = None
 
 
 class Flight(Generic[A, B]):
-    """Calls, each in a thread that ends with the process; Ctrl+C waits for none of them.
+    """Calls in daemon threads, so that Ctrl+C waits for none of them.
 
     >>> sorted(Flight(abs, most=2).run([-1, 2, -3]))
     [(-3, 3), (-1, 1), (2, 2)]
     """
 
     def __init__(self, call: Callable[[A], B], most: int) -> None:
-        """Args: what is called with each argument, and how many times at the same time."""
+        """Args: the function, and the largest number of calls at the same time."""
         self._call, self._most = call, most
         self._landed: SimpleQueue[_Landed[A, B]] = SimpleQueue()
         self._under_way = 0
         self.is_over = False
-        """Whether no call need go on: one raised an error, or nobody waits any more."""
+        """Whether running calls may stop: one raised an error, or nobody waits for results."""
 
     def run(self, arguments: Iterable[A]) -> Iterator[tuple[A, B]]:
-        """Each argument with its result, as they come.
+        """Each argument with its result, in the order in which calls end.
 
-        After an error nothing new is called; what is under way is handed over, and the error is
-        raised at the end. It is the first one: others that follow from it are not told.
+        After an error no further call begins. Results of running calls are still yielded, and the
+        first error is raised at the end; later errors are dropped.
         """
         waiting, first = iter(arguments), None
         try:
@@ -68,7 +68,7 @@ class Flight(Generic[A, B]):
             raise first[0]
 
     def _launch(self, waiting: Iterator[A]) -> bool:
-        """Call until there are as many as may be; whether one was."""
+        """Begin as many calls as are allowed; return whether any began."""
         before = self._under_way
         while self._under_way < self._most and not self.is_over:
             for argument in waiting:
@@ -86,7 +86,7 @@ class Flight(Generic[A, B]):
             self._landed.put(_Landed(argument, [], error))
 
     def _next(self, first: tuple[BaseException | None, float] | None) -> _Landed[A, B] | None:
-        """The next one that is done; None where an error has been waiting for too long."""
+        """The next finished call; None where the time after an error has run out."""
         left = None if first is None else first[1] + PATIENCE - time.monotonic()
         try:
             landed = self._landed.get(timeout=None if left is None else max(left, 0.0))
@@ -103,7 +103,7 @@ class Flight(Generic[A, B]):
 
 
 def in_order(landed: Iterable[tuple[int, B]]) -> Iterator[B]:
-    """Results whose places come in any order, in the order of their places from 0 on.
+    """Sort results by their index from 0 on, and yield each as soon as its turn comes.
 
     >>> list(in_order([(1, "b"), (0, "a"), (2, "c")]))
     ['a', 'b', 'c']

@@ -1,4 +1,4 @@
-"""Which hosts a server may send us to: public ones, and those that the user named."""
+"""Restrict redirects and URLs in answers to public hosts, and to hosts that the user named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def netloc(address: str) -> str:
 
 
 def is_local(address: str) -> bool:
-    """Whether an address is on this machine or in its network, as far as its name tells.
+    """Whether an address, by its name, is on this machine or in its network.
 
     >>> [is_local(f"http://{name}/v1") for name in ("127.0.0.1:8000", "gpu1", "api.openai.com")]
     [True, True, False]
@@ -41,11 +41,11 @@ def is_local(address: str) -> bool:
 
 
 def public_or(own: Container[str]) -> Callable[[Any], None]:
-    """A request hook of httpx: it goes to a public host, or to one of these (host and port).
+    """A request hook of httpx that allows public hosts and the ``own`` ones (host and port).
 
-    It is asked at each redirect, too. The request goes to the very address that was looked at: a
-    name that is asked for twice may lead elsewhere the second time. Needs ``named_again`` as a
-    response hook beside it.
+    The hook runs at each redirect, too. The request goes to the address that was checked, as a
+    second look-up of the name may give another address. ``named_again`` is needed as a response
+    hook.
     """
 
     def hook(request: Any) -> None:
@@ -55,30 +55,30 @@ def public_or(own: Container[str]) -> Callable[[Any], None]:
         addresses = _public_addresses(urlsplit(url).hostname or "")
         if not addresses:
             raise GenerationError(
-                f"the answer leads to {netloc(url)}, which is neither a public host nor the "
-                "endpoint's own: nothing is fetched there"
+                f"the answer refers to {netloc(url)}: expected a public host or the endpoint's "
+                "own. Nothing was downloaded from there"
             )
-        if not getproxies():  # a proxy looks names up by itself
+        if not getproxies():  # a proxy looks names up itself
             _send_to(addresses[0], request)
 
     return hook
 
 
 NAMED, SNI = "pytest_t2i.named", "sni_hostname"
-"""Keys of a request's extensions: its URL with the host's name; the name that TLS asks for."""
+"""Keys of a request's extensions: its URL with the host's name; the name that TLS verifies."""
 
 
 def _send_to(address: str, request: Any) -> None:
-    """Connect to this address, and ask there, and for its certificate, by the host's name."""
+    """Connect to this address, with the host's name in the request and for the certificate."""
     named = request.url
     request.extensions = {**request.extensions, NAMED: named, SNI: named.host}
     request.url = named.copy_with(host=address)
-    # Another name may lead to the same address: its connection is its own.
+    # Another name may have the same address: connections are not shared.
     request.headers["connection"] = "close"
 
 
 def named_again(response: Any) -> None:
-    """A response hook of httpx: what follows, a redirect, begins from the host's name."""
+    """A response hook of httpx that restores the host's name, from which redirects are resolved."""
     request = response.request
     named = request.extensions.get(NAMED)
     if named is not None:
@@ -89,7 +89,7 @@ def named_again(response: Any) -> None:
 
 
 def _public_addresses(name: str) -> list[str]:
-    """Addresses of a host, those of IPv4 first; none where one of them is not public."""
+    """Addresses of a host, IPv4 first; none where one of them is not public."""
     try:
         found = socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
@@ -99,7 +99,7 @@ def _public_addresses(name: str) -> list[str]:
 
 
 def _is_public(literal: str) -> bool:
-    """ValueError for what is no address in numbers."""
+    """Whether a numerical address is public; ValueError for a name."""
     address = ipaddress.ip_address(literal.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return address.is_global and not address.is_multicast

@@ -1,4 +1,4 @@
-"""Self-contained pages: templates with their style and script inside, nothing fetched."""
+"""Self-contained HTML pages: templates with style and script inside, without external files."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from markupsafe import Markup
 from pytest_t2i.adapters.support.escaping import clean
 
 CACHED = "__jinja2_t2i_cleaned_%s.cache"
-"""Name of a compiled template: what is compiled hangs on the environment, which its name tells."""
+"""File name of a compiled template, which depends on the settings of the environment."""
 
 
 class _Compiled(FileSystemBytecodeCache):
-    """Templates that another process compiled, in a folder of the user's among temporary files."""
+    """A cache of compiled templates in a temporary folder of the user."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        # A page is worth more than the half second that the next one takes longer.
+        # A cache that cannot be written only costs the next page half a second.
         with suppress(OSError):
             super().dump_bytecode(bucket)
 
 
 def _compiled() -> _Compiled | None:
-    """None where nothing compiled is to be kept, or no folder is the user's alone."""
+    """The cache; None where Python writes no bytecode, or no folder belongs to the user alone."""
     if sys.dont_write_bytecode:
         return None
     with suppress(OSError, RuntimeError):
@@ -38,7 +38,7 @@ def _compiled() -> _Compiled | None:
 
 
 def environment(package: str) -> Environment:
-    """A package's folder ``templates``; values are cleaned and escaped, absent ones refused."""
+    """An environment of a package's ``templates``; it escapes values and refuses undefined ones."""
     return Environment(
         loader=PackageLoader(package),
         autoescape=True,
@@ -51,19 +51,19 @@ def environment(package: str) -> Environment:
 
 
 def own_source(templates: Environment, name: str) -> Markup:
-    """Our own style or script, which is not to be escaped."""
+    """A style or script of the package itself, which is not escaped."""
     assert templates.loader is not None  # noqa: S101 - set above
     return Markup(templates.loader.get_source(templates, name)[0])  # noqa: S704 - our own file
 
 
 class SelfContainedPage:
-    """A page of a companion: ``templates/page.html.j2`` of its package, style and script inside.
+    """A page of a companion from its ``templates/page.html.j2``, with style and script inside.
 
-    Values are cleaned and escaped, and the page's policy lets nothing else in.
+    Values are cleaned and escaped, and the page's content security policy allows nothing else.
 
     Args:
-        package: whose folder ``templates`` has page.html.j2, style.css and the script.
-        script: file name of the script; it is "script" in the template, the style "style".
+        package: name of the package; its ``templates`` has page.html.j2, style.css and the script.
+        script: file name of the script. The template's variables are ``script`` and ``style``.
         allowed: further rules of the content security policy, such as "img-src 'self'".
 
     >>> SelfContainedPage("pytest_t2i_without_templates", script="page.js")
@@ -79,9 +79,9 @@ class SelfContainedPage:
         self._allowed = tuple(allowed)
 
     def render(self, more_style: str = "", **values: Any) -> tuple[str, str]:
-        """The page, and the content security policy that goes with it.
+        """The page and its content security policy.
 
-        ``more_style`` is appended to style.css as it is: it must hold nothing from outside.
+        ``more_style`` is appended to style.css unescaped: it must not contain text of others.
         """
         style = self._style + Markup(more_style)  # noqa: S704 - the caller's own
         html = self._templates.get_template("page.html.j2").render(
@@ -91,7 +91,7 @@ class SelfContainedPage:
 
 
 def content_policy(style: str, script: str, *allowed: str) -> str:
-    """A content security policy: this style, this script, and what else is allowed by name.
+    """A content security policy that allows this style, this script and the rules given.
 
     >>> content_policy("", "", "img-src data:").partition("; style-src")[0]
     "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:"

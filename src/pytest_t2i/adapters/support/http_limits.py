@@ -1,7 +1,7 @@
-"""Bounds on what a server answers over HTTP: a total deadline, and the size of the body.
+"""Limits on answers over HTTP: a total deadline, and the size of the body.
 
-The time-outs of an HTTP library bound each step. A peer that sends one byte a second, or a body
-without an end, passes them all.
+The time-outs of an HTTP library limit each step. A server that sends one byte a second, or an
+endless body, stays within all of them.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 WAITING = "t2i waits for an answer"
-"""Begins the names of threads that do."""
+"""Prefix of the names of threads that wait for an answer."""
 CUT = "pytest_t2i.cut"
-"""Key of a response's extensions: its body went on beyond the limit."""
+"""Key of a response's extensions: the body exceeded the limit."""
 PLAIN = {"accept-encoding": "identity"}
-"""Headers of a request whose answer is not compressed: a limit counts what is unpacked."""
+"""Headers that request an uncompressed answer, as the size limit counts uncompressed bytes."""
 
 
 CLIENTS = ("http", "openai", "huggingface_hub")
-"""How the names of the libraries that ask begin."""
+"""Prefixes of the loggers of HTTP libraries."""
 
 
 class DeadlinePassedError(Exception):
-    """A call was given up at its deadline."""
+    """A call was ended at its deadline."""
 
     def __init__(self, *, has_begun: bool = False) -> None:
         super().__init__()
         self.has_begun = has_begun
-        """Whether an answer had begun to come."""
+        """Whether an answer had begun to arrive."""
 
 
 class _Call:
-    """A call with an end, and the connections that it waits for."""
+    """A call with a deadline, and its open connections."""
 
     def __init__(self, seconds: float) -> None:
         self.until = time.monotonic() + seconds
@@ -47,14 +47,14 @@ class _Call:
         self._is_over = False
 
     def trace(self, event: str, told: Mapping[str, Any]) -> None:
-        """What httpx says of a request (its extension ``trace``)."""
+        """Receive an event of a request from httpx (extension ``trace``)."""
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             self._connected(told["return_value"].get_extra_info("socket"))
         elif event.endswith("receive_response_headers.complete"):
             self.has_begun = True
 
     def end(self) -> None:
-        """Nothing more is read: whoever waits for bytes gets the end of them at once."""
+        """Shut all connections, so that a thread that reads from one gets the end at once."""
         with self._lock:
             self._is_over = True
             for each in self._sockets:
@@ -68,19 +68,19 @@ class _Call:
 
 
 def _shut(made: socket.socket) -> None:
-    # Of the plain socket: one of TLS would take its state away from the thread that reads it.
+    # The method of the plain socket leaves the TLS state to the thread that reads from it.
     with suppress(OSError):
         socket.socket.shutdown(made, socket.SHUT_RDWR)
 
 
 _here = local()
-"""Its ``call`` is the one that this thread makes."""
+"""Thread-local data; ``call`` is the present call of the thread."""
 
 
 def end_with_call(request: Any) -> None:
-    """A request hook of httpx: its connection ends with the call, while headers come, too.
+    """A request hook of httpx that ends the connection with the call, even during the headers.
 
-    A connection is of one request: another one's deadline is not that of the first.
+    Each request has its own connection, as each call has its own deadline.
     """
     call = getattr(_here, "call", None)
     if call is not None:
@@ -89,19 +89,19 @@ def end_with_call(request: Any) -> None:
 
 
 def time_left() -> float | None:
-    """Seconds that the call of this thread has left; None where it has no end."""
+    """Seconds left to the call of this thread; None where it has no deadline."""
     call = getattr(_here, "call", None)
     return None if call is None else call.until - time.monotonic()
 
 
 def is_late() -> bool:
-    """Whether whoever made the call of this thread has given it up."""
+    """Whether the deadline of this thread's call has passed."""
     left = time_left()
     return left is not None and left <= 0.0
 
 
 class _CutStream:
-    """The first bytes of a body; it ends where the limit is reached, or the time of the call."""
+    """A body's stream that ends at the size limit or at the deadline of the call."""
 
     def __init__(self, response: Any, most_bytes: int) -> None:
         self._response, self._left = response, most_bytes
@@ -122,12 +122,12 @@ class _CutStream:
 
 
 def cut_at(most_bytes: int) -> Callable[[Any], None]:
-    """A response hook of httpx: a body ends after so many bytes, and ``is_cut`` says so."""
+    """A response hook of httpx that ends a body after so many bytes; see ``is_cut``."""
 
     def hook(response: Any) -> None:
-        # What a server compresses all the same is not unpacked: little may become very much.
+        # Compressed answers are not unpacked: a few bytes may become very many.
         response.headers.pop("content-encoding", None)
-        # Both httpx and its successor httpx2 ask whether a stream is of their own class.
+        # Both httpx and its successor httpx2 check that a stream is of their own class.
         base = next(c for c in type(response.stream).__mro__ if c.__name__ == "SyncByteStream")
         cut = type("CutStream", (_CutStream, base), {})
         response.stream = cut(response, most_bytes)
@@ -141,11 +141,11 @@ def is_cut(response: Any) -> bool:
 
 
 def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object]) -> T:
-    """What ``call`` gives or raises.
+    """Run ``call`` with a deadline; return its result or raise its exception.
 
-    Raises DeadlinePassedError after so many seconds, once ``give_up`` was called. The thread that
-    waits for it ends then where its requests have ``end_with_call`` as a hook; else at the next
-    bytes of the answer, or at the next time-out of a single step.
+    At the deadline ``give_up`` is called and DeadlinePassedError is raised. The thread of the call
+    ends then, if its requests have ``end_with_call`` as a hook; else at the next bytes of the
+    answer, or at the next time-out of a single step.
 
     >>> within(5.0, lambda: "an answer", give_up=lambda: None)
     'an answer'
@@ -175,7 +175,7 @@ def within(seconds: float, call: Callable[[], T], give_up: Callable[[], object])
 
 
 class _Silence:
-    """Loggers that are silent while at least one request is under way."""
+    """Disables loggers while at least one request is running."""
 
     def __init__(self) -> None:
         self._lock, self._requests = Lock(), 0
@@ -186,7 +186,7 @@ class _Silence:
         loggers = [logging.getLogger(name) for name in ("httpx", "httpcore", *names)]
         with self._lock:
             self._requests += 1
-            # Those that were made since the first request began are silenced, too.
+            # Loggers that were made since the first request began are disabled, too.
             for logger in loggers:
                 if not logger.disabled:
                     logger.disabled = True
@@ -206,9 +206,9 @@ _silence = _Silence()
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Nothing is logged of a request: addresses, headers and whole bodies may hold a key.
+    """Disable the logs of HTTP libraries: addresses, headers and bodies may contain a key.
 
-    Loggers belong to the whole process: they are silent until the last of the requests has ended.
+    Loggers belong to the whole process: they stay disabled until the last request has ended.
     """
     _silence.begin()
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong between a name and loaded weights, in one clear message each. No torch."""
+"""Clear messages for errors between a name and loaded weights. Imports no torch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NETWORK_MODULES = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urll
 
 @contextmanager
 def needs(feature: str, extra: str) -> Iterator[None]:
-    """Turns a failed import into a MissingExtraError that names the extra.
+    """Turn a failed import into a MissingExtraError that names the extra.
 
     Raises:
         MissingExtraError: a module imported in the block is not installed.
-        ConfigurationError: a library of the system that one of them needs is not.
+        ConfigurationError: OpenCV lacks a library of the operating system.
     """
     try:
         yield
@@ -31,36 +31,36 @@ def needs(feature: str, extra: str) -> Iterator[None]:
         if "libGL" not in str(broken) and "libgthread" not in str(broken):
             raise
         raise ConfigurationError(
-            f"{feature} needs OpenCV, which does not find a library of the system ({broken}). On a "
-            "machine without a screen run: pip uninstall --yes opencv-python && "
+            f"{feature} needs OpenCV, which lacks a library of the operating system ({broken}). On "
+            "a machine without a screen run: pip uninstall --yes opencv-python && "
             "pip install opencv-python-headless"
         ) from None
 
 
 def looks_like_path(source: str) -> bool:
-    """Whether a model name can only mean a place on disk."""
+    """Whether a model name can only be a path."""
     return source.startswith((".", "/", "~")) or "\\" in source or source.count("/") > 1
 
 
 def folder_or_hub_id(source: str) -> str:
-    """Where weights written by save_pretrained are: an existing folder, else a hub id.
+    """The existing folder that a source names, else the source as a hub id.
 
     Raises:
-        ModelLoadError: it can only mean a folder, and there is none.
+        ModelLoadError: the source is a path, and there is no such folder.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
         return str(folder)
     if looks_like_path(source) or folder.exists():
         raise ModelLoadError(
-            f"{folder} is no folder. Give a folder written by save_pretrained, or a hub id such as "
-            "'owner/name'."
+            f"{folder}: expected a folder written by save_pretrained, or a hub id such as "
+            "'owner/name', and there is no such folder."
         )
     return source
 
 
 def hub_commit(folder: Path) -> str | None:
-    """The commit that a folder of the hub cache holds; None for any other folder.
+    """The commit of a folder in the hub's cache; None for any other folder.
 
     >>> hub_commit(Path("hub/models--a--b/snapshots/0123abc"))
     '0123abc'
@@ -72,12 +72,12 @@ def hub_commit(folder: Path) -> str | None:
 
 
 def load_failure(error: BaseException, source: str, revision: str | None = None) -> ModelLoadError:
-    """One message for whatever the hub or a loading library raised.
+    """A ModelLoadError with one clear message for an error of the hub or of a library.
 
     Args:
-        error: The exception; its causes are looked through, since the libraries wrap them.
-        source: What the user asked for: a hub id or a folder.
-        revision: The branch, tag or commit that was asked for.
+        error: the exception; its causes are searched, as libraries wrap them.
+        source: the hub id or folder that the user gave.
+        revision: the branch, tag or commit that the user gave.
     """
     causes = list(_chain(error))
     for explain in (_hub_answer, _unreachable, _broken_file):
@@ -105,22 +105,22 @@ def _hub_answer(causes: list[BaseException], source: str, revision: str | None) 
     names = _names(causes)
     if "GatedRepoError" in names:
         return (
-            f"{source!r} is a gated model and this machine may not download it. Accept its "
-            f"licence at {HUB}/{source}, then run `hf auth login` or set HF_TOKEN, and try again."
+            f"{source!r} is a gated model, and this machine has no access to it. Accept its "
+            f"licence at {HUB}/{source}, then run `hf auth login` or set HF_TOKEN, and run again."
         )
     if "RepositoryNotFoundError" in names:
         return (
-            f"the Hugging Face hub has no model {source!r} that you may see. Check the spelling at "
-            f"{HUB}/models; if it is private, run `hf auth login` or set HF_TOKEN; a local folder "
-            "is given by its path."
+            f"the Hugging Face hub has no model {source!r} that you have access to. Check the "
+            f"spelling at {HUB}/models; for a private model run `hf auth login` or set HF_TOKEN; "
+            "for a local folder give its path."
         )
     if "RevisionNotFoundError" in names:
         return f"revision={revision!r} does not exist in {source!r}. See {HUB}/{source}/commits."
     if "HFValidationError" in names:
-        return f"{source!r} is neither an existing folder nor a hub id such as 'owner/name'."
+        return f"{source!r}: expected an existing folder or a hub id such as 'owner/name'."
     if "RemoteEntryNotFoundError" in names:
         return (
-            f"{source!r} on the Hugging Face hub lacks a file that is needed: "
+            f"{source!r} on the Hugging Face hub lacks a required file: "
             f"{str(causes[-1]).strip().partition(chr(10))[0]}"
         )
     return None
@@ -156,7 +156,8 @@ def _broken_file(causes: list[BaseException], source: str, revision: str | None)
     text = " ".join(str(cause) for cause in causes)
     if "SafetensorError" in _names(causes):
         return (
-            f"a weights file of {source!r} is damaged ({causes[-1]}). Delete it and fetch it again."
+            f"a weights file of {source!r} is damaged ({causes[-1]}). Delete the file and download "
+            "it again."
         )
     if "safetensors" in text and ("no file named" in text or "not found" in text):
         return unsafe_weights(source)
@@ -166,18 +167,18 @@ def _broken_file(causes: list[BaseException], source: str, revision: str | None)
 
 
 def unsafe_weights(source: str, files: str = "") -> str:
-    """Message for weights that are there only as pickles."""
+    """Message for weights that exist only as pickles."""
     named = f" (only {files})" if files else ""
     return (
         f"{source!r} has no safetensors weights{named}. Pickled weights can run code when they are "
-        "read, so they are not loaded. Convert them once with save_pretrained, or use a revision "
-        "or copy with .safetensors files."
+        "loaded, so they are refused. Convert them once with save_pretrained, or use a revision or "
+        "copy with .safetensors files."
     )
 
 
 def remote_code(source: str) -> str:
-    """Message for a repository that brings code of its own."""
+    """Message for a repository that contains Python code of its own."""
     return (
-        f"{source!r} brings Python code of its own that would have to run. Read that code first; "
-        "if you trust it, allow it with --t2i-trust-remote-code."
+        f"{source!r} contains Python code that would have to run. Read that code first; if you "
+        "trust it, allow it with --t2i-trust-remote-code."
     )

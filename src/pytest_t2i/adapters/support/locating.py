@@ -1,4 +1,4 @@
-"""What finders of faces and people have in common: a picture looked at once, largest first."""
+"""Base classes of face and person detectors: cached boxes, the largest first."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _lock = RLock()
 
 
 class Described:
-    """Something whose fingerprint is the hash of readable facts."""
+    """A component whose fingerprint is the hash of readable facts."""
 
     def __init__(self, facts: Mapping[str, str]) -> None:
-        """Args: all that changes what it says: weights, thresholds, number format, libraries."""
+        """Args: all that changes its results: weights, thresholds, number format, libraries."""
         self._facts = dict(facts)
 
     @cached_property
@@ -34,15 +34,15 @@ class Described:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The facts behind the fingerprint, readable."""
+        """The facts behind the fingerprint."""
         return dict(self._facts)
 
 
 class Finder(Described, ABC):
-    """Boxes of every picture, kept by its pixels, so that several detectors share the work."""
+    """A face or person detector that caches boxes by a picture's pixels for several detectors."""
 
     batch = 16
-    """Pictures that go through the library at once."""
+    """Number of pictures passed to the library at once."""
 
     def __init__(self, facts: Mapping[str, str]) -> None:
         super().__init__(facts)
@@ -53,7 +53,7 @@ class Finder(Described, ABC):
         """The boxes of at most ``batch`` RGB pictures, in any order within a picture."""
 
     def find(self, images: Sequence[Image]) -> list[tuple[Box, ...]]:
-        """The boxes of every picture, the largest first; none for one that cannot be read."""
+        """The boxes of every picture, the largest first; none for a picture that cannot be read."""
         pictures = [readable(image) for image in images]
         boxes = iter(self._memory.of([p for p in pictures if p is not None], self._sorted))
         return [() if picture is None else next(boxes) for picture in pictures]
@@ -63,7 +63,7 @@ class Finder(Described, ABC):
 
 
 def largest_first(boxes: Sequence[Box]) -> tuple[Box, ...]:
-    """Boxes by falling area; of equal ones the surer first.
+    """Sort boxes by decreasing area, those of equal area by decreasing score.
 
     >>> [box.area for box in largest_first([Box(0, 0, 1, 1), Box(0, 0, 2, 2)])]
     [4, 1]
@@ -72,7 +72,7 @@ def largest_first(boxes: Sequence[Box]) -> tuple[Box, ...]:
 
 
 def shared(key: Hashable, make: Callable[[], T]) -> T:
-    """What ``make`` gives, made once in a process for this key."""
+    """The result of ``make``, which is called once per process and key."""
     with _lock:
         if key not in _made:
             _made[key] = make()

@@ -1,4 +1,4 @@
-"""How many requests a service is sent at the same time: more while it keeps up, fewer where not."""
+"""Adapt the number of simultaneous requests to a service: more while it answers, fewer if not."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from threading import Condition
 
 FIRST = 2
-"""Requests at the same time at the start."""
+"""Number of simultaneous requests at the start."""
 LOOK_EVERY = 0.25
-"""Seconds between looks at whether anybody still waits for an answer."""
+"""Seconds between checks whether anybody still waits for an answer."""
 
 
 class Pace:
-    """Turns of requests: more at a time while the service answers, half as many after "too many".
+    """The number of simultaneous requests: it grows with each answer and halves at "too many".
 
-    Each answer lets one more be sent at the same time, until the service first says "too many".
-    From then on it takes as many answers as there are requests at a time.
+    Each answer allows one more simultaneous request, until the service first answers "too many".
+    From then on, one more is allowed after as many answers as there are simultaneous requests.
 
     >>> pace = Pace(most=8)
     >>> pace.turn(), pace.turn(), pace.at_once
@@ -31,7 +31,7 @@ class Pace:
     """
 
     def __init__(self, most: int, first: int = FIRST) -> None:
-        """Args: requests at the same time at most, and at the start."""
+        """Args: number of simultaneous requests, at most and at the start."""
         self._most, self.at_once = most, min(first, most)
         self.answers = 0
         self._sent, self._to_grow = 0, 0
@@ -47,9 +47,9 @@ class Pace:
         """Wait until a request may be sent; False where that would be too late.
 
         Args:
-            ready: when this one may be sent again (``time.monotonic``).
-            until: when it is too late for it.
-            is_over: whether nobody waits for its answer any more; then it is too late, too.
+            ready: earliest time of the request (``time.monotonic``).
+            until: latest time of the request.
+            is_over: whether nobody waits for the answer any more; then False is returned.
         """
         with self._changed:
             while not is_over():
@@ -64,13 +64,13 @@ class Pace:
             return False
 
     def done(self) -> None:
-        """A request that had its turn has ended."""
+        """Record that a request has ended."""
         with self._changed:
             self._sent -= 1
             self._changed.notify_all()
 
     def answered(self) -> None:
-        """The service keeps up."""
+        """Record an answer of the service."""
         with self._changed:
             self.answers += 1
             self._to_grow -= 1
@@ -80,11 +80,11 @@ class Pace:
             self._changed.notify_all()
 
     def too_many(self, began: float, after: float | None = None) -> None:
-        """The service does not keep up: of requests sent at the same time only one counts.
+        """Record the answer "too many"; of simultaneous requests only one counts.
 
         Args:
-            began: when the request was sent that says so.
-            after: seconds for which it wants no request at all (``Retry-After``).
+            began: time at which the request was sent.
+            after: seconds without any request that the service demands (``Retry-After``).
         """
         with self._changed:
             now = time.monotonic()

@@ -1,6 +1,7 @@
-"""Picture files of others, decoded as a viewer shows them: upright, on white, all their bits.
+"""Decode users' picture files as a viewer shows them: upright, on white, with all bits.
 
-Beside black_or_unreadable, which detectors import: what a file holds is no matter of theirs.
+This module is separate from black_or_unreadable, which detectors import, as a change of file
+decoding must not change the detectors' fingerprints.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
-"""What is opened at all. Pillow knows more: for EPS it starts another program."""
+"""Formats that are opened. Pillow knows more, but starts another program for EPS."""
 READING = 2
-"""Raised by one when a file is decoded to other pixels than before."""
+"""Version of the decoding; increase it by one when files are decoded to other pixels."""
 SIXTEEN_BITS = 257
-"""White of sixteen bits over white of eight."""
+"""Ratio of the value of white in 16 bits to that in 8 bits."""
 
 
 def picture_in(source: bytes | Path) -> Image | None:
-    """The picture that a file holds as RGB, the first where it holds several; None for no picture.
+    """The (first) picture of a file as RGB; None where there is none.
 
-    A file that is gone, and what is no ordinary file, holds none.
+    A missing file, or one that is no regular file, has none.
 
-    Turned as its EXIF orientation says, laid on white where it is transparent, sixteen bits of
-    grey scaled to eight. What has no such reading is no picture: numbers of 32 bits, floats, more
-    pixels than Pillow takes for a picture (``PIL.Image.MAX_IMAGE_PIXELS``).
+    The picture is turned by its EXIF orientation, transparency becomes white, and grey of 16 bits
+    is scaled to 8 bits. Pixels of 32 bits or floats, and pictures larger than
+    ``PIL.Image.MAX_IMAGE_PIXELS``, are not accepted.
 
     >>> picture_in(b"no picture") is None
     True
@@ -39,7 +40,7 @@ def picture_in(source: bytes | Path) -> Image | None:
 
 
 def picture_of(image: Image) -> Image | None:
-    """The same of a picture that a library has opened and perhaps not read yet."""
+    """The same for a picture that a library has opened and perhaps not read yet."""
     return _or_none(lambda: _as_shown(image) if image.format in (None, *FORMATS) else None)
 
 
@@ -47,10 +48,10 @@ def _opened(source: bytes | Path) -> Image | None:
     from PIL import Image as Images
 
     file = io.BytesIO(source) if isinstance(source, bytes) else source
-    # A pipe or a device would be waited for.
+    # Reading from a pipe or a device would wait.
     if isinstance(file, Path) and not file.is_file():
         return None
-    Images.init()  # names of formats are known from here on
+    Images.init()  # fills Images.OPEN
     known = [name for name in FORMATS if name in Images.OPEN]
     with Images.open(file, formats=known) as image:
         return _as_shown(image)
@@ -61,15 +62,15 @@ def _or_none(read: Callable[[], Image | None]) -> Image | None:
 
     try:
         return read()
-    # Pillow warns of what it doubts, and where warnings are errors it raises them. Its readers of
-    # single formats let through what damaged files make of their arithmetic.
+    # Pillow's warnings are raised where warnings are errors. Its readers of some formats raise
+    # arithmetic errors for damaged files.
     except (OSError, SyntaxError, ValueError, ArithmeticError, TypeError):
         return None
     except (EOFError, MemoryError, struct.error, zlib.error, Warning):
         return None
     except Images.DecompressionBombError:
         return None
-    # ultralytics, where others imported it, wants a package for every picture that cannot be read.
+    # Once imported, ultralytics requires a package for every picture that cannot be read.
     except ImportError:
         return None
 

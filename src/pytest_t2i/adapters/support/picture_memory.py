@@ -1,4 +1,4 @@
-"""What was found out of a picture, kept by its pixels, so that several detectors share the work."""
+"""Cache results by a picture's pixels, so that several detectors share the work."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 MOST = 4096
-"""Pictures that are remembered: of CLIP at 768 dimensions 12 MB."""
+"""Number of pictures whose results are cached: 12 MB for CLIP's 768 dimensions."""
 
 
 class PictureMemory(Generic[T]):
-    """Finds of pictures; those that were not asked for longest are forgotten."""
+    """A cache of results by picture, which drops the least recently used ones."""
 
     def __init__(self, most: int = MOST) -> None:
-        """Args: how many pictures are remembered."""
+        """Args: the number of pictures whose results are cached."""
         self._finds: OrderedDict[bytes, T] = OrderedDict()
         self._most = most
 
@@ -29,7 +29,7 @@ class PictureMemory(Generic[T]):
         return len(self._finds)
 
     def of(self, images: Sequence[Image], look: Callable[[list[Image]], Sequence[T]]) -> list[T]:
-        """The find of every picture; ``look`` is given those that are new, each once.
+        """The result of every picture; ``look`` is called with the new ones, each once.
 
         >>> from PIL import Image
         >>> memory, red = PictureMemory(), Image.new("RGB", (2, 1), "red")
@@ -53,7 +53,7 @@ class PictureMemory(Generic[T]):
 def in_batches(
     items: Sequence[Item], size: int, look: Callable[[Sequence[Item]], Iterable[T]]
 ) -> list[T]:
-    """What ``look`` says of all items, a few at a time.
+    """The results of ``look`` for all items, which are passed to it in batches.
 
     >>> in_batches("abcde", 2, lambda part: [part] * len(part))
     ['ab', 'ab', 'cd', 'cd', 'e']

@@ -1,4 +1,4 @@
-"""The text chunk in which a picture of ours says what it is of, and the picture without it."""
+"""The text chunk with the origin of a stored picture, and its removal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CHUNK = "pytest-t2i"
 """Keyword of the text chunk."""
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 FRAME = 12
-"""Bytes of a chunk besides its content: length, kind, checksum."""
+"""Number of bytes of a chunk besides its content: length, kind, checksum."""
 
 
 class Span(NamedTuple):
@@ -21,9 +21,9 @@ class Span(NamedTuple):
 
 
 def without_origin(content: bytes) -> bytes:
-    """A picture's bytes without our text chunk; those of another's picture as they are.
+    """The content of a PNG file without the text chunk of its origin; other files unchanged.
 
-    So a picture is recognised by its content whether or not it says what it is of.
+    So a picture is recognised by its content, with or without its origin.
 
     >>> without_origin(b"no png")
     b'no png'

@@ -1,4 +1,4 @@
-"""Weights loaded through transformers: quietly, from safetensors alone."""
+"""Load weights through transformers: without output, and only from safetensors."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pytest_t2i.data import digest
 
 
 def from_pretrained(kind: Any, place: str, dtype: torch.dtype, **named: Any) -> Any:
-    """A model of this class, its weights in this number format; ``named`` goes to the class."""
+    """Load a model of this class in this number format; ``named`` is passed on."""
     logging: Any = transformers.utils.logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    # transformers 4 takes the number format as torch_dtype; goes with support for version 4.
+    # transformers 4 names the argument torch_dtype; remove this with support for version 4.
     argument = "dtype" if int(transformers.__version__.partition(".")[0]) >= 5 else "torch_dtype"  # noqa: PLR2004
     how: dict[str, Any] = {argument: dtype, "use_safetensors": True}
     return kind.from_pretrained(place, **how, **named)
 
 
 def of_revision(revision: str | None) -> dict[str, str]:
-    """The argument that pins a revision; none where none is asked for."""
+    """The argument for a revision; empty without one."""
     return {"revision": revision} if revision else {}
 
 
 def facts_of(model: Any, source: str, place: str, dtype: torch.dtype) -> dict[str, str]:
-    """What changes the word of a model that was loaded so: weights, number format, libraries."""
+    """All that changes a loaded model's results: weights, number format, libraries."""
     folder = Path(place)
     commit = getattr(model.config, "_commit_hash", None)
     return {
@@ -45,5 +45,5 @@ def facts_of(model: Any, source: str, place: str, dtype: torch.dtype) -> dict[st
 
 
 def processor_digest(settings: Mapping[str, Any]) -> str:
-    """Hash of how pictures are prepared."""
+    """Hash of the settings by which pictures are preprocessed."""
     return digest(repr(sorted(settings.items(), key=str)))

@@ -1,7 +1,7 @@
-"""Words that are shown nowhere: held by one object, and recognised in whatever form they come back.
+"""Hide secrets, such as keys, in all texts of a service, in whatever encoding they come back.
 
-A service, or a page in its place, may echo them: as they are, or written for a URL, for JSON, for
-HTML, in base64 or in hexadecimal. A text that holds one in such a form is not shown at all.
+A service or a proxy may echo a secret plainly, or encoded for a URL, JSON or HTML, in base64 or in
+hexadecimal. A text with an encoded secret is not shown at all.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 HIDDEN = "[hidden]"
 SHORTEST, LONGEST_WORD = 8, 16
-"""Characters: what is shorter, or letters alone and shorter than the second, is a word."""
+"""A key with fewer characters than the first number, or with letters alone and fewer characters
+than the second, is no secret."""
 LAYERS = 4
-"""Encodings within one another that are looked through."""
+"""Number of nested encodings that are decoded."""
 ESCAPE = re.compile(
     r"\\u\{(0*[0-9a-fA-F]{1,5})\}|\\u([0-9a-fA-F]{4})|\\U(000[0-9a-fA-F]{5})|\\x([0-9a-fA-F]{2})"
 )
-"""Of JavaScript, JSON and Python."""
+"""Escapes of JavaScript, JSON and Python."""
 FILLERS = re.compile(r"[\s:\\-]")
-"""What may stand between the letters of a word or of its hexadecimal form."""
+"""Characters that may separate the letters of a secret or of its hexadecimal form."""
 
 
 class Secrets:
-    """A few words; hidden wherever the object is shown."""
+    """A few secrets, which the object's repr does not show."""
 
     __slots__ = ("_words",)
 
@@ -34,7 +35,7 @@ class Secrets:
         self._words = words
 
     def are_in(self, text: str) -> bool:
-        """Whether one of them stands in a text, in any of the forms above.
+        """Whether a text contains one of the secrets, plain or encoded.
 
         >>> Secrets("abc", "xyz").are_in("no such key: %61bc")
         True
@@ -43,7 +44,7 @@ class Secrets:
         return any(form in plain for plain in _decoded(text) for form in forms)
 
     def hide_in(self, text: str) -> str:
-        r"""The text without them; nothing of it where one stands there in disguise.
+        r"""The text with the secrets replaced; nothing of it where one is encoded.
 
         >>> secrets = Secrets("abc", "xyz")
         >>> secrets.hide_in("no such key: abc"), secrets.hide_in(r"key \u0061bc")
@@ -57,11 +58,11 @@ class Secrets:
         return f"{type(self).__name__}({HIDDEN})"
 
     def __reduce__(self) -> str:
-        raise TypeError(f"{type(self).__name__} are not written anywhere.")
+        raise TypeError(f"{type(self).__name__} cannot be pickled.")
 
 
 def secrets_of(key: str, address: str) -> Secrets:
-    """The key, and what an address has of a user, a password and a query."""
+    """The key, and the user, password and query of an address, as secrets."""
     parts = urlsplit(address)
     words = {key, *(unquote(word or "") for word in (parts.username, parts.password))}
     words |= {value for _, value in parse_qsl(parts.query)}
@@ -69,7 +70,7 @@ def secrets_of(key: str, address: str) -> Secrets:
 
 
 def is_word(key: str) -> bool:
-    """Whether a key is no secret: an endpoint that asks for none takes any word, such as "none".
+    """Whether a key is a mere word, such as "none" for an endpoint that needs no key.
 
     >>> is_word("none"), is_word("sk-0123-4567")
     (True, False)
@@ -78,12 +79,13 @@ def is_word(key: str) -> bool:
 
 
 def _forms(word: str) -> Iterator[str]:
-    """A word as it is, in hexadecimal and in base64, in lower case."""
+    """A secret in plain, hexadecimal and base64 form, in lower case."""
     content = word.encode()
     yield word.lower()
     yield FILLERS.sub("", word.lower())
     yield content.hex()
-    # Where it begins within three bytes decides its letters; those shared with others are cut.
+    # The offset within three bytes decides the base64 letters; letters shared with neighbours
+    # are cut.
     for before in range(3):
         letters = base64.b64encode(b"\0" * before + content).decode().rstrip("=")
         own = letters[(0, 2, 3)[before] : len(letters) - ((before + len(content)) % 3 > 0)]
@@ -92,7 +94,7 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """The text, and what it says as a URL, as JSON and as HTML, layer by layer, in lower case."""
+    """The text, and its decoding from URL, JSON and HTML, layer by layer, in lower case."""
     for _ in range(LAYERS):
         yield text.lower()
         yield FILLERS.sub("", text.lower())
@@ -100,7 +102,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    r"""Escapes of JSON and Python as the characters that they stand for.
+    r"""Replace escapes of JSON and Python by their characters.
 
     >>> _unescaped(r"\u0061\x62\/\141")
     'ab/a'

@@ -1,4 +1,4 @@
-"""A small JSON file in which threads, executors' processes and xdist's workers count together."""
+"""A small JSON file of counts that threads, executors' processes and xdist's workers share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from filelock import FileLock
 from pytest_t2i.files import write_whole
 
 LOOK_EVERY = 0.005
-"""Seconds between looks at whether another one has done counting."""
+"""Seconds between attempts to get the lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedCounts:
-    """Plain counts by name.
+    """Counts by name in a shared file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -34,13 +34,13 @@ class SharedCounts:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else reads or writes meanwhile."""
+        """Hold the lock of the file."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(self._lock_file).acquire(poll_interval=LOOK_EVERY):
             yield
 
     def read(self) -> dict[str, Any]:
-        """What stands there; {} before anything was counted."""
+        """The counts; {} before the first one."""
         try:
             counts: dict[str, Any] = json.loads(self.file.read_bytes())
         except FileNotFoundError:
@@ -48,11 +48,11 @@ class SharedCounts:
         return counts
 
     def write(self, counts: dict[str, Any]) -> None:
-        """Whole, or not at all."""
+        """Write the counts atomically."""
         write_whole(self.file, json.dumps(counts, sort_keys=True).encode())
 
     def clear(self) -> None:
-        """The run is over: nothing is left of it."""
+        """Remove the file at the end of the run."""
         with suppress(OSError):
             self.file.unlink(missing_ok=True)
             self._lock_file.unlink(missing_ok=True)

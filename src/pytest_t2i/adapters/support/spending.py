@@ -1,7 +1,7 @@
-"""What a run spends on a model behind HTTP: counted before each request, in a file that it shares.
+"""Count a run's requests to a model behind HTTP, and keep their cost within the budget.
 
-Threads, the processes of an executor and the workers of xdist all count in the same file, under a
-lock, so that together they never ask for more than the budget pays for.
+Threads, the processes of an executor and the workers of xdist count in the same file, under a lock
+and before each request, so that together they never exceed the budget.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pytest_t2i.errors import BudgetSpentError
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What stands in the file."""
+    """Content of the counter file."""
 
     requests: int = 0
-    """That were paid for, or are about to be."""
+    """Number of requests made, or about to be made."""
     is_over: bool = False
-    """Whether one was held back because the budget does not pay for it."""
+    """Whether a request was left out because the budget does not pay for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The price of a request, and how many were paid for.
+    """The price of a request, and the number of requests paid for.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -43,24 +43,24 @@ class Spending:
 
     @property
     def spent(self) -> Money:
-        """What the requests cost, as far as they may be charged."""
+        """Cost of the requests, as far as they may be charged."""
         return self.price.times(self.count.requests)
 
     @property
     def count(self) -> Count:
-        """What was counted so far."""
+        """The counts so far."""
         with self._shared.locked():
             return self._read()
 
     @property
     def left(self) -> int | None:
-        """Requests that the budget still pays for; None without one."""
+        """Number of requests that the budget still pays for; None without a budget."""
         if self.budget is None:
             return None
         return max(self.budget.pays_for(self.price) - self.count.requests, 0)
 
     def reserve(self, requests: int = 1) -> None:
-        """Count requests that are about to be made; BudgetSpentError where no money is left."""
+        """Count requests before they are made; BudgetSpentError where the budget is spent."""
         with self._shared.locked():
             count = self._read()
             after = replace(count, requests=count.requests + requests)
@@ -70,13 +70,13 @@ class Spending:
             self._write(after)
 
     def give_back(self) -> None:
-        """A request that was reserved for was certainly not charged."""
+        """Subtract a reserved request that was certainly not charged."""
         with self._shared.locked():
             count = self._read()
             self._write(replace(count, requests=count.requests - 1))
 
     def clear(self) -> None:
-        """The run is over: nothing is left of it."""
+        """Remove the file at the end of the run."""
         self._shared.clear()
 
     @property

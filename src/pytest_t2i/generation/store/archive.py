@@ -1,4 +1,4 @@
-"""A store as one tar file: written with the checksum of every file, and read with care."""
+"""Export a store to one tar file with checksums, and import such a file."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ MEMBER = re.compile(
     r"|arrays/[0-9A-Za-z]{2}/[0-9A-Za-z]+\.[0-9a-f]{8}\.npy"
     r"|arrays/[0-9a-f]{2}/[0-9a-f]{32}\.safetensors"
 )
-"""Names of the files of a store; a tar may name others, and paths that lead elsewhere."""
+"""Names that files of a store may have. A hostile tar may name other files or outside paths."""
 MOST_MANIFEST = 1 << 30
 
 
 class Packed(msgspec.Struct, forbid_unknown_fields=True):
-    """What a manifest says of one file."""
+    """Size and checksum of one file, as the manifest records them."""
 
     bytes: Annotated[int, msgspec.Meta(ge=0)]
     sha256: str
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    """The first file of an archive."""
+    """The manifest, the first file of an archive."""
 
     format: int
     files: dict[str, Packed]
@@ -49,11 +49,11 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(slots=True)
 class Unpacked:
-    """What an archive held."""
+    """Result of importing an archive."""
 
     merged: Merged
     damaged: list[str] = field(default_factory=list)
-    """Files whose checksums differ, or that are gone: they were not taken."""
+    """Files that are missing or whose checksums differ. They were not imported."""
 
     @property
     def is_whole(self) -> bool:
@@ -62,18 +62,18 @@ class Unpacked:
 
 
 def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
-    """Write a store as a tar file; how many files are in it.
+    """Write a store to a tar file and return the number of files in it.
 
-    The index is copied as it is at one moment, so runs may go on. What is damaged or gone in the
-    store is named by whoever imports the file.
+    The index is copied as it is at one moment, so that runs may go on. Damaged or missing files of
+    the store are reported when the tar file is imported.
 
     Raises:
-        StoreError: there is no store, or the file is there already or cannot be written.
+        StoreError: there is no store, or the file exists already or cannot be written.
     """
     check_is_store(folder)
     check_index(folder)
     if file.exists():
-        raise StoreError(f"{file}: there is such a file: name another, or remove it")
+        raise StoreError(f"{file}: the file exists already: name another one, or remove it")
     with tempfile.TemporaryDirectory() as work:
         index = Path(work) / NAME
         names = _copy_index(folder, index)
@@ -97,13 +97,14 @@ def export(folder: Path, file: Path, tick: Tick = lambda _: None) -> int:
 
 
 def unpack(file: Path, folder: Path, tick: Tick = lambda _: None) -> Unpacked:
-    """Merge what a tar file of ``export`` holds into a store; made where it is absent.
+    """Merge the content of a tar file written by ``export`` into a store.
 
-    Nothing is written outside of a temporary folder beside the store before its name, size and
-    checksum are found to be those of the manifest. Links, devices and other names are refused.
+    The store is created where it is absent. A file is written to a temporary folder beside the
+    store, and only if its name, size and checksum equal those of the manifest. Links, devices and
+    other names are refused.
 
     Raises:
-        StoreError: it is no such file, or was not written by ``export``.
+        StoreError: the file cannot be read, or ``export`` did not write it.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".t2i-import-") as work:
@@ -112,7 +113,7 @@ def unpack(file: Path, folder: Path, tick: Tick = lambda _: None) -> Unpacked:
             raise StoreError(f"{file}: its index is damaged: export it again")
         (Path(work) / "images").mkdir(exist_ok=True)
         merged = merge(folder, Path(work), tick)
-        # Told by their names in the archive: the temporary folder is gone.
+        # Reported by their names in the archive, as the temporary folder is gone by then.
         lost = [*merged.there.damaged, *merged.there.absent]
         damaged = sorted({*damaged, *(path.relative_to(work).as_posix() for path in lost)})
         merged.there.damaged, merged.there.absent = [], []
@@ -120,7 +121,7 @@ def unpack(file: Path, folder: Path, tick: Tick = lambda _: None) -> Unpacked:
 
 
 def _copy_index(folder: Path, index: Path) -> list[str]:
-    """Copy the index without claims; the names of its files."""
+    """Copy the index without claims and return the names of the files in it."""
     with closing(connect(folder)) as source, closing(sqlite3.connect(index)) as copy:
         source.backup(copy)
         copy.execute("DELETE FROM claims")
@@ -141,7 +142,7 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 def _extract(file: Path, folder: Path) -> list[str]:
-    """Write what the manifest vouches for; the names of what it does not."""
+    """Write the files that match the manifest; return the names of those missing or damaged."""
     try:
         with tarfile.open(file, "r:") as tar:
             manifest = _manifest(file, tar)
@@ -178,7 +179,7 @@ def _manifest(file: Path, tar: tarfile.TarFile) -> Manifest:
 
 
 def _contents(file: Path, tar: tarfile.TarFile, manifest: Manifest) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file behind the manifest; a cut end is as if it were not there."""
+    """Name and content of every file after the manifest. A truncated end is left out."""
     while True:
         try:
             member = tar.next()
@@ -187,7 +188,10 @@ def _contents(file: Path, tar: tarfile.TarFile, manifest: Manifest) -> Iterator[
         if member is None:
             return
         if not member.isreg() or not MEMBER.fullmatch(member.name):
-            raise StoreError(f"{file}: expected files of a store, got {member.name!r}: not taken")
+            raise StoreError(
+                f"{file}: expected the files of a store, got {member.name!r}: nothing is imported. "
+                "Import a file that t2i store export wrote"
+            )
         known = manifest.files.get(member.name)
         if known is None or member.size != known.bytes:
             continue

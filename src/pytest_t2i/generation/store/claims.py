@@ -1,8 +1,8 @@
-"""Claims: which process is making which image, so that none is made twice.
+"""Claims: they record which process is making which image, so that no image is made twice.
 
-A claim belongs to an owner, and an owner is a file that its process keeps locked: the operating
-system frees the lock when the process ends, however it ends, zombies and reused process ids
-included. Claims of another host, whose locks may not be seen here, hold while they are renewed.
+A claim belongs to an owner, and an owner is a file that its process keeps locked. The operating
+system frees the lock when the process ends, however it ends; reused process ids do no harm. Locks
+of another host may be invisible here: its claims hold as long as they are renewed.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ ENDING = ".owner"
 
 
 class Owner:
-    """This process as the maker of images, until it ends or lets go."""
+    """This process as an owner of claims, until the process ends or releases them."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         alive = [is_locked(file) for file in folder.glob(f"*{ENDING}")]
         self.has_dead_neighbours = False in alive
-        """Whether another process ended without letting go."""
+        """Whether another process ended without releasing its claims."""
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
         self._lock = FileLock(_owner_file(folder, self.name), thread_local=False)
         self._lock.acquire()
 
     def let_go(self) -> None:
-        """Its claims are void from now on."""
+        """Release all claims of this process."""
         self._lock.release()
-        # Where the folder may not be written any more, the next one removes it.
+        # Where the folder cannot be written any more, the next owner removes the file.
         with suppress(OSError):
             Path(self._lock.lock_file).unlink(missing_ok=True)
 
@@ -49,7 +49,7 @@ def _owner_file(folder: Path, owner: str) -> Path:
 
 
 def words(owner: str) -> str:
-    """An owner as people can look it up."""
+    """Process id and host of an owner, for messages."""
     host, pid, _ = (*owner.split(":"), "", "")[:3]
     return f"process {pid} on {host}"
 
@@ -57,7 +57,7 @@ def words(owner: str) -> str:
 def claim(
     connection: sqlite3.Connection, folder: Path, keys: Sequence[str], owner: str
 ) -> list[str]:
-    """Reserve keys that nobody else is making; returns what is now ours."""
+    """Claim the keys that no other process has claimed, and return those."""
     now = time.time()
     with transaction(connection):
         alive = Alive(folder, owner, now)
@@ -71,12 +71,12 @@ def claim(
 
 
 def renew(connection: sqlite3.Connection, owner: str) -> None:
-    """Say that this owner still works; called inside a transaction."""
+    """Extend all claims of this owner; call inside a transaction."""
     connection.execute("UPDATE claims SET until = ? WHERE owner = ?", (time.time() + LEASE, owner))
 
 
 def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> None:
-    """Give claims back."""
+    """Delete claims of this owner."""
     with transaction(connection):
         connection.executemany(
             "DELETE FROM claims WHERE key = ? AND owner = ?", [(key, owner) for key in keys]
@@ -84,7 +84,7 @@ def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> 
 
 
 class transaction:  # noqa: N801 - reads as a statement
-    """BEGIN IMMEDIATE: a reader that turns writer half-way would fail instead of waiting."""
+    """A write transaction. BEGIN IMMEDIATE makes a second writer wait instead of fail."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -95,19 +95,19 @@ class transaction:  # noqa: N801 - reads as a statement
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.connection.execute("COMMIT")
-        elif self.connection.in_transaction:  # SQLite ends it itself where the disk is full
+        elif self.connection.in_transaction:  # SQLite rolls back by itself where the disk is full
             self.connection.execute("ROLLBACK")
 
 
 class Alive:
-    """Which claims still hold; each owner is looked at once."""
+    """Decides which claims still hold; each owner's lock is checked once."""
 
     def __init__(self, folder: Path, owner: str, now: float) -> None:
         self._folder, self._own, self._now = folder, owner, now
         self._known: dict[str, bool] = {}
 
     def holds(self, row: sqlite3.Row) -> bool:
-        """Whether somebody else is making this image."""
+        """Whether another living process is making this image."""
         owner = row["owner"]
         if owner == self._own:
             return False
@@ -119,7 +119,7 @@ class Alive:
 
 
 def is_locked(file: Path) -> bool:
-    """Whether a living process holds the lock; the file of a dead one is removed."""
+    """Whether a living process holds the lock. The lock file of a dead process is removed."""
     if not file.exists():
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a store holds, counted."""
+"""Count the images, detections and arrays in a store."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ class OfModel:
     """The images of one model."""
 
     name: str
-    """What it was called last; else the first letters of its fingerprint."""
+    """The model's last name; else the first letters of its fingerprint."""
     images: int
     refused: int
-    """Requests that it refused: they have no picture."""
+    """Requests that the model refused: they have no picture."""
     prompts: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a store holds."""
+    """Counts of everything in a store."""
 
     models: tuple[OfModel, ...]
-    """Most images first."""
+    """Models, the one with the most images first."""
     detections: dict[str, int]
-    """First letters of a detector's fingerprint -> images that it has looked at."""
+    """First letters of a detector's fingerprint -> number of its detections."""
     arrays: dict[str, int]
-    """Name of a trace or feature -> how many there are."""
+    """Name of a trace or feature -> number of arrays."""
     bytes: int
-    """Of all files, the index among them."""
+    """Size of all files, the index included."""
     is_at_work: bool
-    """Whether a run makes images now."""
+    """Whether a run is making images now."""
 
 
 def contents(folder: Path) -> Contents:
-    """Count what the index says; no file is read.
+    """Count the rows of the index; no picture is read.
 
     Raises:
         StoreError: there is no store, or its index is damaged.
@@ -59,7 +59,7 @@ def contents(folder: Path) -> Contents:
 
 
 SHORT = 12
-"""Letters of a fingerprint that are shown."""
+"""Number of letters of a fingerprint that are shown."""
 BY_MODEL = (
     "SELECT model, COUNT(file) AS images, COUNT(*) - COUNT(file) AS refused, "
     "COUNT(DISTINCT prompt) AS prompts FROM images GROUP BY model ORDER BY COUNT(*) DESC, model"

@@ -1,4 +1,4 @@
-"""Images and arrays as a store takes them, and as its index knows them."""
+"""Records of images and arrays: new ones to be stored, and stored ones."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """What the index says of one image."""
+    """One stored image."""
 
     key: str
     file: Path | None
     """None when the model refused to make it."""
     sha256: str | None
     black: bool
-    """Whether every pixel is black (a safety checker's doing)."""
+    """Whether every pixel is black, as safety checkers leave a picture."""
     refusal: str | None
 
     @property
     def undetected(self) -> Undetected | None:
-        """Why no detector need look at it."""
+        """Why the image needs no detector; None where it needs one."""
         if self.file is None:
             broken = (self.refusal or "").startswith(Undetected.UNREADABLE)
             return Undetected.UNREADABLE if broken else Undetected.REFUSED
@@ -36,7 +36,7 @@ class StoredImage:
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """What the index says of one trace or feature."""
+    """One stored trace or feature."""
 
     key: str
     name: str
@@ -54,11 +54,11 @@ class NewImage:
     generated: Generated
     black: bool
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Traces of its making, by name; an empty one says that the model does not show it."""
+    """Traces by name; an empty array records that the model does not give this trace."""
 
     @property
     def revised_prompt(self) -> str | None:
-        """What the service says that it drew, as it can be written; None without a picture."""
+        """The service's revised prompt as valid UTF-8; None where there is none, or no picture."""
         drawn = self.generated.revised_prompt
         if drawn is None or self.generated.image is None:
             return None

@@ -16,10 +16,10 @@ from pytest_t2i.generation.store.row_seals import seal_all
 
 VERSION = 2
 UNSEALED = 1
-"""The format before; its rows are sealed when it is opened."""
+"""The previous format; its rows get their checksums when the index is opened."""
 NAME = "index.sqlite"
 PATIENCE = 60.0
-"""Seconds that a writer waits for another."""
+"""Seconds that a writer waits for another writer."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS images (
@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS claims (
 
 
 class Rows(sqlite3.Cursor):
-    """What a query gives; a page that is damaged is met while rows are fetched, too."""
+    """A cursor whose errors say what to do: a damaged page may be met while rows are fetched."""
 
     def fetchone(self) -> Any:
         """As sqlite3 does."""
@@ -94,36 +94,36 @@ class Index(sqlite3.Connection):
 
 
 def explained(file: Path, error: sqlite3.DatabaseError) -> StoreError:
-    """What SQLite complains of, and what mends it."""
+    """A StoreError with SQLite's message and the remedy."""
     name = getattr(error, "sqlite_errorname", "") or ""
     words = f"{file}: the store's index cannot be used: {error}."
     if name.startswith("SQLITE_FULL"):
         return StoreError(
-            f"{words} The disk is full: free some space and run again; what was made before is "
-            "kept, or choose another folder with --t2i-store."
+            f"{words} The disk is full: free some space and run again, or choose another folder "
+            "with --t2i-store. What was made before is kept."
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreError(
-            f"{words} Another process has kept it for more than {PATIENCE:g} s: end it, and run "
-            "again."
+            f"{words} Another process has locked the index for more than {PATIENCE:g} s: end that "
+            "process, and run again."
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StoreError(
-            f"{words} Choose another folder with --t2i-store, or mend the permissions."
+            f"{words} Correct the permissions, or choose another folder with --t2i-store."
         )
     if name.startswith("SQLITE_IOERR"):
         return StoreError(
-            f"{words} Its disk refuses to be read or written: see to its space, its quota and the "
+            f"{words} The disk cannot be read or written: check its free space, its quota and the "
             "largest file allowed, and run again, or choose another folder with --t2i-store."
         )
     return StoreError(
-        f"{words} It is damaged; the pictures are not: `t2i store repair {file.parent}` reads them "
-        "back into a new index."
+        f"{words} The index is damaged, the pictures are not: `t2i store repair {file.parent}` "
+        "reads them into a new index."
     )
 
 
 def connect(folder: Path) -> Index:
-    """Open the index, made when absent; writers of several processes wait for one another.
+    """Open the index, or create it. Writers of several processes wait for one another.
 
     Raises StoreError when the folder cannot be written or the index is damaged or of another
     version.
@@ -138,28 +138,30 @@ def connect(folder: Path) -> Index:
         raise explained(file, error) from error
     except Timeout:
         raise StoreError(
-            f"{file}: another process has been opening it for {PATIENCE:g} s: end it, and run again"
+            f"{file}: another process has been opening the index for {PATIENCE:g} s: end that "
+            "process, and run again"
         ) from None
     except OSError as error:
         raise StoreError(
-            f"{file}: the store cannot be opened for writing: {error}. Choose another folder with "
-            "--t2i-store, or mend the permissions."
+            f"{file}: the store cannot be opened for writing: {error}. Correct the permissions, or "
+            "choose another folder with --t2i-store."
         ) from error
 
 
 def check_index(folder: Path) -> None:
-    """Refuse a store whose pictures are there and whose index is gone; StoreError says the way."""
+    """Raise StoreError for a store that has pictures but no index."""
     if not (folder / NAME).exists() and next((folder / "images").glob("*/*.png"), None):
         raise StoreError(
-            f"{folder}: there are pictures, but the index is gone: `t2i store repair {folder}` "
-            "reads them back in. Or remove the folder, and all is made again."
+            f"{folder}: the store has pictures, but its index is missing: `t2i store repair "
+            f"{folder}` reads the pictures into a new index. Or remove the folder, and all images "
+            "are made again."
         )
 
 
 def _open(file: Path) -> Index:
     index = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None, factory=Index)
     index.file = file
-    # A text with a damaged byte is read all the same: its row's seal is broken, and that is told.
+    # A text with a damaged byte is read all the same: the checksum of its row shows the damage.
     index.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     try:
         index.execute("PRAGMA journal_mode=WAL")

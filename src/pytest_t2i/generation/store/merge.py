@@ -1,4 +1,4 @@
-"""One store out of two: what the other has and this one lacks is copied, and nothing is lost."""
+"""Merge one store into another: images that only the other store has are copied."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 Content = TypeVar("Content")
 Tick = Callable[[int], None]
 AT_ONCE = 500
-"""Images that are copied by one transaction."""
+"""Number of images copied in one transaction."""
 SAID = {"detections": "detector", "objects": "finder", "arrays": "name"}
-"""Tables of what is said of a picture -> the column that names who says it, or what."""
+"""Table of observations on a picture -> the column that names the detector, finder or array."""
 CARRIED = ("model:", "seeding:", "batch:")
-"""Facts that hold in any store: names of models, whether seeds hold, images per batch."""
+"""Prefixes of facts that are copied: names of models, whether seeds hold, images per batch."""
 
 
 @dataclass(slots=True)
 class Merged:
-    """What a merge came to."""
+    """Result of a merge."""
 
     here: Findings
-    """Of the store that grew, before: what was damaged there was struck."""
+    """Damage found in the target store before the merge; it was removed from the index."""
     copied: int = 0
-    """Images that only the other store had, or that were damaged here."""
+    """Images copied: only the other store had them, or they were damaged in the target."""
     common: int = 0
-    """Images that both have, bit for bit."""
+    """Images that are identical in both stores."""
     otherwise: int = 0
-    """Images that came out otherwise there: the picture here stays, and what was said of it."""
+    """Images that differ between the stores: the target keeps its own, with its detections."""
     said: int = 0
-    """Detections, objects, traces and features that were copied."""
+    """Detections, objects, traces and features copied."""
     there: Findings = field(default_factory=Findings)
-    """Damage in the other store: not copied, and left as it is."""
+    """Damage in the other store: not copied, and left unchanged."""
 
     @property
     def is_whole(self) -> bool:
@@ -53,22 +53,25 @@ class Merged:
 
 
 def merge(folder: Path, other: Path, tick: Tick = lambda _: None) -> Merged:
-    """Copy from ``other`` what the store in ``folder`` lacks; every file's checksum is compared.
+    """Copy from ``other`` what the store in ``folder`` lacks; every file's checksum is verified.
 
-    A picture that is in both stays as it is here. Where the two differ, what the other store says
-    is of another picture, and is not taken. Damage here is struck first, so that a whole picture
-    takes its place; damage there is named, and nothing is changed there.
+    A picture that both stores have stays as it is in ``folder``. Where the two pictures differ,
+    the other store's detections are of another picture, and are not copied. Damaged entries of
+    ``folder`` are removed first, so that intact pictures replace them. Damage in ``other`` is
+    reported, and ``other`` is not changed.
 
     Args:
-        folder: of the store that grows; made where it is absent.
-        other: of the store that is read.
-        tick: told how many images were looked at.
+        folder: folder of the target store; created where it is absent.
+        other: folder of the store that is read.
+        tick: called with the number of images processed so far.
 
     Raises:
-        StoreError: no store is there, a run works on one of them, or both are one.
+        StoreError: ``other`` is no store, a run uses one of the two, or both are the same store.
     """
     if folder.resolve() == other.resolve():
-        raise StoreError(f"{folder}: expected two stores to merge, got one")
+        raise StoreError(
+            f"{folder}: expected two stores to merge, got the same one twice: name another one"
+        )
     check_is_store(other)
     check_index(other)
     check_nobody_works(other)
@@ -103,7 +106,7 @@ class _Merge:
         return self.merged
 
     def _images(self) -> Iterator[list[Any]]:
-        """Rows of the other store's images, so many at a time; broken ones are named."""
+        """Intact rows of the other store's images, in parts; damaged rows are reported."""
         part: list[Any] = []
         for row in self.theirs.execute("SELECT * FROM images ORDER BY key"):
             if self._is_good("images", row):
@@ -139,7 +142,7 @@ class _Merge:
         return self._of("mine", "images", [row["key"] for row in rows])
 
     def _of(self, side: str, table: str, keys: Sequence[str]) -> list[Any]:
-        """Unbroken rows of a table about these images."""
+        """Intact rows of a table for these images."""
         index = self.mine if side == "mine" else self.theirs
         found: list[Any] = []
         for start in range(0, len(keys), AT_ONCE):
@@ -151,7 +154,7 @@ class _Merge:
         return found
 
     def _new_words(self, table: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Rows of what is said there of these images and is not said here."""
+        """Rows of the other store's table for these images that the target store lacks."""
         by = SAID[table]
         known = {(row["key"], row[by]) for row in self._of("mine", table, keys)}
         new = [row for row in self._of("theirs", table, keys) if (row["key"], row[by]) not in known]
@@ -161,7 +164,7 @@ class _Merge:
             yield from map(_unsealed, new)
 
     def _arrays(self, rows: Iterable[Any]) -> Iterator[tuple[str, str, np.ndarray]]:
-        """Key, name and content of arrays there; what is damaged there is named."""
+        """Key, name and content of the other store's arrays; damaged ones are reported."""
         for row in rows:
             read = partial(read_array, key=row["key"], name=row["name"], sha256=row["sha256"])
             array = self._read(row["file"], read)
@@ -169,7 +172,7 @@ class _Merge:
                 yield row["key"], row["name"], array
 
     def _copied(self, row: Any) -> tuple[Any, ...] | None:
-        """An image's row as it stands here once its file is copied; None where that is damaged."""
+        """Copy an image's file and return its new row; None where the file is damaged."""
         if row["file"] is None:
             return _unsealed(row)
         content = self._read(row["file"], lambda file: _undamaged(file, row["sha256"]))
@@ -181,7 +184,7 @@ class _Merge:
         return tuple(named.values())[:-1]
 
     def _read(self, name: str, read: Callable[[Path], Content | None]) -> Content | None:
-        """What a file there holds; it is named, once, where it is gone or damaged."""
+        """Content of a file of the other store; a missing or damaged file is reported once."""
         file, lost = self.other / name, self.merged.there.damaged
         try:
             content = read(file)
@@ -200,7 +203,7 @@ class _Merge:
         return good
 
     def _good(self, table: str, row: Any) -> bool:
-        """Whether a row is as it was written; it is named where it is not."""
+        """Whether a row is as it was written; a changed row is reported."""
         named: Mapping[str, Any] = dict(zip(row.keys(), row, strict=True))
         file = named.get("file")
         if is_sealed(row) and (file is None or is_relative(file)):

@@ -1,4 +1,4 @@
-"""Objects of a picture as bytes: plain JSON, compressed; masks are runs already."""
+"""Objects found in a picture as bytes: compressed JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pytest_t2i.data import Box, FoundObject, Mask
 
 
 def packed(objects: Sequence[FoundObject]) -> bytes:
-    """The objects as bytes."""
+    """Objects as compressed JSON; their masks are run-length encoded already."""
     plain = [asdict(each_object) for each_object in objects]
     return zlib.compress(json.dumps(plain, separators=(",", ":")).encode())
 
 
 def unpacked(content: bytes) -> tuple[FoundObject, ...]:
-    """The objects that were packed.
+    """The inverse of ``packed``.
 
     >>> hat = FoundObject("hat", Box(0, 0, 2, 1, 0.5), Mask.of([[True, True]]))
     >>> unpacked(packed([hat])) == (hat,)

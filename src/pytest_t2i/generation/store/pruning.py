@@ -1,4 +1,4 @@
-"""What runs needed, noted in the store, and the rest removed."""
+"""Record in the store which images each run needed, and remove the images no recent run needs."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from pytest_t2i.generation.store.index import check_index, connect
 from pytest_t2i.generation.store.repair import check_is_store, check_nobody_works
 
 RUNS = "runs"
-"""Folder in a store of what each run needed."""
+"""Folder in a store with one file per run: the keys of the images that it needed."""
 ENDING = ".keys"
 MOST_RUNS = 200
-"""Notes that are kept; the oldest go first."""
+"""Number of runs whose files are kept; the oldest are removed first."""
 AT_ONCE = 500
 OF_IMAGES = ("images", "revised_prompts", "detections", "objects", "arrays")
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was removed, and what stays."""
+    """Result of pruning."""
 
     removed: int
-    """Images."""
+    """Number of images removed."""
     bytes: int
-    """Of their files, those of their traces and features, and of such as nothing names any more."""
+    """Size of all removed files: pictures, traces and features, and files without an entry."""
     kept: int
-    """Images that one of the last runs needs."""
+    """Number of images that one of the last runs needed."""
     runs: int
-    """Runs that were asked; fewer than wanted where there were no more."""
+    """Number of runs considered; fewer than requested where there are no more."""
 
 
 def name_of_run(own: str) -> str:
-    """A name by which runs are sorted, those of one second, too.
+    """A name that sorts runs by time, with microseconds.
 
     >>> name_of_run("ab12").endswith("-ab12")
     True
@@ -49,7 +49,7 @@ def name_of_run(own: str) -> str:
 
 
 def note_needed(folder: Path, run: str, keys: Iterable[str]) -> None:
-    """Keep which images a run needs; told again, it replaces what was told before."""
+    """Record which images a run needs; a second call replaces the first."""
     content = zlib.compress("\n".join(sorted(keys)).encode(), level=1)
     write_whole(folder / RUNS / f"{run}{ENDING}", content)
     for old in _notes(folder)[:-MOST_RUNS]:
@@ -57,17 +57,17 @@ def note_needed(folder: Path, run: str, keys: Iterable[str]) -> None:
 
 
 def prune(folder: Path, runs: int) -> Pruned:
-    """Remove the images that none of the last runs needed, with all that is known of them.
+    """Remove the images that none of the last runs needed, with their detections and arrays.
 
-    Features of pictures that people labelled stay. The index is changed first: a kill leaves
-    files that nothing names, and never a name without its file.
+    Features of pictures that people labelled stay. The index is changed first: after a kill there
+    may be files without an entry, but never an entry without its file.
 
     Args:
-        folder: of the store.
-        runs: how many of the last runs are asked, at least 1.
+        folder: folder of the store.
+        runs: number of last runs whose images are kept, at least 1.
 
     Raises:
-        StoreError: there is no store, a run works on it, or no run noted what it needs.
+        StoreError: there is no store, a run uses it, or no run recorded what it needs.
     """
     check_is_store(folder)
     check_index(folder)
@@ -75,8 +75,8 @@ def prune(folder: Path, runs: int) -> Pruned:
     notes = _notes(folder)
     if not notes:
         raise StoreError(
-            f"{folder}: no run noted what it needs, so that nothing can be said to be of no use. "
-            "Run the suites once with this version"
+            f"{folder}: no run recorded which images it needs, so that no image is known to be "
+            "unused. Run the suites once with this version"
         )
     needed = {key for note in notes[-runs:] for key in _read(note)}
     with closing(connect(folder)) as index:
@@ -101,13 +101,13 @@ def _read(note: Path) -> list[str]:
         return zlib.decompress(note.read_bytes()).decode().split("\n")
     except (OSError, zlib.error, UnicodeDecodeError) as error:
         raise StoreError(
-            f"{note}: cannot be read ({error}), so that nothing can be said to be of no use. "
-            "Remove it, and what that run alone needed goes too"
+            f"{note}: cannot be read ({error}), so that no image is known to be unused. "
+            "Remove the file: images that only that run needed are then removed, too"
         ) from None
 
 
 def _strike(index: Any, keys: Sequence[str]) -> list[str]:
-    """Take images out of the index; the names of the files that were of one of them alone."""
+    """Remove images from the index and return the names of files that held one image alone."""
     files: list[str] = []
     with claims.transaction(index):
         for start in range(0, len(keys), AT_ONCE):

@@ -1,4 +1,4 @@
-"""Stores made whole: damage is noticed, and a lost index is read back from the pictures."""
+"""Verify a store, and rebuild a lost index from the pictures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_t2i.generation.store.shards import is_intact, newest
 
 Tick = Callable[[int], None]
 Name = tuple[bytes, ...]
-"""What names a row of the index, as it stands there: damaged text is none."""
+"""The primary key of a row as bytes: damaged text cannot be decoded."""
 NAMES = {
     "images": ("key",),
     "revised_prompts": ("key",),
@@ -28,39 +28,39 @@ NAMES = {
     "arrays": ("key", "name"),
     "facts": ("name",),
 }
-"""Table -> the columns that name a row."""
+"""Table -> the columns of its primary key."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What a look at every file of a store came to."""
+    """Result of verifying or rebuilding a store."""
 
     images: int = 0
-    """Pictures that are whole."""
+    """Number of intact pictures."""
     arrays: int = 0
-    """Traces and features that are whole."""
+    """Number of intact traces and features."""
     damaged: list[Path] = field(default_factory=list)
-    """Files that are not what was written, or no pictures of ours."""
+    """Files whose content was changed, or that this package did not write."""
     absent: list[Path] = field(default_factory=list)
-    """Files that the index names and that are gone."""
+    """Files that the index names and that are missing."""
     changed: list[str] = field(default_factory=list)
-    """Rows of the index that were changed since they were written: table and key."""
+    """Rows of the index that were changed after they were written: table and key."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was damaged, gone or changed."""
+        """Whether nothing is damaged, missing or changed."""
         return not (self.damaged or self.absent or self.changed)
 
 
 def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
-    """Read every row of the index and every file that one names, and compare their checksums.
+    """Verify the checksum of every row of the index and of every file that a row names.
 
-    What is damaged, gone or changed is struck from the index, with all that was said of it, so that
-    the next run makes it again.
+    What is damaged, missing or changed is removed from the index together with its detections, so
+    that the next run makes it again.
 
     Args:
-        folder: of a store.
-        tick: told after every file how many have been read.
+        folder: folder of a store.
+        tick: called after every file with the number of files read so far.
 
     Raises:
         StoreError: there is no store, or its index is damaged.
@@ -86,17 +86,17 @@ def verify(folder: Path, tick: Tick = lambda _: None) -> Findings:
 
 
 def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
-    """Set the index aside and make a new one from what the pictures say of themselves.
+    """Set the index aside and make a new one from the metadata in the pictures.
 
-    Detections and features are made again by the next run; a picture that is damaged, or that
-    does not say what it is of, stays where it is and is made again too.
+    The next run makes detections and features again. A picture that is damaged or has no metadata
+    stays where it is, and the next run makes it again, too.
 
     Args:
-        folder: of a store.
-        tick: told after every picture how many have been read.
+        folder: folder of a store.
+        tick: called after every picture with the number of pictures read so far.
 
     Raises:
-        StoreError: there is no store, or a process is working on it.
+        StoreError: there is no store, or a process uses it.
     """
     check_is_store(folder)
     check_nobody_works(folder)
@@ -126,20 +126,23 @@ def repair(folder: Path, tick: Tick = lambda _: None) -> Findings:
 
 
 def check_nobody_works(folder: Path) -> None:
-    """Raise StoreError while a run works on a store."""
+    """Raise StoreError while a run uses a store."""
     owners = [*(folder / "locks").glob(f"*{claims.ENDING}")]
     if any(claims.is_locked(owner) for owner in owners):
-        raise StoreError(f"{folder}: a run is working on this store: end it first")
+        raise StoreError(f"{folder}: a run is using this store: wait for its end, or end it first")
 
 
 def check_is_store(folder: Path) -> None:
     """Raise StoreError for a folder that is no store."""
     if not (folder / NAME).exists() and not (folder / "images").is_dir():
-        raise StoreError(f"{folder}: there is no store; runs keep theirs in .t2i, or --t2i-store")
+        raise StoreError(
+            f"{folder}: expected the folder of a store, found none. A run's store is .t2i, or the "
+            "folder given with --t2i-store"
+        )
 
 
 def _named(index: Any) -> Iterator[tuple[str, Any]]:
-    """Every file that the index names."""
+    """Table and row of every file that the index names."""
     yield from (
         ("images", row) for row in index.execute("SELECT * FROM images WHERE file NOT NULL")
     )
@@ -154,16 +157,16 @@ def _is_whole(file: Path, row: Any, findings: Findings) -> bool:
             findings.absent.append(file)
         return False
     except OSError as error:
-        # Of the moment, and not of the picture: nothing is struck.
+        # The fault may pass and says nothing of the picture: the entry stays.
         raise StoreError(f"{file}: cannot be read: {error.strerror or error}.") from None
-    # Rows of one file of arrays may stand apart.
+    # Several rows may name the same file of arrays.
     if not is_whole and file not in findings.damaged:
         findings.damaged.append(file)
     return is_whole
 
 
 def _changed(index: Any, table: str, findings: Findings) -> list[Name]:
-    """Names of the rows of a table whose seals are broken."""
+    """Keys of the rows of a table whose checksums differ."""
     rows = index.execute(f"SELECT * FROM {table}")  # noqa: S608 - a fixed name
     names = [_name(table, row) for row in rows if not is_sealed(row)]
     findings.changed += [
@@ -178,7 +181,7 @@ def _name(table: str, row: Any) -> Name:
 
 def _strike(index: Any, lost: dict[str, list[Name]]) -> None:
     with claims.transaction(index):
-        for table in TABLES[:-1]:  # whatever is known of an image
+        for table in TABLES[:-1]:  # everything that is stored of an image
             index.executemany(f"DELETE FROM {table} WHERE {_is('key')}", lost["images"])  # noqa: S608
         for table, columns in NAMES.items():
             where = " AND ".join(map(_is, columns))
@@ -190,7 +193,7 @@ def _is(column: str) -> str:
 
 
 def _set_aside(folder: Path) -> None:
-    """Keep the old index beside the new one; its journals belong to it."""
+    """Rename the old index and its journal files, so that a new index can be made."""
     for number in range(1000):
         if not (folder / f"{NAME}.{number}").exists():
             break
@@ -201,7 +204,7 @@ def _set_aside(folder: Path) -> None:
 
 
 def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str, str]]] | None:
-    """The index's row of a picture, and of its revised prompt; None where it is damaged."""
+    """The rows of a picture and of its revised prompt; None where the picture is damaged."""
     content = file.read_bytes()
     known = read_origin(content)
     if known is None:
@@ -214,14 +217,14 @@ def _rows_of(folder: Path, file: Path) -> tuple[tuple[Any, ...], list[tuple[str,
 
 
 def _latents(folder: Path, keys: Sequence[str]) -> list[tuple[str, ...]]:
-    """Rows of the final latents of images."""
+    """Index rows of the final latents of images."""
     together = newest(folder, FINAL_LATENT)
     found = [together.get(key) or _latent_of(folder, key) for key in keys]
     return [row for row in found if row is not None]
 
 
 def _latent_of(folder: Path, key: str) -> tuple[str, ...] | None:
-    """The same in a file of its own, as older versions wrote them."""
+    """Index row of a final latent in a file of its own, as older versions wrote it."""
     import numpy as np
 
     name = f"arrays/{key[:2]}/{key}.{checksum(FINAL_LATENT.encode())[:8]}.npy"

@@ -1,4 +1,4 @@
-"""Hashes of what a store's index says of pictures: the same in every copy of the store."""
+"""Hashes of the index rows of pictures, which are the same in every copy of a store."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 from pytest_t2i.generation.store.index import NAME
 
 AT_ONCE = 500
-"""Keys of one query."""
+"""Number of keys in one query."""
 ROWS = (
-    # Without stamp and seal: a copy of a picture has another time.
+    # Without stamp and checksum: a copied file has another modification time.
     "SELECT key, model, prompt, seed, settings, file, sha256, width, height, black, refusal, "
     "created FROM images WHERE key IN ({keys})",
     "SELECT key, text FROM revised_prompts WHERE key IN ({keys})",
@@ -25,14 +25,14 @@ ROWS = (
 )
 HASHES = "SELECT file, sha256 FROM images WHERE key IN ({keys}) AND file IS NOT NULL"
 DETECTOR = 1
-"""Column of the detector in a row of the last query."""
+"""Index of the detector's column in a row of the last query."""
 
 
 def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> dict[str, str]:
-    """Key -> SHA-256 of its rows: what the image is of, and what these detectors say of it.
+    """Key -> SHA-256 of the image's row and of its detections by these detectors.
 
-    Rows of other detectors, which later runs add, play no part. The index is only read; {} where
-    it is absent or damaged.
+    Rows of other detectors, which later runs may add, are left out. The index is only read; the
+    result is empty where the index is absent or damaged.
     """
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for query in ROWS:
@@ -43,12 +43,12 @@ def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> 
 
 
 def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[Path, str]:
-    """Pictures of these keys -> SHA-256 as they were written; nothing is read but the index."""
+    """File of each picture -> its SHA-256 in the index; the pictures themselves are not read."""
     return {folder / file: sha256 for file, sha256 in _rows(folder, HASHES, keys)}
 
 
 def _rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    """What a query finds of keys; nothing where the index is absent or damaged."""
+    """Result of a query for keys; empty where the index is absent or damaged."""
     found: list[tuple[Any, ...]] = []
     try:
         with closing(_open(folder / NAME)) as index:
@@ -62,7 +62,7 @@ def _rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    """Read only; of a medium that cannot be written, too, where SQLite would make files beside."""
+    """Open an index for reading only, also on a read-only medium without SQLite's extra files."""
     if not file.is_file():
         raise sqlite3.OperationalError(f"no index {file}")
     for how in ("mode=ro", "immutable=1"):

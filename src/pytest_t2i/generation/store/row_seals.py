@@ -1,8 +1,8 @@
-"""Seals: the last column of a row says whether the others are as this package wrote them.
+"""Seals: a row's last column is a checksum of the others, so that changed rows are noticed.
 
-Against chance and against hands, as the checksum of a file is: a label, a score, a seed or a prompt
-that was changed in the index is noticed when the row is read. Against whoever changes the seal,
-too, it does not help.
+A seal detects accidents and edits, as the checksum of a file does: a label, a score, a seed or a
+prompt that was changed in the index is noticed when the row is read. It does not protect against
+someone who changes the seal, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 TABLES = ("images", "revised_prompts", "detections", "objects", "arrays", "facts")
-"""Tables whose rows are sealed; a claim lives for minutes."""
+"""Tables whose rows have a seal. Claims, which last for minutes, have none."""
 
 
 def seal(row: Sequence[Any]) -> int:
@@ -26,19 +26,19 @@ def seal(row: Sequence[Any]) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """What the index gives back of a value: a text of a class of its own comes back as a text."""
+    """A value as SQLite returns it: an instance of a subclass of str becomes a plain str."""
     return str.__str__(value) if isinstance(value, str) else value
 
 
 def is_sealed(row: sqlite3.Row) -> bool:
-    """Whether a row of the index holds what was written."""
+    """Whether a row of the index is unchanged since it was written."""
     *values, sealed = row
-    # As in seal, which costs three times as much: what comes from the index is plain.
+    # The same as seal() at a third of the time: values from the index are plain already.
     return bool(zlib.crc32(repr(tuple(values)).encode()) == sealed)
 
 
 def insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[Any]]) -> None:
-    """Insert or replace rows, sealed."""
+    """Insert or replace rows, each with its seal."""
     sealed = [(*row, seal(row)) for row in rows]
     if sealed:
         marks = ",".join("?" * len(sealed[0]))
@@ -46,10 +46,10 @@ def insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[A
 
 
 def seal_all(connection: sqlite3.Connection) -> None:
-    """Seal the rows of a store of format 1, which had none; within a transaction."""
+    """Add seals to a store of format 1, which has none; call inside a transaction."""
     connection.create_function("seal_of", -1, lambda *row: seal(row), deterministic=True)
     for table in TABLES:
         columns = [column[1] for column in connection.execute(f"PRAGMA table_info({table})")]
-        if columns:  # the last versions of that format had more tables than the first
+        if columns:  # early versions of that format lacked some tables
             connection.execute(f"ALTER TABLE {table} ADD COLUMN seal INTEGER")
             connection.execute(f"UPDATE {table} SET seal = seal_of({', '.join(columns)})")  # noqa: S608 - fixed names

@@ -1,4 +1,4 @@
-"""Rows of the index: what is written of an image and of a detection, and read back."""
+"""Convert images and detections to rows of the index, and read detections back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_t2i.generation.store.self_describing_png import Origin
 
 
 def picture_file(key: str) -> str:
-    """Where the picture of a key lies in a store."""
+    """Path of the picture of a key, relative to the store."""
     return f"images/{key[:2]}/{key}.png"
 
 

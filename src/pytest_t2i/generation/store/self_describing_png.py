@@ -1,4 +1,4 @@
-"""Pictures as PNG files that say what they are of: a store without its index is not lost."""
+"""PNG files with their origin as metadata, from which a lost index can be rebuilt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from PIL.PngImagePlugin import PngImageFile
 
 MOST_TEXT = 1 << 20
-"""Characters of a text chunk that are read."""
+"""Number of characters read from a text chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a picture is of: all that the index says of it, but for its file."""
+    """Model, prompt, seed and settings of a picture, as the index has them."""
 
     key: str
     model: str
@@ -33,16 +33,16 @@ class Origin:
     """The fields of ``GenerationSettings``."""
     black: bool
     revised_prompt: str | None = None
-    """What the service says that it drew; None where it does not say."""
+    """The service's revised prompt; None where it reports none."""
 
 
 def encode(image: Image, origin: Origin) -> bytes:
-    """A PNG with its origin in a text chunk; equal pictures of equal origin are equal bytes."""
+    """A PNG with its origin in a text chunk; equal pictures of equal origin give equal bytes."""
     from PIL.PngImagePlugin import PngInfo
 
     facts = msgspec.to_builtins(origin)
     if origin.revised_prompt is None:
-        # As before there were any: the same picture keeps its bytes.
+        # Older versions had no such field: without one, a picture keeps the same bytes.
         del facts["revised_prompt"]
     chunks = PngInfo()
     chunks.add_itxt(CHUNK, msgspec.json.encode(facts).decode(), zip=True)
@@ -52,7 +52,7 @@ def encode(image: Image, origin: Origin) -> bytes:
 
 
 def read_origin(content: bytes) -> tuple[Origin, tuple[int, int]] | None:
-    """Origin and size of an undamaged picture of ours; None for anything else."""
+    """Origin and size of an intact picture that ``encode`` wrote; None for any other file."""
     from PIL import Image
 
     try:
@@ -65,8 +65,8 @@ def read_origin(content: bytes) -> tuple[Origin, tuple[int, int]] | None:
 
 
 def nameless(file: Path) -> bytes:
-    """The picture in a file without the text that says what it is of.
+    """The content of a picture file without its origin.
 
-    Who labels pictures must not be able to read the prompt in them.
+    People who label pictures must not be able to read the prompt in them.
     """
     return without_origin(file.read_bytes())

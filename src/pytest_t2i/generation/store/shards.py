@@ -1,8 +1,8 @@
-"""Traces and features on disk: a safetensors file for each batch that is kept, not one for each.
+"""Traces and features on disk: one safetensors file for each stored batch of arrays.
 
-A row of the index names the file; the tensor in it is named by key and name of the array. The row's
-checksum is that of the array, so that damage strikes the arrays that it met. Stores of older
-versions have a file in numpy's format for each array, whose checksum is that of the file.
+A row of the index names the file; the tensor in the file is named by the array's key and name. The
+row's checksum is that of the array, so that damage to a file affects only the arrays that it hit.
+Stores of older versions have a NumPy file for each array, whose checksum is that of the file.
 """
 
 from __future__ import annotations
@@ -26,47 +26,48 @@ if TYPE_CHECKING:
 
 ENDING = ".safetensors"
 MOST_BYTES = 1 << 26
-"""Of the arrays of one file, but for a single one that is larger: so much is held to write it."""
+"""Largest total size of the arrays of one file, which are held in memory to write it. A single
+array may be larger."""
 MOST_HEADER = 1 << 26
-"""Bytes of a file's header that are read."""
+"""Largest number of bytes read from a file's header."""
 DTYPES = {
     **{f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": f"<f{size}" for size in (2, 4, 8)},
     "BOOL": "?",
     "C64": "<c8",
 }
-"""Kinds of numbers as safetensors names them -> as numpy does."""
+"""Number types: safetensors' name -> NumPy's name."""
 Row = tuple[str, str, str, str, str]
-"""Of the index: key, name, file, checksum, stamp."""
+"""A row of the index: key, name, file, checksum, stamp."""
 
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Entry(msgspec.Struct):
-    """What the header of a file says of one array."""
+    """One array in the header of a file."""
 
     dtype: str
     shape: tuple[Whole, ...]
     data_offsets: tuple[Whole, Whole]
-    """Its bytes, from the end of the header on."""
+    """First and last byte of the array, counted from the end of the header."""
 
 
 def write_arrays(folder: Path, arrays: Iterable[tuple[str, str, np.ndarray]]) -> list[Row]:
-    """Write arrays into as few files as hold them; their rows of the index, which come after.
+    """Write arrays into as few files as hold them and return their rows for the index.
 
     Args:
-        folder: of the store.
-        arrays: key, name and array of each: whole or floating-point numbers of up to 64 bits.
+        folder: folder of the store.
+        arrays: key, name and array; the numbers are whole or floating-point, of up to 64 bits.
 
     Raises:
-        StoreError: the folder cannot be written, or an array holds something else.
+        StoreError: the folder cannot be written, or an array has another type.
     """
     return [row for part in _parts(arrays) for row in _write(folder, part)]
 
 
 def read_array(file: Path, key: str, name: str, sha256: str) -> np.ndarray | None:
-    """An array whose checksum is this one; None where it is damaged.
+    """Read an array and verify its checksum; None where the array is damaged.
 
     Raises OSError where the file cannot be read.
     """
@@ -83,7 +84,7 @@ def read_array(file: Path, key: str, name: str, sha256: str) -> np.ndarray | Non
 
 
 def is_intact(file: Path, row: Any) -> bool:
-    """Whether what a row of images or arrays names is as it was written.
+    """Whether the picture or array that a row names is unchanged since it was written.
 
     Raises OSError where the file cannot be read.
     """
@@ -93,7 +94,7 @@ def is_intact(file: Path, row: Any) -> bool:
 
 
 def unnamed(folder: Path, index: Any) -> list[str]:
-    """Files of arrays that no row names any more."""
+    """Names of array files that no row of the index names any more."""
     query = f"SELECT DISTINCT file FROM arrays WHERE file LIKE '%{ENDING}'"  # noqa: S608 - a constant
     named = {row["file"] for row in index.execute(query)}
     there = {path.relative_to(folder).as_posix() for path in folder.glob(f"arrays/*/*{ENDING}")}
@@ -101,7 +102,7 @@ def unnamed(folder: Path, index: Any) -> list[str]:
 
 
 def newest(folder: Path, name: str) -> dict[str, Row]:
-    """Key -> row of the array of this name that was written last, as the files themselves say it.
+    """Key -> index row of the newest array of this name, read from the files themselves.
 
     Files that cannot be read are left out.
     """
@@ -135,7 +136,7 @@ def _parts(
 
 
 def _plain(key: str, name: str, array: np.ndarray) -> np.ndarray:
-    """As it is written: in C order, the lowest byte of a number first."""
+    """The array as it is written: in C order and little-endian."""
     import numpy as np
 
     given = np.asarray(array)
@@ -164,16 +165,16 @@ def _tensor(key: str, name: str) -> str:
 
 
 def _checksum(array: np.ndarray) -> str:
-    """Of the numbers, of which kind they are and in what shape."""
+    """Checksum of an array's numbers, type and shape."""
     head = f"{array.dtype.name} {array.shape} ".encode()
     return checksum(head + array.tobytes())
 
 
 @lru_cache(maxsize=256)
 def _header(file: str, now: str) -> tuple[int, dict[str, msgspec.Raw]]:
-    """Where the arrays of a file begin, and what is said of each; nothing of a damaged file.
+    """Offset of the arrays in a file and the header's entries; no entries where it is damaged.
 
-    ``now`` is the file's stamp: each array of it asks for the same.
+    ``now`` is the file's stamp, which makes the cache notice a changed file.
     """
     del now
     with Path(file).open("rb") as opened:
@@ -186,9 +187,9 @@ def _header(file: str, now: str) -> tuple[int, dict[str, msgspec.Raw]]:
 
 
 def _read(file: Path, tensor: str) -> np.ndarray | None:
-    """An array of a file; None where it is not there, or damaged.
+    """An array of a file; None where the array is absent or damaged.
 
-    By hand: what the library maps into memory ends the process where a disk fails meanwhile.
+    The library would map the file into memory, and a failing disk would then kill the process.
     """
     import numpy as np
 
@@ -206,5 +207,5 @@ def _read(file: Path, tensor: str) -> np.ndarray | None:
             return None
         opened.seek(start + first)
         content = bytearray(opened.read(size))
-    # Of a bytearray, so that it can be written to, as any array can.
+    # A bytearray makes the array writable.
     return np.frombuffer(content, dtype=kind).reshape(entry.shape)

@@ -1,6 +1,6 @@
-"""Images as PNG files that people can open, and an index of what is known of each.
+"""The store: PNG files that people can open, and an index of their detections and arrays.
 
-Over 300 lines: what is kept of an image is read and written in one place.
+Over 300 lines: everything stored of an image is read and written in one place.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 OF_PIXELS = ("revised_prompts", "detections", "objects", "arrays")
-"""Tables of what was said of a picture, which holds for this picture alone."""
-DAMAGED = "{}: damaged (its checksum differs); run again to remake it"
+"""Tables whose rows hold for one picture, and not for a picture that replaces it."""
+DAMAGED = "{}: damaged (its checksum differs): run again, and it is made again"
 IGNORE = "# Made by pytest-t2i: images and detections, safe to delete.\n*\n"
 
 
@@ -50,8 +50,8 @@ class Store:
     Over 20 methods: images, arrays, detections and facts lie in one index, written in one
     transaction.
 
-    Several processes may write at once. A file that is absent or whose checksum differs, and a row
-    whose seal is broken, are dropped from the index when they are looked up, and made again.
+    Several processes may write at once. Where a file is missing, or the checksum of a file or row
+    differs, the entry is removed from the index when it is looked up, so that it is made again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -66,7 +66,7 @@ class Store:
 
     @property
     def owner(self) -> claims.Owner:
-        """This process as the maker of images; it is one from its first claim on."""
+        """This process as an owner of claims, from its first claim on."""
         if self._owner is None:
             self._owner = claims.Owner(self.folder / "locks")
             if self._owner.has_dead_neighbours:
@@ -74,7 +74,7 @@ class Store:
         return self._owner
 
     def close(self) -> None:
-        """Let go of every claim and close the index."""
+        """Release all claims and close the index."""
         if self._owner is not None:
             self._owner.let_go()
             self._owner = None
@@ -84,7 +84,7 @@ class Store:
     # images
 
     def images(self, keys: Sequence[str]) -> dict[str, StoredImage]:
-        """The images that are there and undamaged, by key."""
+        """The intact images of these keys, by key."""
         rows = self._select("SELECT * FROM images WHERE key IN ({})", keys)
         known = {row["key"]: row for row in rows}
         damaged = [key for key, row in known.items() if not self._is_whole(row)]
@@ -94,7 +94,7 @@ class Store:
         return {key: self._stored(row) for key, row in known.items() if key not in gone}
 
     def add_images(self, new: Iterable[NewImage]) -> None:
-        """Keep images and their traces: files first, then the index in one transaction."""
+        """Store images and their traces: files first, then the index in one transaction."""
         self._machine.renew()
         rows, revised = [], []
         traces: list[tuple[str, str, np.ndarray]] = []
@@ -113,14 +113,14 @@ class Store:
             insert(self._connection, "arrays", arrays)
 
     def open_image(self, stored: StoredImage) -> Image:
-        """The picture, its checksum verified.
+        """Open a picture and verify its checksum.
 
         Raises StoreError when the file was damaged since it was looked up.
         """
         from PIL import Image
 
         if stored.file is None:
-            raise StoreError(f"image {stored.key} was refused by the model: there is no picture")
+            raise StoreError(f"image {stored.key}: there is no picture, as the model refused it")
         content = _content(stored.file)
         if checksum(content) != stored.sha256:
             self._drop([stored.key])
@@ -128,14 +128,14 @@ class Store:
         return Image.open(io.BytesIO(content)).convert("RGB")
 
     def revised_prompts(self, keys: Sequence[str]) -> dict[str, str]:
-        """What a service says that it drew, by image key, where it says so."""
+        """Revised prompts that a service reported, by image key."""
         rows = self._select("SELECT * FROM revised_prompts WHERE key IN ({})", keys)
         return {row["key"]: row["text"] for row in rows if is_sealed(row)}
 
     # arrays: traces and features
 
     def arrays(self, keys: Sequence[str], name: str) -> dict[str, StoredArray]:
-        """The arrays of this name that are there, by key."""
+        """The intact arrays of this name, by key."""
         query = "SELECT * FROM arrays WHERE key IN ({}) AND name = ?"
         rows = self._select(query, keys, name)
         whole = {
@@ -149,7 +149,7 @@ class Store:
         return whole
 
     def open_array(self, stored: StoredArray) -> np.ndarray:
-        """The array, its checksum verified.
+        """Open an array and verify its checksum.
 
         Raises StoreError when the file was damaged since it was looked up.
         """
@@ -163,7 +163,7 @@ class Store:
         return array
 
     def add_arrays(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep one array per key under a name.
+        """Store one array per key under a name.
 
         Raises StoreError for an array of anything but numbers.
         """
@@ -174,13 +174,13 @@ class Store:
     # detections and objects
 
     def objects(self, keys: Sequence[str], finder: str) -> dict[str, tuple[FoundObject, ...]]:
-        """What the object finder with this fingerprint found, by image key."""
+        """Objects found by the object detector with this fingerprint, by image key."""
         query = "SELECT * FROM objects WHERE key IN ({}) AND finder = ?"
         rows = filter(is_sealed, self._select(query, keys, finder))
         return {row["key"]: unpacked(row["objects"]) for row in rows}
 
     def seen_by(self, finder: str, model: str) -> dict[str, str]:
-        """Key -> prompt of a model's images that this object finder has looked at, in order."""
+        """Key -> prompt of a model's images that this object detector has processed, in order."""
         query = (
             "SELECT images.key, prompt FROM images JOIN objects ON objects.key = images.key "
             "WHERE finder = ? AND model = ? ORDER BY images.key"
@@ -190,16 +190,15 @@ class Store:
         }
 
     def add_objects(self, finder: str, objects: Mapping[str, Sequence[FoundObject]]) -> None:
-        """Keep what an object finder found."""
+        """Store the objects that an object detector found."""
         rows = [(key, finder, packed(in_image)) for key, in_image in objects.items()]
         with claims.transaction(self._connection):
             insert(self._connection, "objects", rows)
 
     def detections(self, keys: Sequence[str], detector: str) -> dict[str, Detection]:
-        """What the detector with this fingerprint said, by image key.
+        """Detections of the detector with this fingerprint, by image key.
 
-        A row that was changed since it was written is as if absent, and so is one that is none of
-        ours (written by a version that did not check).
+        A row that was changed since it was written, or that is no valid detection, is left out.
         """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
         rows = filter(is_sealed, self._select(query, keys, detector))
@@ -207,20 +206,20 @@ class Store:
         return {key: detection for key, detection in said.items() if detection is not None}
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
-        """Keep what a detector said."""
+        """Store detections of a detector."""
         self._machine.renew()
         rows = [detection_row(key, detector, said) for key, said in detections.items()]
         with claims.transaction(self._connection):
             insert(self._connection, "detections", rows)
 
     def busiest_detector(self) -> str | None:
-        """Fingerprint of the detector that has looked at most images; None where none has."""
+        """Fingerprint of the detector with the most detections; None where there is none."""
         query = "SELECT detector FROM detections GROUP BY detector ORDER BY COUNT(*) DESC, detector"
         row = self._connection.execute(query).fetchone()
         return None if row is None else str(row["detector"])
 
     def labelled_rows(self, detector: str) -> list[dict[str, Any]]:
-        """Every image that this detector has looked at: model, prompt, seed, file, said."""
+        """Model, prompt, seed, file and predicted label of every image with a detection."""
         query = "SELECT * FROM detections WHERE detector = ?"
         rows = filter(is_sealed, self._connection.execute(query, (detector,)))
         said = {row["key"]: read_detection(row) for row in rows}
@@ -233,46 +232,46 @@ class Store:
         ]
 
     def name_model(self, fingerprint: str, name: str) -> None:
-        """Keep what a model is called by whoever had it make images."""
+        """Store the name under which a model was run."""
         if self.model_name(fingerprint) != name:
             self.remember(f"model:{fingerprint}", name)
 
     def model_name(self, fingerprint: str) -> str | None:
-        """What a model was called last; None in a store that was not told."""
+        """The last name under which a model was run; None where none is stored."""
         name = self.fact(f"model:{fingerprint}")
         return name if isinstance(name, str) else None
 
     # facts
 
     def fact(self, name: str) -> Any:
-        """A remembered JSON value, or None."""
+        """The JSON value stored under a name; None where there is none."""
         row = self._connection.execute("SELECT * FROM facts WHERE name = ?", (name,)).fetchone()
         return json.loads(row["value"]) if row and is_sealed(row) else None
 
     def remember(self, name: str, value: Any) -> None:
-        """Keep a JSON value under a name."""
+        """Store a JSON value under a name."""
         with claims.transaction(self._connection):
             insert(self._connection, "facts", [(name, json.dumps(value))])
 
     def forget(self, name: str) -> None:
-        """Drop a remembered value."""
+        """Delete the value of a name."""
         with claims.transaction(self._connection):
             self._connection.execute("DELETE FROM facts WHERE name = ?", (name,))
 
     # claims
 
     def claim(self, keys: Sequence[str]) -> list[str]:
-        """Reserve images so that no other process makes them too; returns what is ours now."""
+        """Claim images so that no other process makes them, too; returns the keys claimed."""
         locks = self.folder / "locks"
         return claims.claim(self._connection, locks, keys, self.owner.name)
 
     def owners(self, keys: Sequence[str]) -> list[str]:
-        """Who is making these images, in words."""
+        """The processes that are making these images, for messages."""
         rows = claims.held(self._connection, keys)
         return sorted({claims.words(row["owner"]) for row in rows})
 
     def release(self, keys: Iterable[str]) -> None:
-        """Give reservations back."""
+        """Release claims."""
         claims.release(self._connection, keys, self.owner.name)
 
     def _select(self, query: str, keys: Sequence[str], *more: str) -> list[sqlite3.Row]:
@@ -288,19 +287,19 @@ class Store:
             return False
         if row["file"] is None:
             return True
-        now = stamp(f"{self.folder}/{row['file']}")  # a Path would take longer to build
+        now = stamp(f"{self.folder}/{row['file']}")  # faster than building a Path
         if now is None or now == row["stamp"]:
             return now is not None
-        # Touched since: its content decides.
+        # The file was touched since: its content decides.
         file = self.folder / row["file"]
         try:
             return is_intact(file, row)
         except FileNotFoundError:
             return False
-        except OSError as error:  # of the moment, and not of the picture: nothing is struck
+        except OSError as error:  # the fault may pass: the entry stays
             raise StoreError(
-                f"{file}: cannot be read: {error.strerror or error}. Mend its permissions, or "
-                "remove what stands there, and run again."
+                f"{file}: cannot be read: {error.strerror or error}. Correct its permissions, or "
+                "remove it, and run again."
             ) from None
 
     def _drop(self, keys: Sequence[str]) -> None:
@@ -316,7 +315,7 @@ class Store:
             self._connection.executemany("DELETE FROM arrays WHERE key = ? AND name = ?", lost)
 
     def _forget_changed(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """A picture that came out differently when made again leaves no stale word about it."""
+        """Delete the detections and arrays of pictures that came out differently this time."""
         for row in rows:
             key, sha256 = row[0], row[6]
             query = "SELECT sha256 FROM images WHERE key = ?"
@@ -351,5 +350,5 @@ def _content(file: Path) -> bytes:
 
 
 def _is_ours(row: sqlite3.Row) -> bool:
-    """Whether the file that a row names lies below the store, as all that are written there do."""
+    """Whether the file that a row names lies within the store."""
     return row["file"] is None or is_relative(row["file"])

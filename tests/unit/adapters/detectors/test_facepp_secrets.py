@@ -152,7 +152,7 @@ def test_an_address_with_the_key_in_it_is_in_no_frame(monkeypatch):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("FACEPP_API_URL", f"https://{KEY}:{SECRET}@host")
-    with pytest.raises(ConfigurationError, match="FACEPP_API_URL holds the key") as refused:
+    with pytest.raises(ConfigurationError, match="FACEPP_API_URL contains the key") as refused:
         facepp.load(LoadOptions())
     assert not leaks(everything(refused.value))
 

@@ -66,9 +66,9 @@ def test_no_call_of_a_checkpoint_is_made(tmp_path, monkeypatch, name, place):
     whole[place] = gadgets(tmp_path / "marker")[name]
     torch.save(whole, tmp_path / "evil.pt")
     monkeypatch.setattr("ultralytics.nn.tasks.SAFE_LOAD", False)
-    with pytest.raises(ModelLoadError, match=r"evil\.pt is not a YOLO model"):
+    with pytest.raises(ModelLoadError, match=r"evil\.pt: expected .* weights of a YOLO"):
         yolo.YoloPersons(str(tmp_path / "evil.pt"))
-    with pytest.raises(ModelLoadError, match=r"evil\.pt is not a YOLO model"):
+    with pytest.raises(ModelLoadError, match=r"evil\.pt: expected .* weights of a YOLO"):
         PersonAndFaceFinder(tmp_path / "evil.pt", "cpu")
     assert not (tmp_path / "marker").exists()
     # Networks can be made again.
@@ -173,7 +173,7 @@ def test_what_others_let_torch_rebuild_is_not_rebuilt_here(tmp_path):
     torch.save(whole, tmp_path / "evil.pt")
     before = torch.serialization.get_safe_globals()
     with torch.serialization.safe_globals([eval]):
-        with pytest.raises(ModelLoadError, match=r"evil\.pt is not a YOLO model"):
+        with pytest.raises(ModelLoadError, match=r"evil\.pt: expected .* weights of a YOLO"):
             yolo.YoloPersons(str(tmp_path / "evil.pt"))
         assert eval in torch.serialization.get_safe_globals()
     assert not (tmp_path / "marker").exists()

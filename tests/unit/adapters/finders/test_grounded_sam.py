@@ -119,7 +119,7 @@ def test_ram_without_its_files_is_told_what_they_are(source):
     with pytest.raises(ConfigurationError, match="a folder with RAM's files") as told:
         grounded_sam.load(LoadOptions(source=source, device="cpu"))
     assert "ram_swin_large_14m.pth" in str(told.value)
-    assert "a .txt file with a name a line" in str(told.value)
+    assert "a .txt file with one name a line" in str(told.value)
 
 
 @pytest.mark.parametrize("asked", ["source", "alias"])

@@ -186,7 +186,7 @@ def test_files_that_do_not_fit_are_told(tmp_path, file, text, error, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fc.weight", "expected the weights of RAM, got others"),
+        ("fc.weight", "expected weights of RAM, got others"),
         ("reweight_scale", r"weights of RAM\+\+"),
     ],
 )
@@ -210,7 +210,7 @@ def test_each_tensor_is_needed(tmp_path):
             {"model": {k: v for k, v in weights.items() if k != name}},
             folder / "ram_swin_large_14m.pth",
         )
-        with pytest.raises(ModelLoadError, match="expected the weights of RAM"):
+        with pytest.raises(ModelLoadError, match="expected weights of RAM"):
             RamTags(folder, CPU)
 
 

@@ -85,9 +85,9 @@ def test_weights_without_people_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("model.bin", r"Give a path that ends in .pt, .onnx, .tflite"),
-        ("./nowhere.pt", "there is no file"),
-        ("owner/name.pt", "there is no file"),
+        ("model.bin", r"expected a path that ends in .pt, .onnx, .tflite"),
+        ("./nowhere.pt", "does not exist"),
+        ("owner/name.pt", "does not exist"),
         ("yolov99.pt", "publishes no weights 'yolov99.pt'.*yolov8n.pt"),
     ],
 )
@@ -132,7 +132,7 @@ def test_the_default_is_fetched_with_its_checksum_and_said(monkeypatch, tmp_path
     lying.parent.mkdir(parents=True)
     lying.write_bytes(b"nothing of the kind")
     # It is not fetched again; what it holds is another matter.
-    with pytest.raises(ModelLoadError, match=r"yolov8n\.pt is not a YOLO model"):
+    with pytest.raises(ModelLoadError, match=r"yolov8n\.pt: expected .* weights of a YOLO"):
         yolo.YoloPersons()
 
 

@@ -40,13 +40,13 @@ def test_a_factory_that_is_none(find):
     with pytest.raises(ConfigurationError, match=expected):
         named(find, "json:loads")
     with pytest.raises(
-        ConfigurationError, match=r"--llm builtins:repr: str (answers|continues) no"
+        ConfigurationError, match=r"a language model that (answers|continues) .*, got str"
     ):
         named(find, "builtins:repr")
 
 
 def test_errors_of_the_tool_stay_what_they_are():
-    with pytest.raises(ConfigurationError, match="needs a file: --llm file:answer"):
+    with pytest.raises(ConfigurationError, match="expected the name of a file, got none"):
         named(answering, "file")
 
 
@@ -55,7 +55,7 @@ def test_an_answer_that_is_no_text(told):
     language = named(answering, "parrot", told)
     with pytest.raises(ConfigurationError) as error:
         language.answer("who?")
-    assert str(error.value) == (f"Parrot.answer: expected a text, got {told!r}: mend it.")
+    assert str(error.value) == (f"Parrot.answer: expected a text, got {told!r}: correct its code.")
 
 
 def test_an_answer_is_given_on():
@@ -70,7 +70,7 @@ def test_next_tokens_that_are_none(told):
     with pytest.raises(ConfigurationError) as error:
         checked_tokens(named(continuing, "parrot", told), TEXTS, 3)
     expected = "Parrot.next_tokens: expected a list of NextToken for each of 2 texts, got"
-    assert str(error.value) == f"{expected} {told!r}: mend it."
+    assert str(error.value) == f"{expected} {told!r}: correct its code."
 
 
 def test_next_tokens_are_given_on():
@@ -81,9 +81,7 @@ def test_next_tokens_are_given_on():
 @pytest.mark.parametrize("name", ["nomodule:factory", ":factory"])
 def test_a_module_that_is_not_there(name):
     module = name.partition(":")[0]
-    expected = (
-        f"Neither is a language model of this name registered, nor is there a module '{module}'"
-    )
+    expected = f"No language model is registered under this name, and there is no module '{module}'"
     with pytest.raises(UnknownNameError, match=expected):
         named(answering, name)
 

@@ -84,22 +84,22 @@ def test_a_server_that_knows_no_schema(endpoint, fault, status):
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        ("truncated", "cut off"),
+        ("truncated", "was truncated"),
         ("refused", "refused to answer"),
         ("empty", "is empty"),
-        ("broken_body", "holds no choice"),
+        ("broken_body", "has no choice"),
         ("empty_body", "body is no whole JSON"),
         ("cut_body", "body is no whole JSON"),
         ("not_utf8", "body is no whole JSON"),
         ("deep_body", "body is no whole JSON"),
         ("long_number", "body is no whole JSON"),
-        ("no_object", "holds no choice"),
-        ("no_message", "holds no message"),
-        ("null_message", "holds no message"),
-        ("message_of_words", "holds no message"),
+        ("no_object", "has no choice"),
+        ("no_message", "has no message"),
+        ("null_message", "has no message"),
+        ("message_of_words", "has no message"),
         ("no_text", "content is no text"),
-        ("null_choice", "holds no message"),
-        ("choices_of_words", "holds no choice"),
+        ("null_choice", "has no message"),
+        ("choices_of_words", "has no choice"),
     ],
 )
 def test_what_is_no_answer(endpoint, fault, expected):
@@ -135,7 +135,7 @@ def test_a_message_with_the_key_is_not_shown(endpoint):
 def test_an_answer_with_the_key_is_not_taken(endpoint, fault):
     with serving(fault) as server:
         language = endpoint(server)
-        with pytest.raises(MalformedAnswerError, match="holds the key and is not shown"):
+        with pytest.raises(MalformedAnswerError, match="contains the key and is not shown"):
             language.answer("who?")
         named = ask_for_candidates(language, PROMPT, fewest=15, tries=2)
     assert [one.name for one in named] == [f"thing {k}" for k in range(15)]
@@ -194,7 +194,7 @@ def test_it_is_said_why_a_busy_endpoint_is_asked_again(endpoint, capsys):
 def test_what_is_no_address(monkeypatch, url, got):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    expected = f"OPENAI_BASE_URL: expected an address such as .*, got {got}: set it"
+    expected = f"OPENAI_BASE_URL: expected an address such as .*, got {got}: correct"
     with pytest.raises(ConfigurationError, match=expected) as told:
         load(LoadOptions(source="m"))
     assert KEY not in str(told.value)
@@ -215,7 +215,7 @@ def test_without_a_key_or_a_model(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigurationError, match="needs the environment variable OPENAI_API_KEY"):
         load(LoadOptions(source="m"))
-    with pytest.raises(ConfigurationError, match="needs a model"):
+    with pytest.raises(ConfigurationError, match="expected the name of a model"):
         load(LoadOptions())
     monkeypatch.setenv("OPENAI_API_KEY", "two\nlines")
     with pytest.raises(ConfigurationError, match="printable ASCII"):

@@ -155,7 +155,7 @@ def test_a_server_that_knows_no_seed_is_asked_without_from_then_on(capsys):
     assert len(made) == 4
     assert [sorted(body) for body in server.bodies[-4:]] == [["model", "n", "prompt"]] * 4
     assert len(server.bodies) == 6
-    assert capsys.readouterr().err.count("takes no seed: every picture is drawn anew") == 1
+    assert capsys.readouterr().err.count("does not accept a seed: every picture is drawn anew") == 1
 
 
 def test_a_setting_that_was_asked_for_is_not_left_out():
@@ -203,14 +203,14 @@ def test_what_does_not_pass_ends_in_one_clear_error(connect, how, words):
     with serving(always=how) as server:
         told = refused(connect(server))
         assert f"127.0.0.1:{server.server_port}: {words}" in told
-    assert "(asked 8 times). What was made before is kept. Run again later" in told
+    assert "(after 8 attempts). What was made before is kept. Run again later" in told
     assert len(server.asked) == 8
 
 
 def test_a_wait_beyond_the_deadline_is_not_waited(connect):
     with serving(always="busy_long") as server:
         started = time.monotonic()
-        assert "HTTP 429: later, and is to wait 3600 seconds." in refused(connect(server))
+        assert "HTTP 429: later, and demands a wait of 3600 seconds." in refused(connect(server))
     assert len(server.asked) == 1
     assert time.monotonic() - started < 5
 
@@ -219,7 +219,9 @@ def test_a_long_wait_is_said(monkeypatch, capsys):
     monkeypatch.setattr(asking, "SAID_FROM", 0.0)
     with serving("busy") as server:
         list(openai(server).generate(REQUESTS[:1]))
-    assert "HTTP 429: slow down, [hidden]; asked again in 0 seconds" in capsys.readouterr().err
+    assert (
+        "HTTP 429: slow down, [hidden]; the next attempt is in 0 seconds" in capsys.readouterr().err
+    )
 
 
 def test_no_waiting_helps_against_an_empty_account(connect):
@@ -263,7 +265,7 @@ def test_a_picture_that_stays_broken_loses_no_other(connect):
 
 def test_an_endpoint_that_never_gave_a_picture_is_given_up(connect):
     with serving(always="broken") as server:
-        assert "no picture that can be read (asked 3 times)" in refused(connect(server))
+        assert "got none that can be read (after 3 attempts)" in refused(connect(server))
 
 
 def test_what_came_before_an_error_is_kept(connect):
@@ -277,7 +279,7 @@ def test_what_came_before_an_error_is_kept(connect):
 def test_three_in_a_row_without_a_picture_are_too_many(connect):
     with serving(None, always="broken") as server:
         made = []
-        with pytest.raises(GenerationError, match="asked 3 times"):
+        with pytest.raises(GenerationError, match="after 3 attempts"):
             made.extend(connect(server).generate(REQUESTS))
     assert [one.image is None for one in made] == [False, True, True]
 
@@ -374,13 +376,13 @@ def test_a_url_may_hold_the_picture_itself():
 def test_nothing_is_fetched_from_within_the_network(how, host):
     with serving(how) as server:
         told = refused(openai(server))
-    assert f"leads to {host}, which is neither a public host nor the endpoint's own" in told
+    assert f"refers to {host}: expected a public host or the endpoint's own" in told
     assert len(server.asked) == 1
 
 
 def test_a_url_of_a_file_is_not_opened():
     with serving(always="url_of_file") as server:
-        assert "names no address of a picture" in refused(openai(server))
+        assert "expected the address of a picture in the answer" in refused(openai(server))
 
 
 @pytest.mark.parametrize(
@@ -406,7 +408,7 @@ def test_a_port_that_goes_without_saying_is_the_endpoints_own(monkeypatch):
     check, _ = model._http.event_hooks["request"]
     for url in ("http://localhost/v1/images/generations", "http://localhost:80/a.png"):
         check(model._http.build_request("GET", url))
-    with pytest.raises(GenerationError, match="leads to localhost:81"):
+    with pytest.raises(GenerationError, match="refers to localhost:81"):
         check(model._http.build_request("GET", "http://localhost:81/a.png"))
 
 
@@ -449,13 +451,13 @@ def test_a_providers_picture_is_fetched(fal):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("fal_inside", "leads to 169.254.169.254, which is neither a public host"),
-        ("fal_redirected", "leads to 10.0.0.1, which is neither a public host"),
-        ("fal_endless", "more than 0.5 MiB"),
-        ("fal_gone", "no picture that can be read (asked 3 times)"),
-        ("no_picture", "no provider's answer (KeyError) (asked 3 times)"),
-        ("cut_json", "no provider's answer (JSONDecodeError) (asked 3 times)"),
-        ("html", "no provider's answer (JSONDecodeError) (asked 3 times)"),
+        ("fal_inside", "refers to 169.254.169.254: expected a public host"),
+        ("fal_redirected", "refers to 10.0.0.1: expected a public host"),
+        ("fal_endless", "at most 0.5 MiB, got a larger one"),
+        ("fal_gone", "got none that can be read (after 3 attempts)"),
+        ("no_picture", "got something else (KeyError) (after 3 attempts)"),
+        ("cut_json", "got something else (JSONDecodeError) (after 3 attempts)"),
+        ("html", "got something else (JSONDecodeError) (after 3 attempts)"),
         ("dripping", "--t2i-answer-deadline"),
     ],
 )
@@ -472,7 +474,9 @@ def test_a_providers_faults(fal, monkeypatch, how, words):
 @pytest.mark.parametrize("how", ["endless", "url_endless"])
 def test_an_endless_answer_is_cut(how):
     with serving(always=how) as server:
-        assert "more than 0.5 MiB; --t2i-answer-limit allows more" in refused(openai(server))
+        assert "at most 0.5 MiB, got a larger one: raise --t2i-answer-limit" in refused(
+            openai(server)
+        )
     assert len(server.asked) == retries.TRIES_OF_BROKEN
 
 
@@ -485,7 +489,7 @@ def test_one_endless_answer_is_asked_for_again(connect):
 def test_an_endless_answer_is_cut_of_hugging_face_too():
     with serving(always="endless") as server:
         model = hugging_face_images.load(LoadOptions(source=f"{server.origin}/hf", answers=QUICK))
-        assert "more than 0.5 MiB" in refused(model)
+        assert "at most 0.5 MiB, got a larger one" in refused(model)
 
 
 def test_weights_are_fetched_without_these_bounds():
@@ -500,19 +504,21 @@ def test_weights_are_fetched_without_these_bounds():
 def test_a_page_in_the_place_of_an_answer():
     with serving(always="html") as server:
         told = refused(openai(server))
-    assert "it answers text/html and no JSON; see that the base URL" in told
+    assert "expected JSON, got text/html; check that the base URL" in told
     assert len(server.asked) == 1
 
 
 def test_a_redirect_to_another_host_is_told():
     with serving(always="elsewhere") as server:
-        assert "HTTP 307: it sends to example.org" in refused(openai(server))
+        assert "HTTP 307: expected a picture, got a redirect to example.org" in refused(
+            openai(server)
+        )
 
 
 def test_more_pixels_than_pillow_takes(monkeypatch, connect):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
     with serving() as server:
-        assert "no picture that can be read" in refused(connect(server))
+        assert "got none that can be read" in refused(connect(server))
 
 
 # names, addresses, keys
@@ -560,9 +566,9 @@ def test_a_key_is_needed_unless_the_address_is_local(monkeypatch, key):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("", "needs a model"),
-        ("m@http://me:secret-word-1@host/v1", "has a user"),
-        ("m@http://host/v1?key=secret-word-1", "has a user"),
+        ("", "expected the name of a model"),
+        ("m@http://me:secret-word-1@host/v1", "without user"),
+        ("m@http://host/v1?key=secret-word-1", "without user"),
         ("m@localhost:8000/v1", "begins with http"),
         ("m@http://", "expected an address"),
     ],
@@ -592,7 +598,7 @@ def test_offline_is_told_at_once(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.is_offline_mode", lambda: True)
     with serving() as server:
         model = hugging_face_images.load(LoadOptions(source=f"{server.origin}/hf", answers=QUICK))
-        assert "unset it to ask an endpoint" in refused(model, kind=ConfigurationError)
+        assert "unset it to use an endpoint" in refused(model, kind=ConfigurationError)
 
 
 def test_what_is_no_key_is_refused_without_showing_it(monkeypatch):
@@ -713,14 +719,14 @@ def test_a_fault_of_ones_own_is_asked_again_or_not():
             counted["asked"] += 1
             raise self.fault(503, "later")
 
-    assert "HTTP 503: later (asked 8 times)" in refused(Busy("m", "http://127.0.0.1:1"))
+    assert "HTTP 503: later (after 8 attempts)" in refused(Busy("m", "http://127.0.0.1:1"))
     assert counted["asked"] == 8
 
 
 def test_an_answer_of_too_many_bytes_is_refused():
     model = Own("m", "http://127.0.0.1:1", AnswerLimits(megabytes=0.001))
     model.given = bytes(2000)
-    assert "more than 0.001 MiB" in refused(model)
+    assert "at most 0.001 MiB, got a larger one" in refused(model)
 
 
 # without libraries

@@ -50,7 +50,7 @@ def test_shortage_is_counted_at_once(tmp_path):
     asked = [Request("x", k) for k in range(5)] + [Request("y", 0)]
     with pytest.raises(ConfigurationError) as caught:
         opened(tmp_path).generate(asked)
-    assert "lacks 4 of 6" in str(caught.value)
+    assert "expected 6 pictures, 4 of them are missing" in str(caught.value)
     assert "Lower --t2i-images to 2" in str(caught.value)
     assert "'y'" in str(caught.value)
 
@@ -83,7 +83,7 @@ def test_broken_picture_is_unreadable_and_no_crash(tmp_path):
         ("manifest.csv", "file,prompt\na.png,x,y,z\n", "line 2: more values"),
         ("manifest.csv", "file,prompt\na.png,\n", "line 2, column prompt"),
         ("manifest.csv", 'file,prompt\na.png,"x\n', "line 2"),
-        ("manifest.csv", "file,prompt\n", "lists no picture"),
+        ("manifest.csv", "file,prompt\n", "expected at least one picture"),
         ("manifest.csv", "", "no column 'file'"),
         ("manifest.json", '[{"file": "a.png",]', "line 1 column"),
         ("manifest.json", "{}", "expected a list"),
@@ -101,7 +101,7 @@ def test_malformed_manifest(tmp_path, name, text, said):
 def test_absent_files_are_counted(tmp_path):
     rows = "".join(f"{k}.png,x\n" for k in range(9))
     (tmp_path / "manifest.csv").write_text(f"file,prompt\n{rows}")
-    with pytest.raises(ModelLoadError, match=r"9 of 9 files .* 0.png, 1.png, 2.png and 6 more"):
+    with pytest.raises(ModelLoadError, match=r"9 of 9 are missing: 0.png, 1.png, 2.png and 6 more"):
         opened(tmp_path)
 
 
@@ -111,9 +111,9 @@ def test_folders_that_are_none(tmp_path):
     with pytest.raises(ModelLoadError, match=r"is empty.*Expected manifest.csv"):
         opened(tmp_path)
     paint(tmp_path, "a.png")
-    with pytest.raises(ModelLoadError, match=r"no manifest.csv and no manifest.json"):
+    with pytest.raises(ModelLoadError, match=r"expected manifest.csv or manifest.json"):
         opened(tmp_path)
-    with pytest.raises(ConfigurationError, match="needs a folder"):
+    with pytest.raises(ConfigurationError, match="expected a folder, got none"):
         load(LoadOptions())
 
 

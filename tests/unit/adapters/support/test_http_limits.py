@@ -42,7 +42,9 @@ def test_a_language_model_that_does_not_end_is_given_up(monkeypatch, way):
     with dripping(way) as server:
         asked = language(monkeypatch, server.url, LIMITS)
         for _ in range(2):  # the second question goes over a new connection
-            with pytest.raises(LanguageError, match=r"no whole answer in 0\.6 seconds.*--answer-"):
+            with pytest.raises(
+                LanguageError, match=r"complete answer within 0\.6 seconds.*--answer-"
+            ):
                 asked.answer("who?")
         assert server.connections == 2
 
@@ -50,7 +52,7 @@ def test_a_language_model_that_does_not_end_is_given_up(monkeypatch, way):
 def test_a_language_model_that_sends_without_end_is_cut_off(monkeypatch):
     with dripping("endless_body") as server:
         asked = language(monkeypatch, server.url, GENEROUS)
-        with pytest.raises(LanguageError, match=r"more than 0\.5 MiB.*--answer-limit"):
+        with pytest.raises(LanguageError, match=r"at most 0\.5 MiB.*--answer-limit"):
             asked.answer("who?")
         assert server.connections == 1
 
@@ -105,7 +107,7 @@ def test_no_thread_waits_beyond_the_deadline(monkeypatch, way, service):
             "hf": (server.url, hugging_face_images.load),
         }[service]
         model = load(LoadOptions(source=source, answers=limits))
-        with pytest.raises(GenerationError, match=r"no whole answer|ReadTimeout"):
+        with pytest.raises(GenerationError, match=r"no complete answer|ReadTimeout"):
             list(model.generate([Request("a nurse", 0)]))
         # The server drips on; whoever waited for it has gone.
         until = time.monotonic() + 2.0

@@ -151,14 +151,14 @@ def test_a_row_that_was_changed_by_hand_is_named_and_not_taken(tmp_path):
 
 def test_stores_at_work_and_no_stores_are_refused(tmp_path):
     one, other = filled(tmp_path / "a", range(2)), filled(tmp_path / "b", range(2))
-    with pytest.raises(StoreError, match="expected two stores to merge, got one"):
+    with pytest.raises(StoreError, match="expected two stores to merge, got the same one twice"):
         merge(one, one / ".." / "a")
-    with pytest.raises(StoreError, match="there is no store"):
+    with pytest.raises(StoreError, match="expected the folder of a store"):
         merge(one, tmp_path / "nowhere")
     for works in (one, other):
         store = Store(works)
         store.claim(["ff9"])
-        with pytest.raises(StoreError, match="a run is working on this store"):
+        with pytest.raises(StoreError, match="a run is using this store"):
             merge(one, other)
         store.close()
 
@@ -173,7 +173,7 @@ def test_an_archive_brings_a_store_back(tmp_path):
     assert found.is_whole
     assert held(one, range(30)) == before
     assert not list(tmp_path.glob(".t2i-import-*"))
-    with pytest.raises(StoreError, match="there is such a file"):
+    with pytest.raises(StoreError, match="the file exists already"):
         archive.export(one, tmp_path / "a.tar")
     assert archive.unpack(tmp_path / "a.tar", one).merged.copied == 0
 
@@ -248,7 +248,7 @@ def _member(name, kind=tarfile.REGTYPE, link=""):
 def test_what_leads_elsewhere_is_refused(exported, tmp_path, member):
     with tarfile.open(exported, "a") as tar:
         tar.addfile(member)
-    with pytest.raises(StoreError, match="expected files of a store, got"):
+    with pytest.raises(StoreError, match="expected the files of a store, got"):
         archive.unpack(exported, tmp_path / "deep" / "new")
     assert not (tmp_path / "deep" / "new").exists()
     assert not list(tmp_path.rglob("evil*"))

@@ -73,7 +73,7 @@ def test_nothing_is_removed_where_nobody_knows_what_is_needed(folder):
         prune(folder, 2)
     for note in (folder / "runs").iterdir():
         note.unlink()
-    with pytest.raises(StoreError, match="no run noted what it needs"):
+    with pytest.raises(StoreError, match="no run recorded which images it needs"):
         prune(folder, 2)
     assert there(folder)[0] == KEYS
 
@@ -81,7 +81,7 @@ def test_nothing_is_removed_where_nobody_knows_what_is_needed(folder):
 def test_a_store_at_work_is_left_alone(folder):
     store = Store(folder)
     store.claim(["ff9"])
-    with pytest.raises(StoreError, match="a run is working on this store"):
+    with pytest.raises(StoreError, match="a run is using this store"):
         prune(folder, 1)
     store.close()
 

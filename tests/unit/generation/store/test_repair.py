@@ -146,14 +146,14 @@ def test_damaged_and_foreign_pictures_are_left_out(folder):
 def test_a_store_at_work_is_not_repaired(folder):
     store = Store(folder)
     store.claim(["zz"])
-    with pytest.raises(StoreError, match="working on this store"):
+    with pytest.raises(StoreError, match="using this store"):
         repair(folder)
     store.close()
 
 
 def test_what_is_no_store_is_said(tmp_path):
     for action in (verify, repair):
-        with pytest.raises(StoreError, match="there is no store"):
+        with pytest.raises(StoreError, match="expected the folder of a store"):
             action(tmp_path)
 
 
@@ -162,7 +162,7 @@ def test_what_is_no_store_is_said(tmp_path):
     [
         ("SQLITE_FULL", "The disk is full"),
         ("SQLITE_BUSY", "Another process"),
-        ("SQLITE_READONLY_DBMOVED", "mend the permissions"),
+        ("SQLITE_READONLY_DBMOVED", "Correct the permissions"),
         ("SQLITE_CORRUPT", "t2i store repair"),
     ],
 )

@@ -240,7 +240,7 @@ def test_a_disk_that_refuses_is_not_called_damage():
     refused = sqlite3.OperationalError("disk I/O error")
     refused.sqlite_errorname = "SQLITE_IOERR_WRITE"
     told = str(explained(Path("index.sqlite"), refused))
-    assert "see to its space" in told
+    assert "check its free space" in told
     assert "damaged" not in told
 
 
